@@ -1,0 +1,52 @@
+"""A proposal: one aspect of one entity that DataHub is asked to take (a MetadataChangeProposal)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+ChangeType = Literal["UPSERT", "PATCH"]
+
+
+class Payload(msgspec.Struct, frozen=True, gc=False):
+    """The aspect as JSON: a dict for UPSERT, the list of JSON-patch operations for PATCH."""
+
+    json: Any
+
+
+class Proposal(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    """One proposal, in the field order of its NDJSON line.
+
+    ``aspect.json`` holds the wire JSON of datahub_wire (keys in Avro field order, unions tagged ``com.linkedin.…``);
+    ``str(proposal)`` is not meant for logs: it holds the payload.
+    """
+
+    entity_type: str
+    entity_urn: str
+    change_type: ChangeType
+    aspect_name: str
+    aspect: Payload
+
+    @property
+    def value(self) -> Any:
+        """The aspect's JSON value, or the list of patch operations."""
+        return self.aspect.json
+
+
+def upsert(entity_type: str, urn: str, aspect_name: str, value: dict[str, Any]) -> Proposal:
+    """Return the proposal that writes a whole aspect (versioned or timeseries)."""
+    return Proposal(entity_type, urn, "UPSERT", aspect_name, Payload(value))
+
+
+def patch(entity_type: str, urn: str, aspect_name: str, operations: list[dict[str, Any]]) -> Proposal:
+    """Return the proposal that applies JSON-patch ``operations`` to an aspect."""
+    return Proposal(entity_type, urn, "PATCH", aspect_name, Payload(operations))
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def ndjson_line(proposal: Proposal) -> bytes:
+    """Return the proposal as one line of NDJSON, with its newline."""
+    return _encode(proposal) + b"\n"

@@ -1,0 +1,53 @@
+"""Every error that dh_bridge raises.
+
+::
+
+    BridgeError
+    ├── EventError      the sender's fault; permanent          -> dead letter
+    ├── MappingError    our data's fault; found at start       -> refuse to start
+    ├── AspectError     our translation breaks its Avro schema -> permanent, the rest of the event goes on
+    ├── SettingsError   the operator's fault                   -> exit code 2, names the key
+    └── SinkError       the network's fault or theirs; ``retryable`` decides
+
+Each says where, what, and what now: ``str(error)`` is ``where: what (what now)``.
+"""
+
+from __future__ import annotations
+
+
+class BridgeError(Exception):
+    """An error with a place, a reason and, where there is one, a remedy."""
+
+    def __init__(self, what: str, *, where: str = "", now: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.now = now
+        super().__init__(what, where, now)
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{head} ({self.now})" if self.now else head
+
+
+class EventError(BridgeError):
+    """An event that cannot be used: the sender's fault, permanent."""
+
+
+class MappingError(BridgeError):
+    """A file of ``mappings/`` that cannot be used: found at start, never later."""
+
+
+class AspectError(BridgeError):
+    """An aspect that its Avro schema refuses: our translation's fault, permanent."""
+
+
+class SettingsError(BridgeError):
+    """A setting that cannot be used: the operator's fault; names the key."""
+
+
+class SinkError(BridgeError):
+    """A delivery that failed; ``retryable`` says whether trying again can help."""
+
+    def __init__(self, what: str, *, where: str = "", now: str = "", retryable: bool = False) -> None:
+        super().__init__(what, where=where, now=now)
+        self.retryable = retryable
