@@ -1,0 +1,94 @@
+"""Settings: one model per area, composed here; every field has a description and is refused when misspelt.
+
+In Python: ``Settings(profile="1.0", filters={"job_name": {"deny": ["tmp_*"]}})``. Files, environment and flags are read
+by ``dh_bridge.settings.loading`` and nowhere else. The generated table of all settings is docs/settings.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - pydantic reads the annotation
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dh_bridge.settings.filters import AllowDeny, FilterSettings
+from dh_bridge.settings.output import (
+    ColumnLineageSettings,
+    EventTimeSettings,
+    LifecycleSettings,
+    Materialize,
+    OwnerSettings,
+    PropertySettings,
+    Redaction,
+    RunSettings,
+    SchemaSettings,
+    SourceCode,
+    SubsetSettings,
+    TagSettings,
+)
+
+__all__ = [
+    "AllowDeny",
+    "ColumnLineageSettings",
+    "EventTimeSettings",
+    "FilterSettings",
+    "LifecycleSettings",
+    "OwnerSettings",
+    "PropertySettings",
+    "RunSettings",
+    "SchemaSettings",
+    "Settings",
+    "SubsetSettings",
+    "TagSettings",
+]
+
+
+class Settings(BaseModel):
+    """Everything a user may choose; the defaults need no file at all."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    profile: str | None = Field(
+        default=None,
+        description="DataHub version to write for, such as `0.15.0` or `1.4`; none means `0.15.0`, which every"
+        " supported server understands.",
+    )
+    mappings: Path | None = Field(
+        default=None, description="Folder with your own mapping files; a file there shadows ours of the same name."
+    )
+    window: int = Field(
+        default=20000,
+        ge=1,
+        description="Events that a run may wait for its end before it is written (bounds the memory).",
+    )
+    filters: FilterSettings = Field(
+        default=FilterSettings(), description="What is left out, each drop counted with its rule."
+    )
+    event_time: EventTimeSettings = Field(default=EventTimeSettings(), description="Times of events.")
+    redaction: Redaction = Field(
+        default="default",
+        description="Secrets in kept values: masked by name and shape, `strict` (environment variables and"
+        " configurations keep names only) or `off`.",
+    )
+    actor: str = Field(
+        default="urn:li:corpuser:datahub",
+        pattern=r"^urn:li:(corpuser|corpGroup):.+$",
+        description="Who stands in audit stamps when the event names no user.",
+    )
+    properties: PropertySettings = Field(default=PropertySettings(), description="Custom properties.")
+    runs: RunSettings = Field(default=RunSettings(), description="Runs of a job.")
+    materialize: Materialize = Field(
+        default="all",
+        description="Datasets that get at least their key, so that no edge points at nothing: `all`, `outputs`, `none`.",
+    )
+    schema_: SchemaSettings = Field(default=SchemaSettings(), alias="schema", description="Schemas of datasets.")
+    column_lineage: ColumnLineageSettings = Field(
+        default=ColumnLineageSettings(), description="Lineage between columns."
+    )
+    lifecycle: LifecycleSettings = Field(default=LifecycleSettings(), description="Datasets that come and go.")
+    subset: SubsetSettings = Field(default=SubsetSettings(), description="Conditions and partitions of a run.")
+    owners: OwnerSettings = Field(default=OwnerSettings(), description="Owners.")
+    tags: TagSettings = Field(default=TagSettings(), description="Tags.")
+    source_code: SourceCode = Field(
+        default="hash",
+        description="Source code that is not SQL: its `hash` and length, or `keep` its first characters.",
+    )

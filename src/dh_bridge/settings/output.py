@@ -1,0 +1,122 @@
+"""What is written: one small model per concern, each field a choice that facets.md or a ruling leaves to the user."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+_MODEL = ConfigDict(extra="forbid", frozen=True)
+
+Redaction = Literal["off", "default", "strict"]
+Materialize = Literal["all", "outputs", "none"]
+SourceCode = Literal["hash", "keep"]
+
+
+class PropertySettings(BaseModel):
+    """Custom properties: what has no field of its own in DataHub is kept there (facets.md 0.4)."""
+
+    model_config = _MODEL
+
+    prefix: str = Field(
+        default="openlineage", min_length=1, description="First part of every key that the bridge writes."
+    )
+    value_cap: int = Field(
+        default=4000,
+        ge=200,
+        le=4096,
+        description="Longest value in characters, marker included; DataHub indexes no value above 4096.",
+    )
+
+
+class RunSettings(BaseModel):
+    """Runs of a job: their events and their results (rulings 2 and 23)."""
+
+    model_config = _MODEL
+
+    abort: Literal["skipped", "failure"] = Field(
+        default="skipped", description="Result of an ABORT: `skipped` (the UI shows Cancelled) or `failure`."
+    )
+    heartbeat: Literal["hour", "day", "off"] = Field(
+        default="hour", description="How often the RUNNING events of a streaming run leave a point in its history."
+    )
+    up_for_retry: bool = Field(
+        default=False, description="Call a failed Airflow try UP_FOR_RETRY while tries are left; a guess, hence off."
+    )
+
+
+class SchemaSettings(BaseModel):
+    """Schemas of datasets (facets.md 4.1)."""
+
+    model_config = _MODEL
+
+    write: Literal["all", "outputs", "never"] = Field(
+        default="all", description="Datasets whose schema is written: `all`, only those that a job writes, or none."
+    )
+    expand_types: bool = Field(
+        default=True, description="Read nested fields out of type texts such as `array<struct<a:int,b:string>>`."
+    )
+
+
+class ColumnLineageSettings(BaseModel):
+    """Lineage between columns (facets.md 4.4)."""
+
+    model_config = _MODEL
+
+    indirect: Literal["collapse", "keep", "drop"] = Field(
+        default="collapse",
+        description="Inputs that only filter, join or sort: `collapse` those that touch every column into the job's"
+        " input fields, `keep` each pair, or `drop` them.",
+    )
+
+
+class LifecycleSettings(BaseModel):
+    """Datasets that come and go (facets.md 4.9)."""
+
+    model_config = _MODEL
+
+    drop_removes: Literal["outputs", "never"] = Field(
+        default="outputs",
+        description="A completed DROP marks the dataset as removed when it is an output, or never does.",
+    )
+
+
+class SubsetSettings(BaseModel):
+    """Subsets: the conditions and partitions that a run read or wrote."""
+
+    model_config = _MODEL
+
+    literals: Literal["keep", "hash", "drop"] = Field(
+        default="keep", description="Values compared with in conditions; they may be personal data."
+    )
+
+
+class OwnerSettings(BaseModel):
+    """Owners (facets.md 1.1, 25)."""
+
+    model_config = _MODEL
+
+    strip_email_domain: bool = Field(default=False, description="`ann@example.com` becomes the user `ann`.")
+    skip: tuple[str, ...] = Field(
+        default=("***", "airflow", "anonymous", "no-name"), description="Owner names that are placeholders, any case."
+    )
+
+
+class TagSettings(BaseModel):
+    """Tags (facets.md 1.1, 35 to 37)."""
+
+    model_config = _MODEL
+
+    exclude: tuple[str, ...] = Field(
+        default=("openlineage_client_version",), description="Keys of tags that never become DataHub tags."
+    )
+
+
+class EventTimeSettings(BaseModel):
+    """Times of events."""
+
+    model_config = _MODEL
+
+    default_zone: str = Field(
+        default="UTC", description="Zone of an event time that names none, such as `Europe/Berlin`."
+    )
