@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Literal
+from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 
@@ -120,3 +121,12 @@ class EventTimeSettings(BaseModel):
     default_zone: str = Field(
         default="UTC", description="Zone of an event time that names none, such as `Europe/Berlin`."
     )
+
+    @field_validator("default_zone")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            ZoneInfo(name)
+        except (KeyError, ValueError, OSError) as error:
+            raise ValueError("is no zone that this machine knows") from error
+        return name

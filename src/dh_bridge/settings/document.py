@@ -1,0 +1,113 @@
+"""The text of a settings file: YAML whose values stay text, with line numbers and ``${VAR}``.
+
+Every plain scalar but null is text, and the models turn it into what their fields want: ``profile: 1.10`` is not the
+number 1.1, and ``redaction: off`` is not false. ``${NAME}`` takes a variable, ``${NAME:-default}`` one that may be
+missing or empty, ``$${`` is a literal ``${``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from dh_bridge.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Steps = tuple[str | int, ...]
+
+_VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<or>:-(?P<default>[^}]*))?\}|(?P<broken>\$\{)")
+_NULLS = ("", "~", "null", "Null", "NULL")
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the C one is missing on some hosts
+    """A safe loader that knows null and text, nothing else."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way to say so
+        first: [rule for rule in rules if rule[0] == "tag:yaml.org,2002:null"]
+        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+class Document:
+    """A parsed settings file: ``data`` (dicts, lists, text, None) and ``lines``, the line of each path into it."""
+
+    def __init__(self, text: str, place: str, environ: Mapping[str, str]) -> None:
+        self.lines: dict[Steps, int] = {}
+        self._place = place
+        self._environ = environ
+        try:
+            node = yaml.compose(text, Loader=_Loader)
+        except yaml.MarkedYAMLError as error:
+            line = error.problem_mark.line + 1 if error.problem_mark else 1
+            raise SettingsError(f"not YAML: {error.problem}", where=f"{place}:{line}", now="mend the file") from error
+        except yaml.YAMLError as error:
+            raise SettingsError(f"not YAML: {error}".replace("\n", " "), where=place, now="mend the file") from error
+        self.data: Any = self._value(node, ()) if node is not None else None
+        self.data = {} if self.data is None else self.data
+        if not isinstance(self.data, dict):
+            raise SettingsError("holds no mapping of settings", where=place, now="write `key: value` lines")
+
+    def _value(self, node: yaml.Node, path: Steps) -> Any:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._value(member, (*path, position)) for position, member in enumerate(node.value)]
+        if node.tag == "tag:yaml.org,2002:null":
+            return None
+        text = substituted(node.value, self._environ, self._at(path))
+        plain = isinstance(node, yaml.ScalarNode) and not node.style
+        return None if plain and text != node.value and text in _NULLS else text
+
+    def _mapping(self, node: yaml.MappingNode, path: Steps) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            here = (*path, key)
+            if key in values:
+                line = key_node.start_mark.line + 1
+                raise SettingsError(
+                    f"`{dotted(here)}` stands here twice", where=f"{self._place}:{line}", now="keep one"
+                )
+            self.lines[here] = key_node.start_mark.line + 1
+            values[key] = self._value(value_node, here)
+        return values
+
+    def _at(self, path: Steps) -> str:
+        return f"{self._place}:{self.lines[path]}"
+
+
+def dotted(path: Steps) -> str:
+    """Return the path as people write it: ``filters.job_name.deny[0]``."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def substituted(text: str, environ: Mapping[str, str], where: str) -> str:
+    """Return ``text`` with its ``${VAR}`` filled in; a SettingsError names a variable that is not set."""
+
+    def fill(match: re.Match[str]) -> str:
+        if match["name"] is None:
+            if match["broken"]:
+                raise SettingsError(
+                    f"`{text}` holds a `${{` that names no variable",
+                    where=where,
+                    now="write ${NAME}, or $${ for the text ${",
+                )
+            return "${"
+        value = environ.get(match["name"], "")
+        if match["or"] is not None:
+            return value or match["default"]
+        if match["name"] not in environ:
+            raise SettingsError(
+                f"the variable {match['name']} is not set",
+                where=where,
+                now=f"set it, or write ${{{match['name']}:-default}}",
+            )
+        return value
+
+    return _VARIABLE.sub(fill, text) if "${" in text else text

@@ -1,0 +1,143 @@
+"""The fields of the settings models, walked: names, types, defaults, descriptions, secrets."""
+
+from __future__ import annotations
+
+import re
+import types
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SECRET = re.compile(
+    r"pass(word|wd|phrase)?$|pwd|secret|token|credential|(api|access|private)[-_.]?key|authorization|keytab",
+    re.IGNORECASE,
+)
+_USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
+MASK = "********"
+
+
+class Leaf(NamedTuple):
+    """One setting: its dotted key, its type as people read it, its default and its description."""
+
+    key: str
+    kind: str
+    default: Any
+    description: str
+
+
+def names(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the annotation of each field of ``model`` by the name that files use (its alias, where it has one)."""
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+
+
+def area(annotation: Any) -> type[BaseModel] | None:
+    """Return the model when the annotation is one, or an optional one; else None."""
+    choices = [choice for choice in _choices(annotation) if choice is not type(None)]
+    one = choices[0] if len(choices) == 1 else None
+    return one if isinstance(one, type) and issubclass(one, BaseModel) else None
+
+
+def annotation_at(root: type[BaseModel], path: tuple[str | int, ...]) -> Any:
+    """Return the annotation of the field at ``path``, None where there is no such field."""
+    model: type[BaseModel] | None = root
+    found: Any = root
+    for step in path:
+        found = names(model).get(str(step)) if model is not None else None
+        model = area(found) if found is not None else None
+    return found
+
+
+def takes_text(annotation: Any) -> bool:
+    """Whether a bare text is a value for the field as it stands (text, numbers, choices, paths: no lists, no areas)."""
+    return all(
+        get_origin(choice) not in (list, tuple, dict, set, frozenset) for choice in _choices(annotation)
+    ) and not area(annotation)
+
+
+def takes_list(annotation: Any) -> bool:
+    """Whether the field takes a list of texts."""
+    return any(
+        get_origin(choice) in (list, tuple, set, frozenset) and takes_text((get_args(choice) or (str,))[0])
+        for choice in _choices(annotation)
+    )
+
+
+def is_path(annotation: Any) -> bool:
+    """Whether the field holds a path of the file system."""
+    return Path in _choices(annotation)
+
+
+def is_secret(key: str, value: Any = None) -> bool:
+    """Whether a value may not be shown, by its type or by its key's name."""
+    return isinstance(value, SecretStr) or bool(_SECRET.search(key.rsplit(".", 1)[-1]))
+
+
+def masked(key: str, value: Any) -> Any:
+    """Return ``value`` (JSON) fit to be shown: secrets as stars, also inside lists, mappings and URLs."""
+    if isinstance(value, dict):
+        return {name: masked(str(name), inner) for name, inner in value.items()}
+    if is_secret(key, value) and value not in (None, "", [], ()):
+        return MASK
+    if isinstance(value, list | tuple):
+        return [masked(key, inner) for inner in value]
+    return _USERINFO.sub(f"{MASK}@", value) if isinstance(value, str) else value
+
+
+def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
+    """Yield every setting below ``model`` in the order of the models."""
+    for name, field in model.model_fields.items():
+        key = f"{prefix}{field.alias or name}"
+        inner = area(field.annotation)
+        if inner is not None:
+            yield from leaves(inner, f"{key}.")
+        else:
+            default = field.get_default(call_default_factory=True)
+            yield Leaf(key, readable(field.annotation), default, field.description or "")
+
+
+def values(settings: BaseModel, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the path and the value (as JSON) of every setting in ``settings``."""
+    dumped = settings.model_dump(mode="json", by_alias=True)
+    for name, field in type(settings).model_fields.items():
+        key = field.alias or name
+        value = getattr(settings, name)
+        if isinstance(value, BaseModel) and area(field.annotation):
+            yield from values(value, (*prefix, key))
+        else:
+            yield (*prefix, key), dumped[key]
+
+
+def readable(annotation: Any) -> str:
+    """Return a type as people read it: ``all | outputs | never``, ``list of text``, ``whole number``."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return " | ".join(f"`{choice}`" for choice in inner)
+    if origin in (Union, types.UnionType):
+        return " or ".join(readable(choice) for choice in inner if choice is not type(None))
+    if origin in (list, tuple, set, frozenset):
+        return f"list of {readable(inner[0])}"
+    if origin is dict:
+        return f"mapping of {readable(inner[0])} to {readable(inner[1])}"
+    if hasattr(annotation, "__metadata__"):
+        return readable(inner[0])
+    simple = {
+        str: "text",
+        int: "whole number",
+        float: "number",
+        bool: "`true` | `false`",
+        Path: "path",
+        SecretStr: "secret",
+    }
+    return simple.get(annotation) or str(getattr(annotation, "__name__", annotation))
+
+
+def _choices(annotation: Any) -> tuple[Any, ...]:
+    if hasattr(annotation, "__metadata__"):
+        return _choices(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        return tuple(inner for choice in get_args(annotation) for inner in _choices(choice))
+    return (annotation,)

@@ -1,0 +1,61 @@
+"""What is wrong with given settings, said as SettingsErrors: the key, the place it was given, the nearest known name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dh_bridge.errors import SettingsError
+from dh_bridge.settings import Settings
+from dh_bridge.settings.document import Steps, dotted
+from dh_bridge.settings.fields import annotation_at, area, is_secret, masked, names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
+
+
+class Given(NamedTuple):
+    """A value that somebody gave, where (``dh_bridge.yml:3``, ``env NAME``, ``flag --name``), and its file's lines."""
+
+    value: Any
+    origin: str
+    lines: Mapping[Steps, int] = {}
+
+
+def problem(error: dict[str, Any], given: Mapping[Steps, Given]) -> SettingsError:
+    """Return one of pydantic's errors as ours."""
+    steps: Steps = error["loc"]
+    where = _where(steps, given)
+    if error["type"] == "extra_forbidden":
+        model = area(annotation_at(Settings, steps[:-1])) if steps[:-1] else Settings
+        return SettingsError(f"unknown key `{dotted(steps)}`", where=where, now=known_keys(model, str(steps[-1])))
+    value = error.get("input")
+    key = dotted(steps)
+    shown = "" if is_secret(key, value) or isinstance(value, dict | list) else f", not {masked(key, value)!r}"
+    message = error["msg"].removeprefix("Input ").removeprefix("String ").removeprefix("Value error, ")
+    choices = str(error.get("ctx", {}).get("expected", "")).replace(" or ", ", ").replace("'", "").split(", ")
+    near = difflib.get_close_matches(str(value), choices, n=1) if error["type"] == "literal_error" else []
+    now = (
+        f"did you mean `{near[0]}`?" if near else "docs/settings.md and dh-bridge config schema describe every setting"
+    )
+    return SettingsError(f"`{key}` {message}{shown}", where=where, now=now)
+
+
+def known_keys(model: type[BaseModel] | None, step: str) -> str:
+    """Return the advice for an unknown key: the nearest known one, or all of them."""
+    known = sorted(names(model)) if model is not None else []
+    near = difflib.get_close_matches(step, known, n=1, cutoff=0.5)
+    return f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(known)}"
+
+
+def _where(steps: Steps, given: Mapping[Steps, Given]) -> str:
+    """Return the place of the longest known part of the path: its own line in a file, else what gave it."""
+    paths = [steps[:length] for length in range(len(steps), 0, -1)]
+    one = next((given[path] for path in paths if path in given), None)
+    one = one or next((other for path, other in given.items() if path[: len(steps)] == steps), None)
+    if one is None:
+        return "settings"
+    line = next((one.lines[path] for path in paths if path in one.lines), None)
+    return f"{one.origin.rsplit(':', 1)[0]}:{line}" if line is not None else one.origin

@@ -1,0 +1,67 @@
+"""The walk over the settings models: every setting is described, readable, and masked where it is secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from pydantic import SecretStr
+
+from dh_bridge.settings import Settings
+from dh_bridge.settings.fields import MASK, annotation_at, is_secret, leaves, masked, readable, takes_list, takes_text
+
+
+def test_every_setting_has_a_description_and_a_readable_type():
+    for leaf in leaves(Settings):
+        assert leaf.description.endswith((".", "?", ")")), leaf.key
+        assert "typing" not in leaf.kind, leaf
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text"),
+    [
+        (str | None, "text"),
+        (Literal["a", "b"], "`a` | `b`"),
+        (tuple[str, ...], "list of text"),
+        (dict[str, int], "mapping of text to whole number"),
+        (Path, "path"),
+        (SecretStr, "secret"),
+        (list[Path] | None, "list of path"),
+        (Settings, "Settings"),
+    ],
+)
+def test_types_read_as_people_say_them(annotation, text):
+    assert readable(annotation) == text
+
+
+def test_texts_lists_and_areas_are_told_apart():
+    assert takes_text(str | None)
+    assert not takes_text(tuple[str, ...])
+    assert not takes_text(annotation_at(Settings, ("filters",)))
+    assert takes_list(list[str] | None)
+    assert not takes_list(list[dict[str, str]])
+    assert annotation_at(Settings, ("filters", "nothing", "here")) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "shown"),
+    [
+        ("sink.token", "abc", MASK),
+        ("sink.token", "", ""),
+        ("sink.headers", {"Authorization": "Bearer x", "X-Team": "a"}, {"Authorization": MASK, "X-Team": "a"}),
+        (
+            "sinks",
+            [{"password": "x", "server": "https://me:pw@host/a"}],
+            [{"password": MASK, "server": f"https://{MASK}@host/a"}],
+        ),
+        ("window", 5, 5),
+    ],
+)
+def test_secrets_are_shown_as_stars(key, value, shown):
+    assert masked(key, value) == shown
+
+
+def test_secret_type_is_a_secret_whatever_its_name():
+    assert is_secret("plain", SecretStr("x"))
+    assert not is_secret("plain", "x")

@@ -1,0 +1,199 @@
+"""Settings from file, environment and flags: who wins, what is refused, and what is said about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from dh_bridge.errors import SettingsError
+from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import CONFIG_VARIABLE, Flag, examine, json_schema, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _file(folder: Path, text: str, name: str = "dh_bridge.yml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _only(text: str, folder: Path, **environ: str) -> str:
+    loaded, problems = examine(_file(folder, text), environ=environ)
+    assert loaded is None
+    assert len(problems) == 1
+    return str(problems[0])
+
+
+def test_without_file_environment_and_flags_everything_is_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    loaded = load(environ={})
+    assert loaded.settings == Settings()
+    assert loaded.file is None
+    assert {row["origin"] for row in loaded.rows()} == {"default"}
+
+
+def test_flag_beats_environment_beats_file_beats_default(tmp_path):
+    file = _file(tmp_path, "window: 10\nactor: urn:li:corpuser:file\nredaction: strict\n")
+    environ = {"DH_BRIDGE_WINDOW": "20", "DH_BRIDGE_ACTOR": "urn:li:corpuser:env"}
+    loaded = load(file, flags=[Flag("window", "30", "--set")], environ=environ)
+    assert (loaded.settings.window, loaded.settings.actor) == (30, "urn:li:corpuser:env")
+    assert loaded.settings.redaction == "strict"
+    origins = {row["key"]: row["origin"] for row in loaded.rows()}
+    assert origins["window"] == "flag --set"
+    assert origins["actor"] == "env DH_BRIDGE_ACTOR"
+    assert origins["redaction"] == f"{file}:3"
+    assert origins["source_code"] == "default"
+
+
+def test_file_is_the_flags_then_the_variables_then_the_working_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _file(tmp_path, "window: 1\n")
+    named = _file(tmp_path, "window: 2\n", "named.yml")
+    flagged = _file(tmp_path, "window: 3\n", "flagged.yml")
+    assert load(environ={}).settings.window == 1
+    assert load(environ={CONFIG_VARIABLE: str(named)}).settings.window == 2
+    assert load(flagged, environ={CONFIG_VARIABLE: str(named)}).settings.window == 3
+
+
+def test_missing_file_names_who_named_it(tmp_path):
+    with pytest.raises(SettingsError, match=r"none.yml: the settings file cannot be read: "):
+        load(tmp_path / "none.yml", environ={})
+    with pytest.raises(SettingsError, match=r"\(named by DH_BRIDGE_CONFIG\)"):
+        load(environ={CONFIG_VARIABLE: str(tmp_path / "none.yml")})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "key", "expected"),
+    [
+        ("DH_BRIDGE_WINDOW", "5", "window", 5),
+        ("DH_BRIDGE_RUNS__UP_FOR_RETRY", "on", "runs.up_for_retry", True),
+        ("DH_BRIDGE_PROFILE", "1.10", "profile", "1.10"),
+        ("DH_BRIDGE_PROFILE", "", "profile", None),
+        ("DH_BRIDGE_REDACTION", "off", "redaction", "off"),
+        ("DH_BRIDGE_SCHEMA__WRITE", "never", "schema.write", "never"),
+        ("DH_BRIDGE_FILTERS__THROUGH", "tmp_*, stage/*", "filters.through", ["tmp_*", "stage/*"]),
+        ("DH_BRIDGE_FILTERS__THROUGH", "['a,b']", "filters.through", ["a,b"]),
+        ("DH_BRIDGE_FILTERS__JOB_NAME", "{deny: [x]}", "filters.job_name.deny", ["x"]),
+    ],
+)
+def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = {row["key"]: row for row in load(environ={name: text}).rows()}
+    assert rows[key]["value"] == expected
+    assert rows[key]["origin"] == (f"env {name}" if text else "default")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("profiel: '1.0'", "dh_bridge.yml:1: unknown key `profiel` (did you mean `profile`?)"),
+        ("\nschema:\n  wirte: all", "dh_bridge.yml:3: unknown key `schema.wirte` (did you mean `write`?)"),
+        ("runs: {zzz: 1}", "unknown key `runs.zzz` (known here: abort, heartbeat, up_for_retry)"),
+        (
+            "schema: {write: nevr}",
+            "`schema.write` should be 'all', 'outputs' or 'never', not 'nevr' (did you mean `never`?)",
+        ),
+        ("window: 0", "`window` should be greater than or equal to 1, not '0'"),
+        ("window: some", "`window` should be a valid integer"),
+        (
+            "event_time: {default_zone: Mars/Base}",
+            "`event_time.default_zone` is no zone that this machine knows, not 'Mars/Base'",
+        ),
+        (
+            "filters:\n  through:\n  - a\n  - ''",
+            "dh_bridge.yml:4: `filters.through[1]` should have at least 1 character",
+        ),
+        ("actor: ann", "`actor` should match pattern"),
+        ("runs: fast", "`runs` should be a valid dictionary"),
+        ("window: 1\nwindow: 2", "dh_bridge.yml:2: `window` stands here twice (keep one)"),
+        ("window: [", "dh_bridge.yml:2: not YAML: "),
+        ("- a", "holds no mapping of settings"),
+        ("actor: ${NOBODY}", "dh_bridge.yml:1: the variable NOBODY is not set (set it, or write ${NOBODY:-default})"),
+        ("actor: ${}", "holds a `${` that names no variable"),
+        ("actor: \x00", "not YAML: "),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name_place_and_remedy(text, said, tmp_path):
+    assert said in _only(text, tmp_path)
+
+
+def test_misspelt_variable_is_refused_with_the_nearest_known_one(tmp_path):
+    assert _only("", tmp_path, DH_BRIDGE_FILTER__THROUGH="x").startswith(
+        "env DH_BRIDGE_FILTER__THROUGH: unknown key `filter` (did you mean `filters`?)"
+    )
+
+
+def test_value_where_an_area_is_wanted_is_refused(tmp_path):
+    file = _file(tmp_path, "runs: fast\n")
+    loaded, problems = examine(file, environ={"DH_BRIDGE_RUNS__ABORT": "failure"})
+    assert loaded is None
+    assert str(problems[0]) == f"{file}:1: `runs` is an area (known here: abort, heartbeat, up_for_retry)"
+
+
+def test_unreadable_yaml_in_the_environment_names_the_variable(tmp_path):
+    assert _only("", tmp_path, DH_BRIDGE_FILTERS__THROUGH="['a'").startswith(
+        "env DH_BRIDGE_FILTERS__THROUGH: `filters.through`"
+    )
+
+
+def test_every_problem_is_found_and_load_tells_how_many_more_there_are(tmp_path):
+    file = _file(tmp_path, "a: 1\nb: 2\nwindow: -1\n")
+    _, problems = examine(file, environ={})
+    assert {problem.where for problem in problems} == {f"{file}:1", f"{file}:2", f"{file}:3"}
+    with pytest.raises(SettingsError, match="2 more: dh-bridge config check"):
+        load(file, environ={})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("${ZONE}", "Europe/Berlin"),
+        ("${NONE:-UTC}", "UTC"),
+        ("${EMPTY:-UTC}", "UTC"),
+        ("Europe/${CITY:-Paris}", "Europe/Paris"),
+    ],
+)
+def test_variables_in_a_file_are_filled_in(text, expected, tmp_path):
+    file = _file(tmp_path, f"event_time:\n  default_zone: {text}\n")
+    environ = {"ZONE": "Europe/Berlin", "EMPTY": ""}
+    assert load(file, environ=environ).settings.event_time.default_zone == expected
+
+
+def test_doubled_dollar_is_a_literal_one_and_an_empty_plain_variable_is_null(tmp_path):
+    file = _file(tmp_path, "profile: ${NONE:-}\nfilters: {through: ['$${x}', '${NONE:-}y']}\n")
+    settings = load(file, environ={}).settings
+    assert settings.profile is None
+    assert settings.filters.through == ("${x}", "y")
+
+
+def test_values_of_a_file_stay_text_until_a_field_wants_them_otherwise(tmp_path):
+    text = "profile: 1.10\nredaction: off\nwindow: '7'\nruns: {up_for_retry: yes, heartbeat: off}\ntags:\nmappings: ~\n"
+    settings = load(_file(tmp_path, text), environ={}).settings
+    assert (settings.profile, settings.redaction, settings.window) == ("1.10", "off", 7)
+    assert (settings.runs.up_for_retry, settings.runs.heartbeat) == (True, "off")
+    assert settings.tags == Settings().tags
+    assert settings.mappings is None
+
+
+def test_path_in_a_file_is_relative_to_that_file(tmp_path):
+    settings = load(_file(tmp_path, "mappings: mine\n"), environ={}).settings
+    assert settings.mappings == tmp_path / "mine"
+
+
+def test_flag_of_an_unknown_key_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=r"flag --set: unknown key `windw` \(did you mean `window`\?\)"):
+        load(flags=[Flag("windw", "1", "--set")], environ={})
+
+
+def test_published_schema_takes_what_we_take_and_refuses_what_we_refuse():
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    check = jsonschema.Draft202012Validator(schema)
+    assert check.is_valid({"schema": {"write": "never"}, "filters": {"through": ["a"]}})
+    for wrong in ({"schema_": {}}, {"schema": {"write": "x"}}, {"window": 0}, {"runs": {"x": 1}}):
+        assert not check.is_valid(wrong)
