@@ -1,0 +1,17 @@
+"""Columns: from the schema facet of OpenLineage to DataHub's schemaMetadata (facets.md 4.1, 4.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dh_bridge.translation.columns.field import Field
+from dh_bridge.translation.columns.schema import schema_metadata
+from dh_bridge.translation.columns.schema_fields import Paths, SchemaFields, schema_fields
+from dh_bridge.translation.columns.types import TypeTable, default_types, load
+
+__all__ = ["Field", "Paths", "SchemaFields", "TypeTable", "data_type", "load", "schema_fields", "schema_metadata"]
+
+
+def data_type(type_text: str | None, platform: str) -> dict[str, Any]:
+    """Return the SchemaFieldDataType JSON of a type text, by the bundled table: ``{"type": {"com.linkedin…": {}}}``."""
+    return default_types().read(type_text, platform).wire

@@ -1,0 +1,278 @@
+"""Schema fields: paths, nesting, wrappers, nullability, recursion, caps."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import msgspec
+import pytest
+
+from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
+
+decode = msgspec.json.Decoder(list[Field]).decode
+
+
+def columns(*fields: dict[str, Any]) -> list[Field]:
+    return decode(json.dumps(fields))
+
+
+def f(name: str, kind: str | None = None, *inside: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": name, "fields": list(inside), **({"type": kind} if kind is not None else {}), **more}
+
+
+def paths(fields: list[Field], **options: Any) -> list[str]:
+    return [field["fieldPath"] for field in schema_fields(fields, platform="hive", **options).fields]
+
+
+SPEC = columns(
+    f("user_id", "int64", ordinal_position=1),
+    f("phones", "array", f("_element", "string"), ordinal_position=2),
+    f("addresses", "struct", f("type", "string"), f("zip", "string"), ordinal_position=3),
+    f("custom", "map", f("key", "string"), f("value", "struct", f("id", "long")), ordinal_position=4),
+)
+
+
+def test_a_flat_column_has_every_default_of_the_wire_in_avro_order():
+    (field,) = schema_fields(columns(f("id", "BIGINT")), platform="postgres").fields
+    assert list(field.items()) == [
+        ("fieldPath", "id"),
+        ("nullable", True),
+        ("type", {"type": {"com.linkedin.schema.NumberType": {}}}),
+        ("nativeDataType", "BIGINT"),
+        ("recursive", False),
+        ("isPartOfKey", False),
+    ]
+
+
+def test_wrappers_are_no_fields():
+    assert paths(SPEC) == ["user_id", "phones", "addresses", "addresses.type", "addresses.zip", "custom", "custom.id"]
+
+
+def test_the_other_style_spells_the_types_into_the_path():
+    assert paths(SPEC, paths="v2") == [
+        "[version=2.0].[type=int64].user_id",
+        "[version=2.0].[type=struct].[type=array].[type=string].phones",
+        "[version=2.0].[type=struct].[type=struct].addresses",
+        "[version=2.0].[type=struct].[type=struct].addresses.[type=string].type",
+        "[version=2.0].[type=struct].[type=struct].addresses.[type=string].zip",
+        "[version=2.0].[type=struct].[type=map].[type=struct].custom",
+        "[version=2.0].[type=struct].[type=map].[type=struct].custom.[type=long].id",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        # nested arrays collapse
+        ([f("aa", "array", f("_element", "array", f("_element", "struct", f("x", "int"))))], ["aa", "aa.x"]),
+        # a map of arrays of records
+        ([f("m", "map", f("key", "string"), f("value", "array", f("_element", "struct", f("x"))))], ["m", "m.x"]),
+        # a struct may really have columns of those names
+        ([f("s", "struct", f("key", "int"), f("value", "int"), f("_element", "int"))], ["s", "s.key", "s.value", "s._element"]),
+        # members without their wrapper
+        ([f("a", "array", f("x", "int"))], ["a", "a.x"]),
+        ([f("m", "map", f("key", "string"), f("x", "int"))], ["m", "m.x"]),
+        # a dotted message name with children is a record, whatever the table says
+        ([f("e", "io.x.Event", f("x", "int"))], ["e", "e.x"]),
+        # names are kept as they are
+        ([f("a.b c", "int"), f("Ünï", "int")], ["a.b c", "Ünï"]),
+        # what the text holds
+        ([f("t", "array<struct<a:int,B:map<string,struct<c:int>>>>")], ["t", "t.a", "t.B", "t.B.c"]),
+        ([f("t", "ROW(a int, b ROW(c varchar(10)))")], ["t", "t.a", "t.b", "t.b.c"]),
+        ([f("t", 'struct<`a:b`:int, "c,d":string>')], ["t", "t.a:b", "t.c,d"]),
+        ([f("t", "row(int, varchar)")], ["t"]),
+        ([f("t", "row(double precision, time with time zone)")], ["t"]),
+        ([f("t", "struct<1: id: required int>")], ["t"]),
+        ([f("t", "Nested(a String, b Int8)")], ["t", "t.a", "t.b"]),
+        # children that were sent win over the text
+        ([f("t", "struct<a:int>", f("b", "int"))], ["t", "t.b"]),
+        ([f("u", "union", f("_0", "null"), f("_1", "struct", f("x", "int")))], ["u", "u.x"]),
+    ],
+)  # fmt: skip
+def test_children_hang_on_the_path_of_their_column(fields, expected):
+    assert paths(columns(*fields)) == expected
+
+
+def test_nested_texts_stay_text_when_asked():
+    assert paths(columns(f("t", "struct<a:int>"), f("u", "array<struct<a:int>>")), expand=False) == ["t", "u"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            [f("u", "union", f("_0", "string"), f("_1", "int64")), f("x", "int")],
+            [
+                "[version=2.0].[type=struct].[type=union].u",
+                "[version=2.0].[type=struct].[type=union].[type=string].u",
+                "[version=2.0].[type=struct].[type=union].[type=int64].u",
+                "[version=2.0].[type=int].x",
+            ],
+        ),
+        (
+            [f("u", "union", f("_0", "struct", f("x", "int")), f("_1", "struct", f("x", "int")))],
+            [
+                "[version=2.0].[type=struct].[type=union].u",
+                "[version=2.0].[type=struct].[type=union].[type=struct].u",
+                "[version=2.0].[type=struct].[type=union].[type=struct].u.[type=int].x",
+                "[version=2.0].[type=struct].[type=union].[type=struct_1].u",
+                "[version=2.0].[type=struct].[type=union].[type=struct_1].u.[type=int].x",
+            ],
+        ),
+        (
+            [f("a.b", "int"), f("a", "struct", f("b", "int"))],
+            [
+                "[version=2.0].[type=int].a.b",
+                "[version=2.0].[type=struct].[type=struct].a",
+                "[version=2.0].[type=struct].[type=struct].a.[type=int].b",
+            ],
+        ),
+        ([f("id", "int"), f("id", "text")], ["[version=2.0].[type=int].id", "[version=2.0].[type=text].id"]),
+        ([f("p", "double precision"), f("p", "a.b[c]")], ["[version=2.0].[type=double_precision].p", "[version=2.0].[type=a_b].p"]),
+    ],
+)  # fmt: skip
+def test_v2_comes_by_itself_when_dots_cannot_tell_fields_apart(fields, expected):
+    assert paths(columns(*fields)) == expected
+
+
+def test_v1_is_kept_when_asked_and_what_it_cannot_tell_apart_is_counted():
+    found = schema_fields(
+        columns(f("id", "int"), f("id", "text"), f("u", "union", f("_0", "int"), f("_1", "text"))),
+        platform="x",
+        paths="v1",
+    )
+    assert [field["fieldPath"] for field in found.fields] == ["id", "u"]
+    assert found.dropped == 1
+
+
+def test_the_same_column_twice_is_one_column():
+    found = schema_fields(
+        columns(f("id", "int"), f("id", "int"), f("s", "struct", f("a")), f("s", "struct", f("a"))), platform="x"
+    )
+    assert [field["fieldPath"] for field in found.fields] == ["id", "s", "s.a"]
+    assert found.dropped == 3
+
+
+def test_ordinal_positions_order_siblings_only_when_all_have_one():
+    assert paths(columns(f("b", "int", ordinal_position=2), f("a", "int", ordinal_position=1))) == ["a", "b"]
+    assert paths(columns(f("b", "int", ordinal_position=2), f("a", "int"))) == ["b", "a"]
+    same = columns(f("b", "int", ordinal_position=1), f("a", "int", ordinal_position=1))
+    assert paths(same) == ["b", "a"]
+
+
+def test_columns_are_spelt_as_the_system_spells_them():
+    found = schema_fields(columns(f("ID", "int"), f("S", "struct", f("Aa", "int"))), platform="x", column=str.lower)
+    assert [field["fieldPath"] for field in found.fields] == ["id", "s", "s.aa"]
+    assert found.columns == {"ID": "id", "S": "s"}
+
+
+def test_a_column_is_nullable_unless_its_type_says_otherwise():
+    found = schema_fields(columns(f("a", "int"), f("b", "int NOT NULL")), platform="x").fields
+    assert [field["nullable"] for field in found] == [True, False]
+
+
+def test_descriptions_are_written_when_there_are_any():
+    found = schema_fields(columns(f("a", "int", description="key"), f("b", "int", description="")), platform="x").fields
+    assert [field.get("description") for field in found] == ["key", None]
+    (long,) = schema_fields(columns(f("a", "int", description="x" * 70_000)), platform="x").fields
+    assert 65_500 < len(long["description"]) <= 65_536
+
+
+def test_a_type_that_names_an_ancestor_ends_there():
+    node = columns(
+        f(
+            "n",
+            "io.x.Node",
+            f("id", "int"),
+            f("next", "io.x.Node", f("id", "int")),
+            f("all", "array", f("_element", "io.x.Node")),
+        )
+    )
+    found = schema_fields(node, platform="kafka").fields
+    assert [(field["fieldPath"], field["recursive"]) for field in found] == [
+        ("n", False), ("n.id", False), ("n.next", True), ("n.all", True),
+    ]  # fmt: skip
+    assert found[2]["type"] == {"type": {"com.linkedin.schema.RecordType": {}}}
+
+
+def test_avro_json_gives_its_columns():
+    text = json.dumps(
+        [
+            "null",
+            {
+                "type": "record", "name": "Node", "namespace": "io.x",
+                "fields": [
+                    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}, "doc": "when"},
+                    {"name": "next", "type": ["null", "io.x.Node"]},
+                    {"name": "bag", "type": {"type": "map", "values": {"type": "fixed", "name": "h", "size": 4}}},
+                ],
+            },
+        ]
+    )  # fmt: skip
+    found = schema_fields(columns(f("v", text)), platform="kafka").fields
+    assert [(field["fieldPath"], next(iter(field["type"]["type"])).split(".")[-1]) for field in found] == [
+        ("v", "RecordType"), ("v.at", "TimeType"), ("v.next", "RecordType"), ("v.bag", "MapType"),
+    ]  # fmt: skip
+    assert found[1]["description"] == "when"
+    assert found[2]["recursive"] is True
+
+
+def test_a_schema_without_any_type_is_no_schema_but_has_names():
+    found = schema_fields(columns(f("a"), f("b", ""), f("c", None, f("d"))), platform="trino")
+    assert (found.fields, found.typed) == ([], False)
+    assert found.columns == {"a": "a", "b": "b", "c": "c"}
+
+
+def test_a_column_without_a_type_among_typed_ones_is_unknown():
+    found = schema_fields(columns(f("a"), f("b", "int")), platform="trino").fields
+    assert [field["nativeDataType"] for field in found] == ["unknown", "int"]
+
+
+def test_there_are_at_most_3000_fields():
+    found = schema_fields(columns(*[f(f"c{i}", "int") for i in range(3010)], f("s", "struct", f("a"))), platform="x")
+    assert (len(found.fields), found.dropped) == (3000, 12)
+
+
+def test_there_are_at_most_15_levels():
+    deep = f("leaf", "int")
+    for level in range(20, 0, -1):
+        deep = f(f"l{level}", "struct", deep)
+    found = schema_fields(columns(deep), platform="x")
+    assert (len(found.fields), found.dropped) == (15, 6)
+    text = "int"
+    for _ in range(20):
+        text = f"struct<a:{text}>"
+    assert len(schema_fields(columns(f("t", text)), platform="x").fields) == 15
+
+
+def test_endless_wrappers_end():
+    deep = f("_element", "int")
+    for _ in range(100):
+        deep = f("_element", "array", deep)
+    assert paths(columns(f("a", "array", deep))) == ["a"]
+    assert paths(columns(f("a", "array<" * 500 + "int" + ">" * 500))) == ["a"]
+
+
+def test_nameless_columns_and_stray_wrappers_are_counted():
+    found = schema_fields(columns(f("", "int"), f("a", "array", f("_element", "int"), f("x", "int"))), platform="x")
+    assert ([field["fieldPath"] for field in found.fields], found.dropped) == (["a"], 2)
+
+
+def test_the_aspect_is_the_same_for_the_same_columns():
+    fields = schema_fields(SPEC, platform="hive").fields
+    assert schema_metadata("db.t", "hive", fields) == schema_metadata("db.t", "urn:li:dataPlatform:hive", fields)
+
+
+def test_forty_columns_stay_far_below_a_millisecond():
+    table = columns(*[f(f"c{i}", ("string", "bigint", "decimal(38,18)", "timestamp")[i % 4]) for i in range(40)])
+    schema_fields(table, platform="postgres")
+    best = min(_timed(table) for _ in range(50))
+    assert best < 500e-6, "30 us on an idle core; the margin is for a busy one and for coverage"
+
+
+def _timed(table: list[Field]) -> float:
+    started = time.perf_counter()
+    schema_fields(table, platform="postgres")
+    return time.perf_counter() - started
