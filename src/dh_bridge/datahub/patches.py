@@ -1,0 +1,245 @@
+"""PATCH: which paths a server's template knows, and what may be added there.
+
+A path shape names a field of the aspect and what its elements are keyed by: ``{name}`` is the element's field of that name,
+``{}`` the element itself, ``{*}`` the key of a map. The values of one shape are checked by one conversion. The shapes are those
+of DataHub's patch builders (datahub_wire 6.2); aspects without a template that servers since 0.15 have are not here (facets.md 0.2).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from dh_bridge.datahub import schemas
+from dh_bridge.datahub.structs import Compiler, Marker, conform, urn_of, urn_type
+
+_EDGES = (
+    "inputDatasetEdges/{destinationUrn}",
+    "outputDatasetEdges/{destinationUrn}",
+    "inputDatajobEdges/{destinationUrn}",
+)
+_FINE = "fineGrainedLineages/{transformOperation}/{downstream}/{query}/{upstream}"
+_STAMPS = ("created", "lastModified")
+
+TEMPLATES: dict[str, tuple[str, ...]] = {
+    "dataFlowInfo": ("name", "description", "project", "externalUrl", "env", *_STAMPS, "customProperties/{*}"),
+    "dataJobInfo": ("name", "type", "flowUrn", "description", "externalUrl", "env", *_STAMPS, "customProperties/{*}"),
+    "dataJobInputOutput": (*_EDGES, "inputDatasetFields/{}", "outputDatasetFields/{}", _FINE),
+    "datasetProperties": ("name", "qualifiedName", "description", "externalUrl", *_STAMPS, "customProperties/{*}"),
+    "domains": ("domains/{}",),
+    "editableSchemaMetadata": (
+        "editableSchemaFieldInfo/{fieldPath}/fieldPath",
+        "editableSchemaFieldInfo/{fieldPath}/globalTags/tags/{tag}",
+        "editableSchemaFieldInfo/{fieldPath}/glossaryTerms/terms/{urn}",
+    ),
+    "globalTags": ("tags/{tag}",),
+    "glossaryTerms": ("terms/{urn}",),
+    "ownership": ("owners/{owner}/{type}",),
+    "siblings": ("siblings/{}", "primary"),
+    "structuredProperties": ("properties/{propertyUrn}",),
+    "upstreamLineage": ("upstreams/{dataset}", _FINE),
+}
+
+# The templates of these start from an object without the fields that the schema requires (facets.md 0.2, trap a).
+_REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
+
+# The server rebuilds an element of editableSchemaFieldInfo without its key: a tag on a column that has none yet fails with
+# "fieldPath is required" unless the patch adds the key too (datahub-project/datahub#18138).
+_KEYED = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
+
+_REMEMBERED = 16_384
+_bad_escape = re.compile(r"~(?![01])").search
+
+
+class Operation(Struct, forbid_unknown_fields=True, gc=False, eq=False):
+    """One JSON-patch operation; a removal has no value."""
+
+    op: Literal["add", "remove"]
+    path: str
+    value: Any | UnsetType = UNSET
+
+
+class Operations(Struct, gc=False, eq=False):
+    """The operations of a patch, wrapped: the conversion of a Struct is prepared once, that of a bare list each time."""
+
+    items: Annotated[list[Operation], Meta(min_length=1)]
+
+
+class Slot:
+    """A path shape, compiled for one schema."""
+
+    def __init__(self, template: str, checks: dict[int, Any], keys: dict[int, str], kind: Any) -> None:
+        steps = template.split("/")
+        self.length = len(steps)
+        self._words = [(at, step) for at, step in enumerate(steps) if not step.startswith("{")]
+        self._checks = checks
+        self._keys = keys
+        self.batch = msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False)
+
+    def takes(self, steps: list[str]) -> bool:
+        """Say whether a path of as many steps has this shape."""
+        return all(steps[at] == word for at, word in self._words)
+
+    def keys(self, steps: list[str]) -> tuple[tuple[str, str], ...]:
+        """Check the variable steps of a path; return (field of the value, what it must equal), ``""`` = the value itself."""
+        for at, kind in self._checks.items():
+            if isinstance(kind, type) and issubclass(kind, Marker):
+                kind.seen[steps[at]]
+            elif kind is not str:
+                conform(steps[at], kind)
+        return tuple((name, steps[at]) for at, name in self._keys.items())
+
+
+class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
+    """Path -> its slot and the keys that the value repeats; starts anew when it is full."""
+
+    def __init__(self, slots: list[Slot]) -> None:
+        self._slots = slots
+
+    def __missing__(self, path: str) -> tuple[Slot, tuple[tuple[str, str], ...]]:
+        if not path.startswith("/") or _bad_escape(path):
+            raise ValueError("not a JSON pointer")
+        steps = path[1:].split("/")
+        if "~" in path:
+            steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
+        for slot in self._slots:
+            if slot.length == len(steps) and slot.takes(steps) and "" not in steps:
+                break
+        else:
+            raise ValueError("the server's template of this aspect does not know this path")
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        place = self[path] = (slot, slot.keys(steps))
+        return place
+
+
+class Patch:
+    """The check of the patches of one aspect: ``patch(operations)`` raises ValueError."""
+
+    def __init__(self, aspect_name: str, schema: schemas.Schema) -> None:
+        compiler = Compiler(schema)
+        slots = [_slot(compiler, schema, template) for template in TEMPLATES[aspect_name]]
+        self._places = Places([slot for slot in slots if slot is not None])
+        self._required = _REQUIRED.get(aspect_name, ())
+        self._keyed = _KEYED.get(aspect_name)
+
+    def __call__(self, operations: Any) -> None:
+        """Check the operations together; when they fail, name the first one that fails alone."""
+        try:
+            items = msgspec.convert({"items": operations}, Operations).items
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error).replace("$.items", "$")) from None
+        try:
+            self._check(items)
+        except ValueError:
+            for at, item in enumerate(items):
+                self._check_one(at, item)
+            raise
+        if self._required or self._keyed:
+            self._check_required({item.path for item in items if item.op == "add"})
+
+    def _check(self, items: list[Operation]) -> None:
+        places = self._places
+        values: dict[Slot, list[Any]] = {}
+        keyed = []
+        for item in items:
+            slot, keys = places[item.path]
+            value = item.value
+            if item.op == "remove":
+                if value is not UNSET:
+                    raise ValueError("a removal has no value")
+                continue
+            if value is UNSET:
+                raise ValueError("an addition needs a value")
+            if slot in values:
+                values[slot].append(value)
+            else:
+                values[slot] = [value]
+            if keys:
+                keyed.append((keys, value))
+        for slot, batch in values.items():
+            conform({"items": batch}, slot.batch)
+        for keys, value in keyed:
+            for name, text in keys:
+                if (value.get(name) if name else value) != text:
+                    raise ValueError(f"the value's {name or 'text'} is not the {text!r} of the path")
+
+    def _check_one(self, at: int, item: Operation) -> None:
+        try:
+            self._check([item])
+        except ValueError as error:
+            what = str(error).replace("$.items[0]", f"$[{at}].value")
+            raise ValueError(what if "- at `" in what else f"{what} - at `$[{at}]` {item.path}") from None
+
+    def _check_required(self, added: set[str]) -> None:
+        missing = [path for path in self._required if path not in added] if added else []
+        if self._keyed:
+            field, key = self._keyed
+            elements = {path.split("/", 3)[2] for path in added}
+            missing += [path for element in sorted(elements) if (path := f"/{field}/{element}/{key}") not in added]
+        if missing:
+            raise ValueError(f"the patch adds, so it must also add {missing[0]}: the server's template needs it")
+
+
+def _slot(compiler: Compiler, schema: schemas.Schema, template: str) -> Slot | None:
+    """Return a shape compiled for a schema, None when the schema has no such field."""
+    if template == _FINE:
+        return _fine_slot(compiler, schema)
+    node, urn = schema, None
+    checks: dict[int, Any] = {}
+    keys: dict[int, str] = {}
+    for at, step in enumerate(template.split("/")):
+        node = compiler.definition(node)
+        name = step.strip("{}")
+        if name == "*":
+            checks[at], node = str, node["values"]
+        elif not step.startswith("{"):
+            field = _field(node, name)
+            if field is None:
+                return None
+            # A key that the value itself repeats (…/{fieldPath}/fieldPath) must equal it; keys of an outer element must not.
+            keys = {before: "" for before, known in keys.items() if known == name}
+            node, urn = field["type"], urn_of(field)
+        else:
+            node = node["items"] if node["type"] == "array" else node
+            key = _field(compiler.definition(node), name) if name else None
+            checks[at] = compiler.type_of(node, urn) if key is None else compiler.field(key)
+            keys[at] = name
+    return Slot(template, checks, keys, compiler.type_of(node, urn))
+
+
+def _fine_slot(compiler: Compiler, schema: schemas.Schema) -> Slot | None:
+    """Return the shape of a column lineage: the path holds the ends, the value only how sure it is and the kinds of the ends."""
+    field = _field(schema, "fineGrainedLineages")
+    if field is None:
+        return None
+    record = compiler.definition(compiler.definition(field["type"])["items"])
+    value = compiler.record(record, frozenset(("confidenceScore", "upstreamType", "downstreamType")))
+    ends = {2: urn_type(frozenset(["schemaField"])), 4: urn_type(frozenset(["dataset", "schemaField"]))}
+    return Slot(_FINE, {1: str, 3: _Query, **ends}, {}, value)
+
+
+class _Query(Marker):
+    """The query of a column lineage: its URN, or ``NONE``."""
+
+    class _Seen:
+        def __getitem__(self, text: str) -> None:
+            if text != "NONE":
+                urn_type(frozenset(["query"])).seen[text]
+
+    seen = _Seen()
+
+
+def _field(node: schemas.Schema, name: str) -> schemas.Schema | None:
+    """Return the field of a record by its name."""
+    return next((field for field in node["fields"] if field["name"] == name), None)
+
+
+@cache
+def patch(aspect_name: str, file: str) -> Patch | None:
+    """Return the check of an aspect's patches, None when servers have no template for it."""
+    return Patch(aspect_name, schemas.load(file)) if aspect_name in TEMPLATES else None

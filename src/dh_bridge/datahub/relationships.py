@@ -1,0 +1,93 @@
+"""The edges that DataHub's graph index would draw from an aspect: compiled from the ``@Relationship`` annotations.
+
+An annotation stands on a field, or on an outer field with a path (``/*/destinationUrn``); where both name one place the outer
+one wins, as in DataHub (a column's tag is ``SchemaFieldTaggedWith``, not ``TaggedWith``).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub import schemas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A rule: the steps from here to the URN, and the name of the relationship.
+_Rule = tuple[tuple[str, ...], str]
+
+
+class _Node:
+    """A place in an aspect's JSON below which URNs are: its relationship when it is one, its fields, its elements."""
+
+    __slots__ = ("elements", "fields", "name")
+
+    def __init__(self, name: str, fields: dict[str, _Node], elements: _Node | None) -> None:
+        self.name = name
+        self.fields = fields
+        self.elements = elements
+
+    def walk(self, value: Any, path: str) -> Iterator[tuple[str, str, str]]:
+        """Yield (relationship, URN, path) of everything below ``value``."""
+        if self.name and isinstance(value, str):
+            yield self.name, value, path
+        if isinstance(value, list) and self.elements is not None:
+            for at, element in enumerate(value):
+                yield from self.elements.walk(element, f"{path}[{at}]")
+        elif isinstance(value, dict):
+            if self.elements is not None:
+                for key, element in value.items():
+                    yield from self.elements.walk(element, f"{path}.{key}")
+            for name, node in self.fields.items():
+                if name in value:
+                    yield from node.walk(value[name], f"{path}.{name}")
+
+
+def relationships(aspect_name: str, value: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield (relationship name, target URN, JSON path) of an aspect's wire JSON; nothing for an aspect that is not bundled.
+
+    Example: ``("Consumes", "urn:li:dataset:(…)", "$.inputDatasetEdges[0].destinationUrn")``.
+    """
+    node = _compiled(aspect_name)
+    return iter(()) if node is None else node.walk(value, "$")
+
+
+@cache
+def _compiled(aspect_name: str) -> _Node | None:
+    schema = schemas.aspect_schema(schemas.versions()[-1], aspect_name)
+    return None if schema is None else _node(schema, [], schemas.named_types(schema))
+
+
+def _node(avro: Any, rules: list[_Rule], types: dict[str, schemas.Schema]) -> _Node | None:
+    """Return the compiled place of an Avro type, None when no URN of a relationship lies below it."""
+    branches = schemas.branches(avro)
+    if len(branches) > 1:
+        tagged = {schemas.wire_name(branch): _node(branch, rules, types) for branch in branches}
+        return _kept("", tagged, None)
+    inner = types.get(branches[0], branches[0]) if isinstance(branches[0], str) else branches[0]
+    if not isinstance(inner, dict):
+        return _kept(next((name for steps, name in rules if not steps), ""), {}, None)
+    if inner["type"] == "record":
+        fields = {field["name"]: _node(field["type"], _rules(field, rules), types) for field in inner["fields"]}
+        return _kept("", fields, None)
+    elements = inner.get("items", inner.get("values"))
+    return None if elements is None else _kept("", {}, _node(elements, _below("*", rules), types))
+
+
+def _kept(name: str, fields: dict[str, _Node | None], elements: _Node | None) -> _Node | None:
+    kept = {field: node for field, node in fields.items() if node is not None}
+    return _Node(name, kept, elements) if name or kept or elements else None
+
+
+def _below(step: str, rules: list[_Rule]) -> list[_Rule]:
+    return [(steps[1:], name) for steps, name in rules if steps[:1] == (step,)]
+
+
+def _rules(field: schemas.Schema, rules: list[_Rule]) -> list[_Rule]:
+    """Return the rules below a record's field: the outer ones first, then its own annotation."""
+    own = field.get("Relationship", {})
+    if "name" in own:
+        return [*_below(field["name"], rules), ((), own["name"])]
+    paths = [(tuple(path.strip("/").split("/")), rule["name"]) for path, rule in own.items()]
+    return [*_below(field["name"], rules), *paths]

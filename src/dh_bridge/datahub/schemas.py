@@ -1,0 +1,113 @@
+"""The bundled Avro schemas of DataHub's aspects, by profile; read once, when first asked for.
+
+``avro_schemas/<profile>/index.json`` names the file of each aspect; see ``avro_schemas/SOURCE.md``.
+"""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dh_bridge.bundled import AVRO_SCHEMAS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Schema = dict[str, Any]
+
+
+class Index(msgspec.Struct, frozen=True):
+    """What a profile holds: the wheel, and the file of the envelope and of each aspect."""
+
+    wheel: str
+    envelope: str
+    aspects: dict[str, str]
+
+
+def number(version: str) -> tuple[int, ...]:
+    """Return a dotted version as numbers: ``"1.3"`` -> ``(1, 3)``."""
+    return tuple(int(part) for part in version.split("."))
+
+
+@lru_cache(maxsize=1)
+def versions() -> tuple[str, ...]:
+    """Return the names of the bundled profiles, oldest first."""
+    return tuple(sorted((path.parent.name for path in AVRO_SCHEMAS.glob("*/index.json")), key=number))
+
+
+@lru_cache
+def index(version: str) -> Index:
+    """Return the index of a bundled profile."""
+    return msgspec.json.decode((AVRO_SCHEMAS / version / "index.json").read_bytes(), type=Index)
+
+
+@cache
+def load(file: str) -> Schema:
+    """Return the schema of a file that an index names, for example ``0.15.0/Status.avsc``."""
+    schema: Schema = msgspec.json.decode((AVRO_SCHEMAS / file).read_bytes())
+    return schema
+
+
+def aspect_schema(version: str, aspect_name: str) -> Schema | None:
+    """Return the schema of an aspect in a profile, None when the profile has none."""
+    file = index(version).aspects.get(aspect_name)
+    return None if file is None else load(file)
+
+
+def is_timeseries(schema: Schema) -> bool:
+    """Say whether an aspect's schema is that of a timeseries."""
+    return bool(schema["Aspect"].get("type") == "timeseries")
+
+
+def named_types(schema: Schema) -> dict[str, Schema]:
+    """Return full name -> definition of every record, enum and fixed inside ``schema``, itself included."""
+    found: dict[str, Schema] = {}
+
+    def walk(node: Any) -> None:
+        if isinstance(node, list):
+            for branch in node:
+                walk(branch)
+        elif isinstance(node, dict):
+            if "name" in node:
+                found[f"{node['namespace']}.{node['name']}"] = node
+            for field in node.get("fields", ()):
+                walk(field["type"])
+            walk(node.get("items", node.get("values")))
+
+    walk(schema)
+    return found
+
+
+def branches(node: Any) -> list[Any]:
+    """Return the branches of an Avro type that are not null: one for what is no union."""
+    return [branch for branch in node if branch != "null"] if isinstance(node, list) else [node]
+
+
+def wire_name(node: Any) -> str:
+    """Return the tag that a union's branch has on the wire: ``com.linkedin.schema.StringType``, ``string``."""
+    if isinstance(node, dict):
+        node = f"{node['namespace']}.{node['name']}" if "name" in node else node["type"]
+    return str(node).replace("com.linkedin.pegasus2avro.", "com.linkedin.", 1)
+
+
+def descend(schema: Schema, path: str) -> Any:
+    """Return the Avro type at a dotted ``path`` below a record, arrays and maps passed through; None when there is none."""
+    types = named_types(schema)
+    nodes: Iterator[Any] | list[Any] = [schema]
+    for step in path.split("."):
+        nodes = [field["type"] for node in nodes for field in _fields(node, types) if field["name"] == step]
+    return next(iter(nodes), None)
+
+
+def _fields(node: Any, types: dict[str, Schema]) -> Iterator[Schema]:
+    """Yield the record fields that lie directly below a type, through unions, arrays and maps."""
+    for branch in branches(node):
+        inner = types.get(branch) if isinstance(branch, str) else branch
+        if inner is None or inner["type"] in ("enum", "fixed"):
+            continue
+        if inner["type"] == "record":
+            yield from inner["fields"]
+        else:
+            yield from _fields(inner.get("items", inner.get("values")), types)

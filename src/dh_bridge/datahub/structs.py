@@ -1,0 +1,209 @@
+"""Avro types compiled to msgspec types: ``conform(json, type)`` is then the whole check of a value.
+
+A record becomes a Struct that forbids unknown fields; a field without default is required; an explicit null is refused for
+an optional field (Pegasus refuses it, datahub_wire 9.2); an enum becomes a Literal; a number gets the bounds of its Avro type,
+which also keep NaN and infinity out; a string that the schema calls a URN, and a union of several branches, become markers
+that ``dec_hook`` looks up. A hook costs 90 ns per URN against 340 ns for a pattern, and nothing where the field is absent.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from keyword import iskeyword
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from dh_bridge.datahub import schemas, urns
+
+_REMEMBERED = 16_384
+# The largest doubles that still are a 32-bit and a 64-bit float.
+_FLOAT, _DOUBLE = 3.4028235677973362e38, 1.7976931348623157e308
+
+_SCALARS: dict[str, Any] = {
+    "boolean": bool,
+    "double": Annotated[float, Meta(ge=-_DOUBLE, le=_DOUBLE)],
+    "float": Annotated[float, Meta(ge=-_FLOAT, le=_FLOAT)],
+    "int": Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)],
+    "long": Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
+    "string": str,
+}
+
+# Generic types that are filled in at run time.
+_list: Any = list
+_dict: Any = dict
+
+# DataHub's typed URN classes: their Java coercers refuse a URN of another type.
+_URN_CLASSES = {
+    "CorpGroupUrn": "corpGroup",
+    "CorpuserUrn": "corpuser",
+    "DataFlowUrn": "dataFlow",
+    "DataJobUrn": "dataJob",
+    "DataPlatformUrn": "dataPlatform",
+    "DatasetUrn": "dataset",
+    "GlossaryTermUrn": "glossaryTerm",
+    "TagUrn": "tag",
+}
+
+
+class Marker:
+    """A type that msgspec does not know; ``seen[value]`` returns an instance of it, or raises ValueError."""
+
+    seen: ClassVar[Any]
+
+
+def look_up(kind: type[Marker], value: Any) -> Any:
+    """Return the marker of ``value``: the ``dec_hook`` of every check."""
+    return kind.seen[value]
+
+
+def conform(value: Any, kind: Any) -> None:
+    """Raise ``msgspec.ValidationError`` when ``value`` is no ``kind``; its text ends with the place, as ``- at `$.x[0]```."""
+    msgspec.convert(value, kind, dec_hook=look_up)
+
+
+class SeenUrns(dict[str, Any]):
+    """URN -> marker, for URNs of the ``allowed`` entity types (none = any); starts anew when it is full."""
+
+    def __init__(self, marker: Marker, allowed: frozenset[str]) -> None:
+        self._marker = marker
+        self._allowed = allowed
+
+    def __missing__(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            raise TypeError(f"Expected a URN, got `{type(value).__name__}`")
+        kind = urns.type_if_urn(value)
+        if not kind or (self._allowed and kind not in self._allowed):
+            of = f" of {' or '.join(sorted(self._allowed))}" if self._allowed else ""
+            raise ValueError(f"{value[: urns.MAX_BYTES]!r} is no URN{of}")
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[value] = self._marker
+        return self._marker
+
+
+@cache
+def urn_type(allowed: frozenset[str] = frozenset()) -> type[Marker]:
+    """Return the type of a URN field that takes the ``allowed`` entity types, none meaning any."""
+
+    class Urn(Marker):
+        pass
+
+    Urn.seen = SeenUrns(Urn(), allowed)
+    return Urn
+
+
+class Branches:
+    """The branches of a union: an object with exactly one tag, as ``{"com.linkedin.schema.StringType": {}}``."""
+
+    def __init__(self, marker: Marker, kinds: dict[str, Any]) -> None:
+        self._marker = marker
+        self._kinds = kinds
+        # A branch whose fields may all be left out takes {} without a look: the types of most columns.
+        self._empty = {tag for tag, kind in kinds.items() if _takes_nothing(kind)}
+
+    def __getitem__(self, value: Any) -> Any:
+        if type(value) is not dict or len(value) != 1:
+            raise ValueError("Expected an object with one tag, the name of a branch of the union")
+        for tag, inner in value.items():
+            if inner or tag not in self._empty or type(inner) is not dict:
+                self._descend(tag, inner)
+        return self._marker
+
+    def _descend(self, tag: str, inner: Any) -> None:
+        kind = self._kinds.get(tag)
+        if kind is None:
+            raise ValueError(f"Invalid tag {tag!r}: no branch of the union")
+        try:
+            conform(inner, kind)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error)) from None
+
+
+def _takes_nothing(kind: Any) -> bool:
+    try:
+        conform({}, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+@cache
+def struct(file: str) -> Any:
+    """Return the type of the aspect in the file that an index names."""
+    return Compiler(schemas.load(file)).type_of(schemas.load(file))
+
+
+class Compiler:
+    """Compiles the types of one schema file; named types are compiled once and shared."""
+
+    def __init__(self, schema: schemas.Schema) -> None:
+        self._definitions = schemas.named_types(schema)
+        self._done: dict[str, Any] = {}
+
+    def type_of(self, node: Any, urn: type[Marker] | None = None) -> Any:
+        """Return the msgspec type of an Avro type; its strings are URNs when ``urn`` says of which kind."""
+        node = self.definition(node)
+        if isinstance(node, list):
+            return self._union(node)
+        kind = node if isinstance(node, str) else node["type"]
+        if kind == "string" and urn is not None:
+            return urn
+        if kind in _SCALARS:
+            return _SCALARS[kind]
+        if kind == "array":
+            return _list[self.type_of(node["items"], urn)]
+        if kind == "map":
+            return _dict[str, self.type_of(node["values"], urn)]
+        return self._named(node)
+
+    def definition(self, node: Any) -> Any:
+        """Return the definition behind the name of a type, and the one branch behind an optional type."""
+        if isinstance(node, list) and len(schemas.branches(node)) == 1:
+            node = schemas.branches(node)[0]
+        return self._definitions.get(node, node) if isinstance(node, str) else node
+
+    def field(self, field: schemas.Schema) -> Any:
+        """Return the msgspec type of a record's field."""
+        return self.type_of(field["type"], urn_of(field))
+
+    def record(self, node: schemas.Schema, names: frozenset[str] | None = None) -> type[Struct]:
+        """Return the Struct of a record; with ``names`` only those fields, all of them optional."""
+        fields: list[Any] = []
+        rename = {}
+        for field in node["fields"]:
+            name = field["name"]
+            if names is not None and name not in names:
+                continue
+            attribute = f"{name}_" if iskeyword(name) else name
+            rename[attribute] = name
+            kind = self.field(field)
+            optional = names is not None or "default" in field
+            fields.append((attribute, kind | UnsetType, UNSET) if optional else (attribute, kind))
+        return msgspec.defstruct(
+            node["name"], fields, rename=rename, forbid_unknown_fields=True, kw_only=True, gc=False, eq=False
+        )
+
+    def _named(self, node: schemas.Schema) -> Any:
+        name = schemas.wire_name(node)
+        if name not in self._done:
+            enum = node["type"] == "enum"
+            self._done[name] = Literal[tuple(node["symbols"])] if enum else self.record(node)
+        return self._done[name]
+
+    def _union(self, branches: list[Any]) -> type[Marker]:
+        class Union(Marker):
+            pass
+
+        Union.seen = Branches(Union(), {schemas.wire_name(branch): self.type_of(branch) for branch in branches})
+        return Union
+
+
+def urn_of(field: schemas.Schema) -> type[Marker] | None:
+    """Return the URN type of a field: its class, its validation or its relationship say which entity types it takes."""
+    if "Urn" not in field:
+        return None
+    wanted = field.get("UrnValidation", field).get("entityTypes", ())
+    typed = _URN_CLASSES.get(field["Urn"])
+    return urn_type(frozenset([typed]) if typed else frozenset(wanted))

@@ -1,0 +1,218 @@
+"""URNs: how DataHub's names of things are written, taken apart and checked.
+
+The builders are plain string work; every part they are given is a raw name, and is percent-encoded here (datahub_wire 6.3).
+What DataHub's server refuses is refused by :func:`is_urn`: more than 512 bytes when URL-encoded, surrounding white space,
+U+241F, parentheses or empty parts where none belong (UrnValidationUtil of datahub-project/datahub).
+"""
+
+from __future__ import annotations
+
+import re
+
+from dh_bridge.errors import AspectError
+
+MAX_BYTES = 512
+"""How long the URL-encoded form of a URN may be."""
+
+_PREFIX = "urn:li:"
+_ESCAPES = str.maketrans({",": "%2C", "(": "%28", ")": "%29", "\u241f": "%E2%90%9F"})
+# What java.net.URLEncoder leaves as one byte; everything else becomes three.
+_PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-*_ "
+_marks = re.compile(r"[(),]").finditer
+_REMEMBERED = 32_768
+
+# Entity type -> (number of parts of its key, entity type that the first part must name; "*" = any).
+# Types that are not listed are only checked for their shape.
+_KEYS = {
+    "assertion": (1, ""),
+    "container": (1, ""),
+    "corpGroup": (1, ""),
+    "corpuser": (1, ""),
+    "dataFlow": (3, ""),
+    "dataJob": (2, "dataFlow"),
+    "dataPlatform": (1, ""),
+    "dataPlatformInstance": (2, "dataPlatform"),
+    "dataProcessInstance": (1, ""),
+    "dataset": (3, "dataPlatform"),
+    "domain": (1, ""),
+    "glossaryTerm": (1, ""),
+    "query": (1, ""),
+    "schemaField": (2, "*"),
+    "tag": (1, ""),
+}
+
+
+def encode(part: str) -> str:
+    """Return one part of a URN: only ``,`` ``(`` ``)`` and U+241F are percent-encoded, as DataHub's SDK does."""
+    # Four searches of a short string are faster than one translate (90 against 500 ns).
+    if "," in part or "(" in part or ")" in part or "\u241f" in part:
+        return part.translate(_ESCAPES)
+    return part
+
+
+def platform_urn(platform: str) -> str:
+    """Return ``urn:li:dataPlatform:<platform>``; a platform that is already a URN is returned as it is."""
+    return platform if platform.startswith("urn:li:dataPlatform:") else f"urn:li:dataPlatform:{encode(platform)}"
+
+
+def platform_instance_urn(platform: str, instance: str) -> str:
+    """Return the URN of one installation of a platform."""
+    return f"urn:li:dataPlatformInstance:({platform_urn(platform)},{encode(instance)})"
+
+
+def dataset_urn(platform: str, name: str, env: str, instance: str | None = None) -> str:
+    """Return the URN of a dataset; a platform instance becomes the prefix ``<instance>.`` of its name."""
+    full = f"{instance}.{name}" if instance else name
+    return f"urn:li:dataset:({platform_urn(platform)},{encode(full)},{env})"
+
+
+def data_flow_urn(orchestrator: str, flow_id: str, cluster: str) -> str:
+    """Return the URN of a flow."""
+    return f"urn:li:dataFlow:({encode(orchestrator)},{encode(flow_id)},{encode(cluster)})"
+
+
+def data_job_urn(flow_urn: str, job_id: str) -> str:
+    """Return the URN of a job of the flow ``flow_urn``."""
+    return f"urn:li:dataJob:({flow_urn},{encode(job_id)})"
+
+
+def run_urn(run_id: str) -> str:
+    """Return the URN of a run (a dataProcessInstance)."""
+    return f"urn:li:dataProcessInstance:{encode(run_id)}"
+
+
+def schema_field_urn(dataset_urn: str, path: str) -> str:
+    """Return the URN of the field ``path`` of the dataset ``dataset_urn``."""
+    return f"urn:li:schemaField:({dataset_urn},{encode(path)})"
+
+
+def assertion_urn(assertion_id: str) -> str:
+    """Return the URN of an assertion."""
+    return f"urn:li:assertion:{encode(assertion_id)}"
+
+
+def query_urn(query_id: str) -> str:
+    """Return the URN of a query."""
+    return f"urn:li:query:{encode(query_id)}"
+
+
+def tag_urn(name: str) -> str:
+    """Return the URN of a tag."""
+    return f"urn:li:tag:{encode(name)}"
+
+
+def corpuser_urn(name: str) -> str:
+    """Return the URN of a user."""
+    return f"urn:li:corpuser:{encode(name)}"
+
+
+def corp_group_urn(name: str) -> str:
+    """Return the URN of a group."""
+    return f"urn:li:corpGroup:{encode(name)}"
+
+
+def container_urn(guid: str) -> str:
+    """Return the URN of a container."""
+    return f"urn:li:container:{encode(guid)}"
+
+
+def parse(urn: str) -> tuple[str, tuple[str, ...]]:
+    """Return (entity type, raw parts of the key), percent-encoding kept; an AspectError when the URN is malformed."""
+    kind = _types[urn]
+    if not kind:
+        shown = urn if len(urn) <= MAX_BYTES else urn[:MAX_BYTES] + "…"
+        raise AspectError(f"{shown!r} is no URN", now="expected urn:li:<type>:<key>, at most 512 bytes URL-encoded")
+    return kind, _parts(urn[len(_PREFIX) + len(kind) + 1 :])
+
+
+def entity_type(urn: str) -> str:
+    """Return the entity type of ``urn``; an AspectError when it is malformed."""
+    return _types[urn] or parse(urn)[0]
+
+
+def is_urn(text: str) -> bool:
+    """Say whether ``text`` is a URN that DataHub takes; answers are remembered (the last 32,768)."""
+    return bool(_types[text])
+
+
+def type_if_urn(text: str) -> str:
+    """Return the entity type of ``text``, ``""`` when it is no URN."""
+    return _types[text]
+
+
+class _Types(dict[str, str]):
+    """URN -> entity type, ``""`` when malformed; starts anew when it is full."""
+
+    def __missing__(self, urn: str) -> str:
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        found = self[urn] = _checked_type(urn)
+        return found
+
+
+_types = _Types()
+
+
+def _checked_type(urn: str) -> str:
+    """Return the entity type of ``urn``, ``""`` when the server would refuse it."""
+    # Java's trim cuts every character up to U+0020, Python's strip the white space of Unicode.
+    if urn[-1:] <= " " or urn[-1].isspace() or "\u241f" in urn:
+        return ""
+    if 3 * len(urn) > MAX_BYTES or not urn.isascii():
+        try:
+            raw = urn.encode()
+        except UnicodeEncodeError:
+            return ""
+        if len(raw) + 2 * len(raw.translate(None, _PLAIN)) > MAX_BYTES:
+            return ""
+    return _shape_type(urn)
+
+
+def _shape_type(urn: str) -> str:
+    """Return the entity type of ``urn`` by its shape, ``""`` when malformed; a nested URN is checked alike."""
+    if not urn.startswith(_PREFIX):
+        return ""
+    kind, _, key = urn[len(_PREFIX) :].partition(":")
+    count, first = _KEYS.get(kind, (0, ""))
+    parts = _parts(key)
+    if not parts or not (count == len(parts) or (not count and kind.isascii() and kind.isalnum())):
+        return ""
+    if first:
+        nested = _types[parts[0]]
+        if nested != first and not (first == "*" and nested):
+            return ""
+    return kind
+
+
+def _parts(key: str) -> tuple[str, ...]:
+    """Return the parts of a URN's key: one, or those of a tuple ``(a,b)``; none when malformed."""
+    if not key.startswith("("):
+        return () if not key or "(" in key or ")" in key else (key,)
+    inner = key[1:-1]
+    first, _, last = inner.rpartition(",")
+    # Two short cuts for nearly all tuples: a URN followed by a name (jobs, fields), and flat ones (datasets, flows).
+    if first.endswith(")") and last and key.endswith(")") and "(" not in last and ")" not in last and _types[first]:
+        return first, last
+    flat = key.endswith(")") and "(" not in inner and ")" not in inner
+    parts = inner.split(",") if flat else _nested_parts(key)
+    return tuple(parts) if len(parts) > 1 and "" not in parts else ()
+
+
+def _nested_parts(key: str) -> list[str]:
+    """Return the parts of a tuple whose parts may be tuples themselves; none when malformed."""
+    parts, depth, start, end = [], 0, 1, 0
+    for mark in _marks(key):
+        end = mark.start()
+        if mark[0] == "(":
+            depth += 1
+        elif mark[0] == ")":
+            depth -= 1
+            if not depth:
+                break
+        elif depth == 1:
+            parts.append(key[start:end])
+            start = end + 1
+    parts.append(key[start:end])
+    balanced = not depth and end == len(key) - 1
+    # Parentheses belong to tuples only, so a part that holds some must be a URN itself.
+    return parts if balanced and all("(" not in part or _types[part] for part in parts) else []

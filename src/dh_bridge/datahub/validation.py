@@ -1,0 +1,137 @@
+"""The check of a proposal against the schemas of a DataHub version.
+
+Compiled once per (profile, aspect), when first asked for; nothing is interpreted per record. Refused are: an aspect that does not
+belong to the entity, unknown fields, missing required fields, wrong types and enum symbols, integers out of range, NaN and
+infinity, malformed or wrongly typed URNs, union tags that are none or several, PATCH paths that the server's template does not
+know, PATCH for timeseries.
+
+fastavro's writer (``strict_allow_default``) and Apache avro judge the same of every aspect, but for these differences:
+
+====================== ========= ========= ====== ====================================================================
+case                   we        fastavro  Apache reason
+====================== ========= ========= ====== ====================================================================
+null-for-optional      refuse    accept    accept Pegasus refuses an explicit null; left out is the one spelling
+urn-shape              refuse    accept    accept a URN is a plain string to Avro
+urn-type               refuse    accept    accept a dataset where the schema wants a tag
+nan, infinity          refuse    accept    accept JSON has neither
+surrogate              accept    refuse    refuse lone surrogates fail in the JSON encoder; looking for them costs too much
+bool-for-number        refuse    accept    accept a Python bool is an int to both (fastavro refuses it for int)
+enum-branch            accept    accept    accept the SDK rewrites the tag of dataJobInfo.type to ``string``
+====================== ========= ========= ====== ====================================================================
+
+No oracle knows about: (entity, aspect) pairs, the entity's URN, PATCH paths and their keys.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dh_bridge.datahub import schemas, structs, urns
+from dh_bridge.datahub.patches import patch
+from dh_bridge.errors import AspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dh_bridge.datahub.profiles import Profile
+    from dh_bridge.datahub.proposal import Proposal
+
+_REMEMBERED = 32_768
+_NOW = "the translation is at fault, please report it; this aspect is left out"
+_places = re.compile(r" - at `(.*?)`").findall
+
+
+class Validator:
+    """Checks proposals against one profile; safe to keep for ever, what it remembers is bounded."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._checks: dict[tuple[str, str, str], Callable[[Any], Any]] = {}
+        self._entities: dict[str, _Entities] = {}
+
+    def check(self, proposal: Proposal) -> None:
+        """Raise an AspectError, ``dataset/schemaMetadata $.fields[3].type: …``, when DataHub would refuse the proposal."""
+        kind = proposal.entity_type
+        named = (kind, proposal.aspect_name, proposal.change_type)
+        try:
+            check = self._checks.get(named) or self._compile(*named)
+            self._entities[kind][proposal.entity_urn]
+            check(proposal.aspect.json)
+        except ValueError as error:
+            raise _refusal(f"{kind}/{proposal.aspect_name}", str(error)) from None
+
+    def finding(self, proposal: Proposal) -> str | None:
+        """Return what :meth:`check` objects to, None when the proposal is sound."""
+        try:
+            self.check(proposal)
+        except AspectError as error:
+            return str(error)
+        return None
+
+    def _compile(self, entity_type: str, aspect_name: str, change_type: str) -> Callable[[Any], Any]:
+        """Return the check of an aspect's value; ValueError when there is none for these three."""
+        profile = self._profile
+        if not profile.has(entity_type, aspect_name):
+            raise ValueError(f"DataHub {profile.name} knows no {aspect_name} on {entity_type}")
+        file = schemas.index(profile.name).aspects.get(aspect_name)
+        if file is None:
+            raise ValueError(f"{aspect_name} is not among the bundled schemas")
+        if change_type == "UPSERT":
+            check: Callable[[Any], Any] | None = partial(
+                msgspec.convert, type=structs.struct(file), dec_hook=structs.look_up
+            )
+        else:
+            check = patch(aspect_name, file)
+        if check is None:
+            raise ValueError("this aspect takes no PATCH: a timeseries, or no template in servers since 0.15")
+        if entity_type not in self._entities:
+            self._entities[entity_type] = _Entities(entity_type, profile.name)
+        self._checks[entity_type, aspect_name, change_type] = check
+        return check
+
+
+class _Entities(dict[str, bool]):
+    """URNs of one entity type that the profile's key aspect takes; starts anew when it is full."""
+
+    def __init__(self, entity_type: str, version: str) -> None:
+        self._type = entity_type
+        file = next(file for file in schemas.index(version).aspects.values() if _is_key_of(file, entity_type))
+        self._names = [field["name"] for field in schemas.load(file)["fields"]]
+        self._key = structs.struct(file)
+
+    def __missing__(self, urn: str) -> bool:
+        if urns.type_if_urn(urn) != self._type:
+            raise ValueError(f"{urn[: urns.MAX_BYTES]!r} is no URN of {self._type} - at `entityUrn`")
+        _, parts = urns.parse(urn)
+        try:
+            structs.conform(dict(zip(self._names, parts, strict=True)), self._key)
+        except ValueError as error:
+            raise ValueError(f"{urn!r} is no URN of {self._type}: {error} - at `entityUrn`") from None
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[urn] = True
+        return True
+
+
+def _is_key_of(file: str, entity_type: str) -> bool:
+    return file.endswith("Key.avsc") and schemas.load(file)["Aspect"]["keyForEntity"] == entity_type
+
+
+def _refusal(aspect: str, what: str) -> AspectError:
+    """Return the error of a finding; msgspec names the innermost place first."""
+    places = _places(what)
+    text = re.sub(r" - at `.*?`", "", what)
+    place = "$" + "".join(place.removeprefix("$") for place in reversed(places))
+    if places[-1:] == ["entityUrn"]:
+        place = "entityUrn"
+    return AspectError(text, where=f"{aspect} {place}", now=_NOW)
+
+
+@lru_cache
+def validator(profile: Profile) -> Validator:
+    """Return the validator of a profile, one per process."""
+    return Validator(profile)
