@@ -1,0 +1,153 @@
+"""Identity of jobs and runs: what becomes which dataFlow, dataJob and run (identity.md 4)."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+_MODEL = ConfigDict(extra="forbid", frozen=True)
+_GROUP = re.compile(r"\{(\w*)\}")
+
+Env = Literal[
+    "CERT",
+    "CORP",
+    "DEV",
+    "EI",
+    "NON_PROD",
+    "PRD",
+    "PRE",
+    "PROD",
+    "QA",
+    "RVW",
+    "SANDBOX",
+    "SBX",
+    "SIT",
+    "STG",
+    "TEST",
+    "TST",
+    "UAT",
+]
+"""DataHub's FabricType: what its environment filter knows."""
+
+FABRIC_TYPES = frozenset(get_args(Env))
+
+
+def _regex(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"`{text}` is no regular expression: {error}") from error
+    return text
+
+
+def _short(text: str) -> str:
+    if len(text.encode("utf-8", "replace")) > 100:
+        raise ValueError("takes more than 100 bytes: nothing would be left of an URN's 512")
+    return text
+
+
+Regex = Annotated[str, AfterValidator(_regex)]
+Platform = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,50}$")]
+Instance = Annotated[str, Field(min_length=1), AfterValidator(_short)]
+
+
+class NamespaceGroup(BaseModel):
+    """Job namespaces that are one place under several names."""
+
+    model_config = _MODEL
+
+    canonical: str = Field(min_length=1, description="The namespace that all of them become.")
+    aliases: tuple[str, ...] = Field(min_length=1, description="Other spellings of it, compared whole.")
+
+
+class LowercaseSettings(BaseModel):
+    """Letter case of jobs; OpenLineage's names have one, some catalogues do not."""
+
+    model_config = _MODEL
+
+    namespace: bool = Field(default=False, description="Job namespaces become lower case.")
+    name: bool = Field(default=False, description="Job names become lower case, also in rules.")
+
+
+class JobRule(BaseModel):
+    """What holds for the jobs that match: all keys are optional, those of a match must all match."""
+
+    model_config = _MODEL
+
+    namespace: Regex | None = Field(default=None, description="Regular expression over the whole job namespace.")
+    name: Regex | None = Field(
+        default=None, description="Regular expression over the whole job name; its groups serve `flow` and `job`."
+    )
+    producer: Regex | None = Field(default=None, description="Regular expression found anywhere in the producer's URI.")
+    platform: Platform | None = Field(default=None, description="Platform id, such as `airflow`.")
+    instance: Instance | None = Field(default=None, description="Platform instance; it also prefixes the flow's id.")
+    cluster: str | None = Field(default=None, min_length=1, description="Cluster instead of the job namespace.")
+    env: Env | None = Field(default=None, description="Environment shown by DataHub, where the cluster names none.")
+    flow: str | None = Field(
+        default=None, min_length=1, description="Id of the flow: text with `{group}`, `{namespace}`, `{job}`."
+    )
+    job: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Id of the job, as `flow`; a group that took no part makes a flow-level job.",
+    )
+    skip: bool = Field(default=False, description="Write nothing for these jobs and their runs.")
+
+    @model_validator(mode="after")
+    def _useful(self) -> JobRule:
+        groups = {"namespace", "job", *(re.compile(self.name).groupindex if self.name else ())}
+        for key, template in (("flow", self.flow), ("job", self.job)):
+            for group in _GROUP.findall(template or ""):
+                if group not in groups:
+                    raise ValueError(f"`{key}` uses {{{group}}}, but `name` has no such group")
+        effects = (self.platform, self.instance, self.cluster, self.env, self.flow, self.job)
+        if not self.skip and not any(effects):
+            raise ValueError("the rule says nothing: give platform, instance, cluster, env, flow, job or skip")
+        return self
+
+
+class IdentitySettings(BaseModel):
+    """Identity of jobs and runs. The defaults need no configuration; every change here moves entities."""
+
+    model_config = _MODEL
+
+    mode: Literal["default"] = Field(
+        default="default", description="How jobs and runs are named; `default` is stable from one event to the next."
+    )
+    identity_version: int = Field(
+        default=1, ge=1, le=1, description="Version of the tables of producers; an upgrade never changes it for you."
+    )
+    default_platform: Platform = Field(
+        default="openlineage", description="Platform id of jobs whose producer and namespace say nothing."
+    )
+    cluster: str | None = Field(
+        default=None, min_length=1, description="Cluster of all flows; none means each job's namespace."
+    )
+    lowercase: LowercaseSettings = Field(default=LowercaseSettings(), description="Letter case of jobs.")
+    namespaces: tuple[NamespaceGroup, ...] = Field(
+        default=(), description="Groups of job namespaces that are one: `{canonical: airflow-prod, aliases: [...]}`."
+    )
+    rules: tuple[JobRule, ...] = Field(
+        default=(), description="Exceptions for jobs that match; the first rule that matches holds."
+    )
+    flow_level_jobs: Literal["flow", "flow+task"] = Field(
+        default="flow",
+        description="A job named like its flow (an Airflow DAG, a Spark application) is the flow; it is a task too when it"
+        " has inputs or outputs, or always (`flow+task`, for servers without runs of flows).",
+    )
+    salt: Literal["namespace"] | None = Field(
+        default=None,
+        description="`namespace` keeps equal run ids of two installations apart by their job namespaces; run ids then no"
+        " longer stand in the URNs.",
+    )
+
+    @model_validator(mode="after")
+    def _one_group_each(self) -> IdentitySettings:
+        owner: dict[str, str] = {}
+        for group in self.namespaces:
+            for alias in {*group.aliases, group.canonical}:
+                if owner.setdefault(alias, group.canonical) != group.canonical:
+                    raise ValueError(f"`{alias}` stands in two groups: {owner[alias]} and {group.canonical}")
+        return self

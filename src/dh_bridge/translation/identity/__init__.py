@@ -1,0 +1,143 @@
+"""Identity: which dataFlow, dataJob and run an OpenLineage job and its runs are (identity.md).
+
+The story: ``words`` cleans the names, ``families`` tells the platform, ``splitting`` cuts the name into flow and job,
+``rules`` are the user's exceptions, ``modes`` puts it together, ``runs`` names runs. ``subtypes``, ``lints`` and
+``event`` say more about it; nothing of that changes an URN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from dh_bridge.datahub.urns import platform_instance_urn
+from dh_bridge.settings.identity import IdentitySettings
+from dh_bridge.translation.identity.families import Families, Producer, rows
+from dh_bridge.translation.identity.job import Job
+from dh_bridge.translation.identity.modes import DefaultMode, Mode, Sender
+from dh_bridge.translation.identity.rules import compiled
+from dh_bridge.translation.identity.runs import RunNames
+from dh_bridge.translation.identity.splitting import Splitting
+from dh_bridge.translation.identity.words import PLACEHOLDER, Words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Identity", "Job", "Producer"]
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+_REMEMBERED = 20_000
+_LONG = 2_000  # characters; longer names are not remembered: hostile ones would fill the memory
+
+
+class Identity:
+    """Names jobs and runs; built once, then asked for every event. Pure: the same question has the same answer."""
+
+    def __init__(self, settings: IdentitySettings | None = None, overlay: Path | None = None) -> None:
+        settings = settings or IdentitySettings()
+        found = list(rows(settings.identity_version, overlay))
+        self._words = Words(settings)
+        self._families = Families(found)
+        self._mode: Mode = DefaultMode(settings, self._families, Splitting(found))
+        self._default = (settings.default_platform, "identity.default_platform")
+        self._rules = compiled(settings.rules)
+        self._always_twin = settings.flow_level_jobs == "flow+task"
+        self._jobs: dict[tuple[str, str, str | None], Job] = {}
+        self._producers: dict[str, Producer | None] = {}
+        self._senders: dict[str | None, Sender] = {}
+        self._kinds: dict[str, Sender] = {}
+        self._references: dict[tuple[str | None, ...], Job | None] = {}
+        self.run_urn = RunNames(self._words, salted=settings.salt is not None).urn
+
+    def job(self, namespace: str, name: str, producer: str | None) -> Job:
+        """Return the job of an event, from ``job.namespace``, ``job.name`` and ``producer``."""
+        key = (namespace, name, producer)
+        job = self._jobs.get(key)
+        if job is not None:
+            return job
+        # An event's sender always has a fallback, the default platform.
+        job = cast(
+            "Job",
+            self._mode.build(self._words.namespace(namespace), self._words.name(name), name, self._sender(producer)),
+        )
+        if len(namespace) + len(name) < _LONG:
+            _remember(self._jobs, key, job)
+        return job
+
+    def producer(self, uri: str | None) -> Producer | None:
+        """Return the family of a producer's URI, None when it is nobody's we know."""
+        if uri is None:
+            return None
+        if uri in self._producers:
+            return self._producers[uri]
+        family = self._families.of(uri)
+        if len(uri) < _LONG:
+            _remember(self._producers, uri, family)
+        return family
+
+    def reference(self, namespace: str, name: str, *, near: Job | None) -> Job | None:
+        """Return the job that another job refers to, without a producer (a parent, a dependency); None: unresolved.
+
+        A rule or the namespace's scheme gives its platform, else it is taken for a neighbour of ``near`` when both
+        share the namespace, as if the same producer had sent it.
+        """
+        key = (namespace, name) if near is None else (namespace, name, near.namespace, near.platform, near.sender)
+        if key in self._references:
+            return self._references[key]
+        job = self._referred(namespace, name, near)
+        if len(namespace) + len(name) < _LONG:
+            _remember(self._references, key, job)
+        return job
+
+    def has_job(self, job: Job, *, has_io: bool) -> bool:
+        """Whether the dataJob exists: a flow-level job has its twin only with inputs or outputs (``has_io``)."""
+        if job.placeholder or job.skip:
+            return False
+        return job.level == "job" or has_io or self._always_twin
+
+    def template(self, job: Job, *, has_io: bool) -> str | None:
+        """Return the parentTemplate of the job's runs: the dataJob if it exists, else the dataFlow."""
+        if job.placeholder or job.skip:
+            return None
+        return job.job_urn if self.has_job(job, has_io=has_io) else job.flow_urn
+
+    def platform_instance(self, job: Job) -> str | None:
+        """Return the dataPlatformInstance URN, None when no rule gives an instance."""
+        return None if job.instance is None else platform_instance_urn(job.platform, job.instance)
+
+    def _sender(self, uri: str | None) -> Sender:
+        sender = self._senders.get(uri)
+        if sender is None:
+            family = self.producer(uri)
+            labels = [rule.label for rule in self._rules if rule.sent_by(uri or "")]
+            sender = self._of_kind("|".join((family.id if family else "", *labels)))
+            if uri is None or len(uri) < _LONG:
+                _remember(self._senders, uri, sender)
+        return sender
+
+    def _of_kind(self, kind: str) -> Sender:
+        """Return the sender that ``Job.sender`` names: a family's id and the labels of the rules that fit its URI."""
+        sender = self._kinds.get(kind)
+        if sender is None:
+            stem, *labels = kind.split("|")
+            rules = tuple(rule for rule in self._rules if rule.label in labels)
+            sender = Sender(kind, self._families.named(stem), rules, self._default)
+            _remember(self._kinds, kind, sender)
+        return sender
+
+    def _referred(self, namespace: str, name: str, near: Job | None) -> Job | None:
+        canonical, word = self._words.namespace(namespace), self._words.name(name)
+        if word == PLACEHOLDER:
+            return None
+        if near is not None and near.sender is not None and canonical == near.namespace:
+            return self._mode.build(canonical, word, name, self._of_kind(near.sender))
+        fallback = (near.platform, "neighbour") if near is not None and canonical == near.namespace else None
+        rules = tuple(rule for rule in self._rules if rule.sent_by(None))
+        return self._mode.build(canonical, word, name, Sender(None, None, rules, fallback))
+
+
+def _remember(memory: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    if len(memory) >= _REMEMBERED:
+        memory.clear()
+    memory[key] = value

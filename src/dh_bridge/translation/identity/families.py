@@ -1,0 +1,133 @@
+"""Producers: who sent an event, and the platform that this means (``mappings/producers/``; identity.md 3a).
+
+Version parts of a producer's URI never matter: they would split a job's history at every upgrade.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from dh_bridge.bundled import load_yaml, mapping_files
+from dh_bridge.errors import MappingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_SIGNS = re.compile(r"\{\*\w+\}|\{\w+\}|[\[\]]|[^{}\[\]]+|.")
+_SIGN = {"[": "(?:", "]": ")?"}
+
+
+class NameForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A form of job names that is not cut at the first dot."""
+
+    pattern: str
+    flow: str | None = None
+    job: str | None = None
+    shared: bool = False
+
+
+class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A job, and the ids that it becomes."""
+
+    namespace: str
+    name: str
+    flow: str
+    job: str
+    producer: str | None = None
+    display: str | None = None
+
+
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of ``mappings/producers/``, as it is written."""
+
+    producer: str
+    platform: str
+    identity_version: int
+    examples: list[Example]
+    docs: str | None = None
+    producers: list[str] = []
+    schemes: list[str] = []
+    names: list[NameForm] = []
+    otherwise: Literal["first_dot", "whole"] = "first_dot"
+    single_event: bool = False
+    assertion_label: str | None = None
+
+
+class Producer(msgspec.Struct, frozen=True):
+    """A family of producers: ``id`` is the file's stem, ``platform`` DataHub's platform id.
+
+    ``single_event``: each run is one event without a START, which carries all that is known (ruling 1).
+    ``assertion_label``: what DataHub shows as the type of its checks.
+    """
+
+    id: str
+    title: str
+    platform: str
+    single_event: bool = False
+    assertion_label: str | None = None
+
+
+def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]:
+    """Yield stem and row of the files that belong to an identity version; the user's own come first."""
+    files = sorted(mapping_files("producers", overlay), key=lambda path: overlay is None or overlay not in path.parents)
+    for path in files:
+        data = load_yaml(path.read_text(encoding="utf-8"), str(path))
+        try:
+            row = msgspec.convert(data, Row)
+        except msgspec.ValidationError as error:
+            raise MappingError(str(error), where=str(path), now="see mappings/schema/producers.schema.json") from error
+        if row.identity_version <= version:
+            yield path.stem, row
+
+
+def uri_pattern(text: str, place: str) -> re.Pattern[str]:
+    """Compile a pattern of producers' URIs: literal text, ``{part}`` (no slash), ``{*rest}``, ``[optional]``."""
+    parts = []
+    for sign in _SIGNS.findall(text):
+        if sign in _SIGN:
+            parts.append(_SIGN[sign])
+        elif sign in "{}":
+            raise MappingError(f"a brace without a partner in `{text}`", where=place, now="write {part} or {*rest}")
+        elif sign.startswith("{*"):
+            parts.append(".*")
+        else:
+            parts.append("[^/]+" if sign.startswith("{") else re.escape(sign))
+    try:
+        return re.compile("".join(parts), re.IGNORECASE | re.DOTALL)
+    except re.error as error:
+        raise MappingError(f"`{text}`: {error}", where=place, now="close each [ with a ]") from error
+
+
+class Families:
+    """The producers of an identity version, by URI and by the scheme of job namespaces."""
+
+    def __init__(self, found: list[tuple[str, Row]]) -> None:
+        self._patterns: list[tuple[re.Pattern[str], Producer]] = []
+        self._schemes: dict[str, tuple[str, str]] = {}
+        self._named: dict[str, Producer] = {}
+        for stem, row in found:
+            producer = Producer(stem, row.producer, row.platform, row.single_event, row.assertion_label)
+            self._named[stem] = producer
+            self._patterns += [
+                (uri_pattern(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers
+            ]
+            for scheme in row.schemes:
+                self._schemes.setdefault(scheme, (row.platform, stem))
+
+    def of(self, uri: str) -> Producer | None:
+        """Return the family whose pattern matches the whole URI."""
+        uri = uri.strip()
+        return next((producer for pattern, producer in self._patterns if pattern.fullmatch(uri)), None)
+
+    def named(self, stem: str) -> Producer | None:
+        """Return the family of that file's stem."""
+        return self._named.get(stem)
+
+    def scheme(self, namespace: str) -> tuple[str, str] | None:
+        """Return platform and stem for the scheme of a job namespace such as ``trino://host:8080``."""
+        scheme, mark, _ = namespace.partition("://")
+        return self._schemes.get(scheme.lower()) if mark else None

@@ -1,0 +1,38 @@
+"""What a job is in DataHub: a flow, a job in a flow, or both (a flow-level job and its twin)."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Job(msgspec.Struct, frozen=True):
+    """The identity of a job; equal for every event of the job, whatever facets it carries (identity.md 0).
+
+    ``level`` is ``flow`` when the job is its flow (an Airflow DAG, a Spark application) and ``job`` otherwise.
+    ``job_urn`` of a flow-level job is its twin's: a dataJob that exists only when it has inputs or outputs.
+    ``flow_id`` (with the instance), ``job_id`` and ``cluster`` are the URNs' parts before escaping, cut to DataHub's
+    limits; ``flow_name`` and ``job_name`` are whole, for people. ``namespace`` is canonical, ``name`` as it was sent.
+    ``env`` is a FabricType. ``placeholder``: the name says nothing, no entity is written for it. ``skip``: a rule says
+    so. ``shared``: unrelated runs share the job, so it gets no lineage of its own. ``rules`` says what made each part.
+    ``sender`` says which kind of producer sent it, the same for all its versions (None: a reference without one).
+    """
+
+    platform: str
+    level: str
+    flow_urn: str
+    job_urn: str
+    flow_name: str
+    job_name: str
+    flow_id: str
+    job_id: str
+    cluster: str
+    instance: str | None
+    env: str | None
+    namespace: str
+    name: str
+    placeholder: bool
+    skip: bool
+    rules: tuple[str, ...]
+    lints: tuple[str, ...]
+    shared: bool = False
+    sender: str | None = None

@@ -1,0 +1,78 @@
+"""What looks wrong about jobs and runs: hints for people, never a part of identity (identity.md 3a)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from dh_bridge.translation.identity.runs import VOID_IDS, bare
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.identity.job import Job
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+NAME_CUT = "name-cut"
+FLOW_DOT = "flow-dot"
+RUN_NIL = "run-nil"
+RUN_SELF_PARENT = "run-self-parent"
+TWO_PLATFORMS = "two-platforms"
+RUN_TWO_JOBS = "run-two-jobs"
+
+LINTS = {
+    NAME_CUT: "a name is too long for DataHub: cut, with a hash",
+    FLOW_DOT: "the job says it is a flow, but its name has a dot: a rule can tell where the flow's name ends",
+    RUN_NIL: "the run id is the nil or max UUID: told apart by the job's name",
+    RUN_SELF_PARENT: "the run names itself as its parent: ignored",
+    TWO_PLATFORMS: "one job was sent by producers of two platforms: it became two jobs; a rule can join them",
+    RUN_TWO_JOBS: "one run id belongs to two jobs: they share the run",
+}
+"""Every lint with its meaning."""
+
+_FLOW_TYPES = frozenset({"DAG", "APPLICATION"})
+
+
+def flow_dot(job: Job, job_type: str | None) -> bool:
+    """Whether the job's type says flow, but the dots of its name made it a job of another flow."""
+    if job.level != "job" or not job_type:
+        return False
+    word = job_type.upper()
+    return word in _FLOW_TYPES or (word == "JOB" and job.platform == "dbt")
+
+
+def run_lints(run_id: str | None, run_urn: str | None, parent_urn: str | None) -> tuple[str, ...]:
+    """Return what is odd about a run's ids."""
+    odd = []
+    if run_id and bare(run_id) in VOID_IDS:
+        odd.append(RUN_NIL)
+    if parent_urn and parent_urn == run_urn:
+        odd.append(RUN_SELF_PARENT)
+    return tuple(odd)
+
+
+class Sightings:
+    """What was seen of jobs and runs so far, to notice contradictions; the oldest are forgotten beyond ``limit``."""
+
+    def __init__(self, limit: int = 50_000) -> None:
+        self._limit = limit
+        self._platforms: dict[tuple[str, str], str] = {}
+        self._jobs: dict[str, tuple[str, str]] = {}
+
+    def see(self, job: Job, run_urn: str | None = None) -> tuple[str, ...]:
+        """Note a job, and the run that an event names with it; return the lints that this makes."""
+        if job.placeholder:
+            return ()
+        key = (job.namespace, job.name)
+        odd = []
+        if _first_seen(self._platforms, key, job.platform, self._limit) != job.platform:
+            odd.append(TWO_PLATFORMS)
+        if run_urn is not None and _first_seen(self._jobs, run_urn, key, self._limit) != key:
+            odd.append(RUN_TWO_JOBS)
+        return tuple(odd)
+
+
+def _first_seen(seen: dict[_Key, _Value], key: _Key, value: _Value, limit: int) -> _Value:
+    first = seen.setdefault(key, value)
+    if len(seen) > limit:
+        del seen[next(iter(seen))]
+    return first

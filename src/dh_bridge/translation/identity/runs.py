@@ -1,0 +1,92 @@
+"""Runs: their URNs, from run id and job alone, and their type (identity.md 3d and 3e, facets.md 3.3)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dh_bridge.datahub.guid import datahub_guid
+from dh_bridge.datahub.urns import run_urn
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.identity.words import Words
+
+STREAMING = "STREAMING"
+AD_HOC = "BATCH_AD_HOC"
+SCHEDULED = "BATCH_SCHEDULED"
+
+VOID_IDS = frozenset({"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"})
+"""UUIDs that senders use for "none": they tell no run from another."""
+
+_CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
+_HEX = re.compile(r"[0-9a-f]{32}").fullmatch
+
+_ON_DEMAND_TYPES = frozenset({"manual", "operator_triggered"})
+_ENGINES_OF_QUERIES = frozenset({"TRINO", "HIVE", "PRESTO"})
+_REASONS = {"AUTOMATIC": SCHEDULED, "MANUAL": AD_HOC}
+
+
+def bare(run_id: str) -> str:
+    """Return a UUID in DataHub's spelling (lower case, dashes); any other id only without outer blanks."""
+    text = run_id.strip()
+    word = text.lower().removeprefix("urn:uuid:")
+    if word.startswith("{") and word.endswith("}"):
+        word = word[1:-1]
+    if _CANONICAL(word):
+        return word
+    if _HEX(word):
+        return f"{word[:8]}-{word[8:12]}-{word[12:16]}-{word[16:20]}-{word[20:]}"
+    return text
+
+
+class RunNames:
+    """URNs of runs.
+
+    A run is named by its UUID, so that a child finds its parent's run from the parent facet alone. Other ids need the
+    job beside them. ``salted`` puts the job namespace into every URN (producers.md 17).
+    """
+
+    def __init__(self, words: Words, *, salted: bool) -> None:
+        self._words = words
+        self._salted = salted
+
+    def urn(self, namespace: str, name: str, run_id: str) -> str:
+        """Return the dataProcessInstance URN of a run."""
+        if _CANONICAL(run_id) and not self._salted and run_id not in VOID_IDS:
+            return run_urn(run_id)
+        word = bare(run_id)
+        is_uuid = _CANONICAL(word) is not None and word not in VOID_IDS
+        if is_uuid and not self._salted:
+            return run_urn(word)
+        key = {"namespace": self._words.namespace(namespace), "runId": word}
+        if not is_uuid:
+            key["name"] = self._words.name(name)
+        return run_urn(datahub_guid(key))
+
+
+def run_type(  # noqa: PLR0913 - the facts of facets.md 3.3, each from another facet
+    *,
+    processing_type: str | None = None,
+    start_reason: str | None = None,
+    airflow_run_type: str | None = None,
+    nominal: bool = False,
+    external_trigger: bool | None = None,
+    job_type: str | None = None,
+    integration: str | None = None,
+    parent: str | None = None,
+) -> str | None:
+    """Return the ``type`` of dataProcessInstanceProperties, None when nothing tells.
+
+    processing_type: ``jobType.processingType``; start_reason: ``dataRentgen_run.start_reason``; airflow_run_type and
+    external_trigger: of ``airflow.dagRun``; nominal: a ``nominalTime`` facet is there; parent: the parent run's type.
+    """
+    if processing_type and processing_type.upper() in ("STREAMING", "SERVICE"):
+        return STREAMING
+    if reason := _REASONS.get((start_reason or "").upper()):
+        return reason
+    if airflow_run_type:
+        return AD_HOC if airflow_run_type.lower() in _ON_DEMAND_TYPES else SCHEDULED
+    if nominal:
+        return SCHEDULED
+    is_query = (job_type or "").upper() == "QUERY" and (integration or "").upper() in _ENGINES_OF_QUERIES
+    return AD_HOC if external_trigger or is_query else parent

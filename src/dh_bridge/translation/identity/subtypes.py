@@ -1,0 +1,22 @@
+"""Subtypes: the chip that DataHub shows on flows, jobs and runs (identity.md 3e)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_ACRONYMS = frozenset({"DAG", "SQL", "RDD", "ETL", "ELT", "ML", "API", "CDC"})
+_WORDS = re.compile(r"[^\s_-]+")
+
+
+@lru_cache(maxsize=512)
+def job_subtype(job_type: str | None) -> str | None:
+    """Return ``jobType.jobType`` as people write it: ``SQL Job``, ``DAG``, ``Source Connector``; None when empty."""
+    words = _WORDS.findall(job_type or "")
+    return " ".join(word.upper() if word.upper() in _ACRONYMS else word.capitalize() for word in words) or None
+
+
+def run_subtype(job_type: str | None) -> str | None:
+    """Return the subtype of a run of such a job: ``SQL Job Run``; None when the job has none."""
+    subtype = job_subtype(job_type)
+    return None if subtype is None else f"{subtype} Run"

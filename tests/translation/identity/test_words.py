@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from urllib.parse import quote_plus
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dh_bridge.datahub.urns import encode
+from dh_bridge.settings.identity import IdentitySettings
+from dh_bridge.translation.identity.words import Words, clean, cut, url_length
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("orders", "orders"),
+        ("  nightly  ", "nightly"),
+        ("a\n\tb", "a b"),
+        ("a\x00\x7fb", "a b"),
+        ("é\u2028\u2029\u241f\x85b", "é b"),
+        ("\u00a0ü\u00a0", "ü"),
+        ("bug🕷", "bug🕷"),
+        ("a\ud800b", "a\ufffdb"),
+        ("\n", "unknown"),
+        ("\u241f", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_a_name_is_one_line_without_outer_blanks(text, cleaned):
+    assert clean(text, "unknown") == cleaned
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_cleaning_twice_changes_nothing(text):
+    once = clean(text, "unknown")
+    assert clean(once, "unknown") == once
+    assert once
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_the_length_is_that_of_javas_url_encoder(text):
+    assert url_length(text) == len(quote_plus(text, safe="*").replace("~", "%7E"))
+
+
+@settings(deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200), st.integers(40, 300))
+def test_a_cut_name_fits_and_a_fitting_name_stays(text, room):
+    short = cut(text, room)
+    assert url_length(encode(short)) <= room
+    assert (short == text) == (url_length(encode(text)) <= room)
+
+
+def test_a_cut_name_is_the_longest_prefix_that_fits_and_a_hash_of_the_whole():
+    short = cut("a" * 100, 40)
+    assert short == "a" * 22 + "--2816597888e4a0d3"
+    assert cut("a" * 99 + "b", 40)[:24] == short[:24]
+    assert cut("a" * 99 + "b", 40) != short
+
+
+def test_a_namespace_of_a_group_becomes_the_canonical_one():
+    groups = [{"canonical": "airflow-prod", "aliases": ["http://airflow:8081", " x "]}]
+    words = Words(IdentitySettings(namespaces=groups))
+    assert [words.namespace(text) for text in ("http://airflow:8081", "x", "airflow-prod", "http://airflow")] == [
+        "airflow-prod",
+        "airflow-prod",
+        "airflow-prod",
+        "http://airflow",
+    ]
+
+
+def test_no_namespace_is_the_default_one():
+    assert Words(IdentitySettings()).namespace(" ") == "default"
+
+
+def test_case_is_kept_unless_told_otherwise():
+    kept = Words(IdentitySettings())
+    assert (kept.namespace("NS"), kept.name("Job")) == ("NS", "Job")
+    lower = Words(IdentitySettings(lowercase={"namespace": True, "name": True}))
+    assert (lower.namespace("NS"), lower.name("Job")) == ("ns", "job")
+
+
+def test_groups_are_compared_in_the_configured_case():
+    groups = [{"canonical": "Airflow-Prod", "aliases": ["HTTP://Airflow"]}]
+    words = Words(IdentitySettings(namespaces=groups, lowercase={"namespace": True}))
+    assert {words.namespace(text) for text in ("http://airflow", "HTTP://AIRFLOW", "AIRFLOW-prod")} == {"Airflow-Prod"}
