@@ -1,0 +1,86 @@
+"""Lineage as a picture: Graphviz DOT and Mermaid. Arrows point the way the data flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.catalog.lineage import Column, Node
+
+_DOT_SHAPES = {"dataJob": "box", "dataset": "cylinder", "schemaField": "plaintext"}
+_MERMAID_SHAPES = {"dataJob": '["{}"]', "dataset": '[("{}")]'}
+_MERMAID_OTHER = '("{}")'
+
+
+def to_dot(root: Node) -> str:
+    """Return the tree as a Graphviz digraph; nodes are named by their URNs, the root is bold."""
+    nodes, edges = _graph(root)
+    lines = ["digraph lineage {", "  rankdir=LR;"]
+    for urn, node in nodes.items():
+        style = ', style="bold"' if urn == root.urn else ', style="dashed"' if node.removed else ""
+        shape = _DOT_SHAPES.get(node.type, "ellipse")
+        lines.append(f"  {_quoted(urn)} [label={_quoted(node.name)}, shape={shape}{style}];")
+    for (up, down), columns in edges.items():
+        label = f" [label={_quoted(_label(columns, chr(10)))}]" if columns else ""
+        lines.append(f"  {_quoted(up)} -> {_quoted(down)}{label};")
+    return "\n".join([*lines, "}", ""])
+
+
+def to_mermaid(root: Node) -> str:
+    """Return the tree as a Mermaid flowchart; nodes are numbered in the order of the tree, the root is n0."""
+    nodes, edges = _graph(root)
+    names = {urn: f"n{number}" for number, urn in enumerate(nodes)}
+    lines = ["flowchart LR"]
+    for urn, node in nodes.items():
+        shape = _MERMAID_SHAPES.get(node.type, _MERMAID_OTHER)
+        lines.append(f"  {names[urn]}{shape.format(_entities(node.name))}")
+    for (up, down), columns in edges.items():
+        label = f'|"{_entities(_label(columns, "<br/>"))}"|' if columns else ""
+        lines.append(f"  {names[up]} -->{label} {names[down]}")
+    return "\n".join([*lines, ""])
+
+
+def _graph(root: Node) -> tuple[dict[str, Node], dict[tuple[str, str], list[Column]]]:
+    """Return the tree's entities, and its links ``(upstream, downstream)`` with their columns, each once."""
+    nodes: dict[str, Node] = {}
+    edges: dict[tuple[str, str], list[Column]] = {}
+    for node, up, down in _links(root):
+        nodes.setdefault(node.urn, node)
+        if up != down or node is not root:
+            edges.setdefault((up, down), node.columns)
+    return nodes, edges
+
+
+def _links(root: Node) -> Iterator[tuple[Node, str, str]]:
+    """Yield each node with the ends of the link to its parent, the root with itself; a stack, for deep trees."""
+    yield root, root.urn, root.urn
+    stack = [root]
+    while stack:
+        parent = stack.pop()
+        for child in parent.upstream:
+            yield child, child.urn, parent.urn
+        for child in parent.downstream:
+            yield child, parent.urn, child.urn
+        stack.extend(reversed([*parent.upstream, *parent.downstream]))
+
+
+def _label(columns: list[Column], newline: str) -> str:
+    """Return the column pairs, a line each."""
+    return newline.join(f"{_field(column.upstream)} → {_field(column.downstream)}" for column in columns)
+
+
+def _field(urn: str) -> str:
+    return urn.rpartition(",")[2].removesuffix(")")
+
+
+def _quoted(text: str) -> str:
+    """Return a DOT string; line breaks become its escape."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _entities(text: str) -> str:
+    """Return text that Mermaid shows as it is: quotes and its own sign as entity codes."""
+    return text.replace("#", "#35;").replace('"', "#quot;").replace("\n", " ")

@@ -1,0 +1,71 @@
+"""What an aspect says about other entities: its relationships, and the column lineage inside it; pure."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub import schemas
+from dh_bridge.datahub.relationships import relationships
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UPSTREAM, DOWNSTREAM, NEITHER = 1, -1, 0
+
+_DOWNSTREAM = {"Produces", "DataProcessInstanceProduces"}
+"""Lineage whose target is downstream: those that DataHub annotates ``isUpstream: false``, which the bundle leaves out."""
+
+COLUMN_LINEAGE = frozenset({"dataJobInputOutput", "upstreamLineage"})
+"""The aspects that may hold ``fineGrainedLineages``."""
+
+
+def entity_type(urn: str) -> str:
+    """Return the entity type in a URN, or "" for a string that is none."""
+    parts = urn.split(":", 3)
+    return parts[2] if len(parts) > 3 and parts[0] == "urn" else ""
+
+
+def relations(aspect: str, value: dict[str, Any]) -> dict[tuple[str, str], int]:
+    """Return ``(name, target URN) -> lineage`` (1: the target is upstream, -1: it is downstream, 0: no lineage)."""
+    sides = _sides(aspect)
+    found: dict[tuple[str, str], int] = {}
+    for name, target, path in relationships(aspect, value):
+        side = sides.get(path[2:].partition("[")[0], NEITHER) if sides else NEITHER
+        found[name, target] = side or found.get((name, target), NEITHER)
+    return found
+
+
+@cache
+def _sides(aspect: str) -> dict[str, int]:
+    """Return field -> side, for the fields of an aspect whose relationships are annotated as lineage."""
+    schema = schemas.aspect_schema(schemas.versions()[-1], aspect)
+    sides = {field["name"]: _side(field) for field in schema["fields"]} if schema else {}
+    return {name: side for name, side in sides.items() if side}
+
+
+def _side(node: Any) -> int:
+    """Return the side that the first lineage annotation at or below a part of a schema names."""
+    if isinstance(node, list):
+        return next(filter(None, map(_side, node)), NEITHER)
+    if not isinstance(node, dict):
+        return NEITHER
+    if node.get("isLineage"):
+        return DOWNSTREAM if node["name"] in _DOWNSTREAM else UPSTREAM
+    return next(filter(None, map(_side, node.values())), NEITHER)
+
+
+def column_edges(value: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield ``(downstream, upstream, operation)`` for each pair that ``fineGrainedLineages`` states, without repeats."""
+    entries = value.get("fineGrainedLineages")
+    if not entries:
+        return
+    seen = set()
+    for entry in entries:
+        operation = entry.get("transformOperation") or "NONE"
+        for downstream in entry.get("downstreams") or ():
+            for upstream in entry.get("upstreams") or ():
+                edge = (downstream, upstream, operation)
+                if edge not in seen:
+                    seen.add(edge)
+                    yield edge

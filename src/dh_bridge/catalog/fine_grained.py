@@ -1,0 +1,85 @@
+"""The shape of ``fineGrainedLineages``: transform operation / downstream field / query / upstream field.
+
+Source: FineGrainedLineageTemplateHelper in DataHub's entity-registry. The server writes ``NONE`` where an entry names no
+operation, takes the lowest confidence of an entry's upstreams, and refuses entries with another number of downstreams than one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dh_bridge.catalog.shapes import PLAIN, PatchError, Record, Shape
+
+_NONE = "NONE"
+_LEVELS = 4
+
+
+class FineGrained:
+    """Column lineage, keyed by operation, downstream, query and upstream."""
+
+    def __init__(self, levels: int = _LEVELS) -> None:
+        self._below: Shape = FineGrained(levels - 1) if levels > 1 else _Pair()
+        self._top = levels == _LEVELS
+
+    def tree(self, value: Any) -> Any:
+        """Return the entries by key; a PatchError for an entry that the server cannot patch."""
+        if not self._top or not isinstance(value, list):
+            raise PatchError(
+                "column lineage is patched as /fineGrainedLineages/<operation>/<downstream>/<query>/<upstream>"
+            )
+        tree: dict[str, Any] = {}
+        for entry in value:
+            downstreams = entry.get("downstreams") if isinstance(entry, dict) else None
+            if not isinstance(downstreams, list) or len(downstreams) != 1:
+                raise PatchError("column lineage with other than one downstream field cannot be patched")
+            operation = tree.setdefault(entry.get("transformOperation") or _NONE, {})
+            pairs = operation.setdefault(downstreams[0], {}).setdefault(entry.get("query") or _NONE, {})
+            upstreams = entry.get("upstreams") or []
+            for upstream in upstreams:
+                pairs[upstream] = {
+                    "confidenceScore": entry.get("confidenceScore", 1.0),
+                    "upstreamType": entry.get("upstreamType") or _upstream_type(upstreams[0]),
+                    "downstreamType": entry.get("downstreamType") or "FIELD",
+                }
+        return tree
+
+    def value(self, tree: Any) -> Any:
+        """Return one entry for each operation, downstream and query that has upstreams left."""
+        return [
+            _entry(operation, downstream, query, pairs)
+            for operation, downstreams in tree.items()
+            for downstream, queries in downstreams.items()
+            for query, pairs in queries.items()
+            if pairs
+        ]
+
+    def child(self, segment: str) -> Shape:  # noqa: ARG002 - every key of a level has the same shape
+        """Return the shape one level further down."""
+        return self._below
+
+
+class _Pair(Record):
+    """What is known of one upstream; written as an object (``{"confidenceScore": 1.0}``)."""
+
+    def child(self, segment: str) -> Shape:  # noqa: ARG002 - the protocol's signature
+        return PLAIN
+
+
+def _upstream_type(urn: str) -> str:
+    return "DATASET" if urn.startswith("urn:li:dataset:") else "FIELD_SET"
+
+
+def _entry(operation: str, downstream: str, query: str, pairs: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return an entry in the field order of its Avro schema."""
+    last = {field: what for pair in pairs.values() for field, what in pair.items()}
+    entry = {
+        "upstreamType": last.get("upstreamType", "FIELD_SET"),
+        "upstreams": list(pairs),
+        "downstreamType": last.get("downstreamType", "FIELD"),
+        "downstreams": [downstream],
+        "transformOperation": operation,
+        "confidenceScore": min(1.0, *(pair.get("confidenceScore", 1.0) for pair in pairs.values())),
+    }
+    if query not in ("", _NONE):
+        entry["query"] = query
+    return entry

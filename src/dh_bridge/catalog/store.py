@@ -1,0 +1,153 @@
+"""The embedded catalogue: one SQLite file that keeps what DataHub would keep."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+from dh_bridge.catalog.batch import Batch
+from dh_bridge.catalog.tables import connect
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
+
+_decode = msgspec.json.decode
+
+_IDS_KEPT = 100_000
+"""URNs whose row numbers are remembered between transactions; at most about 40 MB."""
+
+_RAW_NAMES = (
+    ("openlineage.namespace", "openlineage.name"),
+    ("openlineage.job.namespace", "openlineage.job.name"),
+)
+"""Custom properties that keep the pair a URN was made of: datasets (facets.md 1.0), jobs and flows (identity.md 3a)."""
+
+
+class Catalog:
+    """Latest aspects, points in time, relationships and lineage; one thread at a time, any number of readers beside it."""
+
+    def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
+        """Open the file, making it unless ``readonly``; ``:memory:`` keeps it in memory. A SinkError says what is wrong."""
+        self.path = str(path)
+        self.connection = connect(path, readonly=readonly)
+        self._ids: dict[str, int] = {}
+
+    def apply(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Apply proposals in order, in one transaction, as DataHub's server would.
+
+        What the server would refuse is in ``failed`` and changes nothing; a SinkError means that nothing was applied.
+        """
+        with self.transaction():
+            batch = Batch(self.connection, self._ids)
+            for proposal in proposals:
+                batch.take(proposal)
+            batch.write()
+        return Delivery(len(proposals) - len(batch.failed), batch.failed)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make what happens inside one transaction, the inner ones included: all of it stays, or nothing."""
+        inner = self.connection.in_transaction
+        try:
+            self.connection.execute("SAVEPOINT inner_one" if inner else "BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._ids.clear()  # rows that were numbered inside are gone
+                self.connection.execute("ROLLBACK TO inner_one" if inner else "ROLLBACK")
+                raise
+            self.connection.execute("RELEASE inner_one" if inner else "COMMIT")
+        except sqlite3.Error as error:
+            self._ids.clear()
+            busy = "locked" in str(error) or "busy" in str(error)
+            now = "another program writes to it; try again" if busy else ""
+            raise SinkError(f"cannot be written: {error}", where=self.path, now=now, retryable=busy) from error
+        if len(self._ids) > _IDS_KEPT:
+            self._ids.clear()
+
+    def aspects(self, urn: str) -> dict[str, Any]:
+        """Return the latest aspects of an entity by name; empty for an unknown one."""
+        rows = self.connection.execute(
+            "SELECT name, value FROM aspect WHERE entity = (SELECT id FROM entity WHERE urn = ?) ORDER BY name", (urn,)
+        )
+        return {name: _decode(value) for name, value in rows}
+
+    def aspect(self, urn: str, name: str) -> Any:
+        """Return one latest aspect, or None."""
+        row = self.connection.execute(
+            "SELECT value FROM aspect WHERE entity = (SELECT id FROM entity WHERE urn = ?) AND name = ?", (urn, name)
+        ).fetchone()
+        return None if row is None else _decode(row[0])
+
+    def timeseries(self, urn: str, aspect: str) -> list[Any]:
+        """Return the points of a timeseries aspect, oldest first."""
+        rows = self.connection.execute(
+            "SELECT value FROM point WHERE entity = (SELECT id FROM entity WHERE urn = ?) AND aspect = ?"
+            " ORDER BY time, document",
+            (urn, aspect),
+        )
+        return [_decode(value) for (value,) in rows]
+
+    def timeseries_aspects(self, urn: str) -> list[str]:
+        """Return the names of the timeseries aspects of which an entity has points."""
+        rows = self.connection.execute(
+            "SELECT DISTINCT aspect FROM point WHERE entity = (SELECT id FROM entity WHERE urn = ?) ORDER BY aspect",
+            (urn,),
+        )
+        return [name for (name,) in rows]
+
+    def entities(self, entity_type: str | None = None) -> Iterator[str]:
+        """Yield the URNs, sorted, of the entities that have an aspect or a point; those only referred to have not."""
+        rows = self.connection.execute(
+            "SELECT urn FROM entity WHERE (?1 IS NULL OR type = ?1) AND (EXISTS (SELECT 1 FROM aspect"
+            " WHERE entity = entity.id) OR EXISTS (SELECT 1 FROM point WHERE entity = entity.id)) ORDER BY urn",
+            (entity_type,),
+        )
+        return (urn for (urn,) in rows)
+
+    def relationships(self, urn: str) -> Iterator[tuple[str, str, str]]:
+        """Yield ``(relationship name, aspect, target URN)`` of what the entity's aspects point to, sorted."""
+        rows = self.connection.execute(
+            "SELECT r.name, r.aspect, t.urn FROM relationship r JOIN entity t ON t.id = r.target"
+            " WHERE r.source = (SELECT id FROM entity WHERE urn = ?) ORDER BY 1, 2, 3",
+            (urn,),
+        )
+        return cast("Iterator[tuple[str, str, str]]", rows)
+
+    def referrers(self, urn: str) -> Iterator[tuple[str, str, str]]:
+        """Yield ``(relationship name, aspect, source URN)`` of what points to the entity, sorted."""
+        rows = self.connection.execute(
+            "SELECT r.name, r.aspect, s.urn FROM relationship r JOIN entity s ON s.id = r.source"
+            " WHERE r.target = (SELECT id FROM entity WHERE urn = ?) ORDER BY 1, 2, 3",
+            (urn,),
+        )
+        return cast("Iterator[tuple[str, str, str]]", rows)
+
+    def raw_names(self, urn: str) -> list[tuple[str, str]]:
+        """Return the OpenLineage ``(namespace, name)`` pairs that the entity was written under (ruling 21), sorted."""
+        bags = [value.get("customProperties") or {} for value in self.aspects(urn).values()]
+        pairs = {(bag[one], bag[two]) for bag in bags for one, two in _RAW_NAMES if one in bag and two in bag}
+        return sorted(pairs)
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,118 @@
+"""The catalogue's file: its tables, how it is opened, and what is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from dh_bridge.errors import SinkError
+
+VERSION = 1
+"""``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
+
+_APPLICATION = 0x64684272
+"""``PRAGMA application_id``, "dhBr": what tells a catalogue from any other SQLite file."""
+
+_BUSY_MILLIS = 30_000
+
+_MIGRATIONS = (
+    # 0 -> 1. URNs are long and stand in many rows, so they are numbered once. Ordinary rowid tables: rows are wide, and
+    # arrive in no order, which WITHOUT ROWID tables pay for four times over (measured).
+    """
+    CREATE TABLE entity (
+        id INTEGER PRIMARY KEY, urn TEXT NOT NULL UNIQUE, type TEXT NOT NULL
+    );
+    CREATE TABLE aspect (
+        entity INTEGER NOT NULL REFERENCES entity, name TEXT NOT NULL, value BLOB NOT NULL, UNIQUE (entity, name)
+    );
+    CREATE TABLE point (
+        entity INTEGER NOT NULL REFERENCES entity, aspect TEXT NOT NULL, document BLOB NOT NULL,
+        time INTEGER NOT NULL, value BLOB NOT NULL, UNIQUE (entity, aspect, document)
+    );
+    CREATE TABLE relationship (
+        source INTEGER NOT NULL REFERENCES entity, aspect TEXT NOT NULL, name TEXT NOT NULL,
+        target INTEGER NOT NULL REFERENCES entity,
+        lineage INTEGER NOT NULL, -- 1: the target is upstream, -1: it is downstream, 0: no lineage
+        UNIQUE (source, aspect, name, target)
+    );
+    CREATE INDEX relationship_target ON relationship (target);
+    CREATE TABLE column_edge (
+        owner INTEGER NOT NULL REFERENCES entity, aspect TEXT NOT NULL,
+        downstream INTEGER NOT NULL REFERENCES entity, upstream INTEGER NOT NULL REFERENCES entity,
+        operation TEXT NOT NULL, UNIQUE (owner, aspect, downstream, upstream, operation)
+    );
+    CREATE INDEX column_edge_downstream ON column_edge (downstream);
+    CREATE INDEX column_edge_upstream ON column_edge (upstream);
+    """,
+)
+
+
+def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
+    """Return an open catalogue, made or migrated when it may be written; a SinkError says why a file is refused.
+
+    The connection is in autocommit mode; WAL lets others read while one writes.
+    """
+    place = str(path)
+    if readonly and place != ":memory:" and not Path(place).is_file():
+        raise SinkError("there is no such catalogue", where=place, now="write one with --to catalog:FILE")
+    try:
+        connection = _open(place, readonly=readonly)
+    except sqlite3.Error as error:
+        raise SinkError(f"cannot be opened: {error}", where=place) from error
+    try:
+        _check(connection, place)
+        if not readonly:
+            _prepare(connection)
+    except sqlite3.Error as error:
+        connection.close()
+        raise SinkError(f"is no catalogue: {error}", where=place, now="name another file") from error
+    except SinkError:
+        connection.close()
+        raise
+    return connection
+
+
+def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
+    if readonly and place != ":memory:":
+        uri = Path(place).absolute().as_uri() + "?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    else:
+        connection = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLIS}")
+    return connection
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _check(connection: sqlite3.Connection, place: str) -> None:
+    """Refuse a file that another program or a newer release has written."""
+    version = _pragma(connection, "user_version")
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if (tables or version) and _pragma(connection, "application_id") != _APPLICATION:
+        raise SinkError("is an SQLite file, but no catalogue", where=place, now="name another file")
+    if version > VERSION:
+        raise SinkError(
+            f"is a catalogue of version {version}, newer than {VERSION}", where=place, now="use the newer dh-bridge"
+        )
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Switch to WAL and run the migrations that the file has not seen; two openers at once do it once."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    if _pragma(connection, "user_version") == VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for migration in _MIGRATIONS[_pragma(connection, "user_version") :]:
+            for statement in migration.split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    except sqlite3.Error:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

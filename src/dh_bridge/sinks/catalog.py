@@ -1,0 +1,55 @@
+"""The catalogue sink: the embedded SQLite catalogue as a target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import SettingsError, SinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import Delivery
+
+
+class CatalogSink:
+    """Applies each batch to ``catalog`` in one transaction; it owns the catalogue and closes it."""
+
+    name = "catalog"
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._closed = False
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Apply a batch; a proposal that DataHub would refuse is among the failed ones, the others are kept."""
+        if self._closed:
+            raise SinkError("is closed", where="catalog:")
+        return self.catalog.apply(proposals)
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self._closed = True
+        self.catalog.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_target(rest: str, file_format: str | None) -> CatalogSink:
+    """Return the sink of ``catalog:FILE``; a SettingsError for what it cannot heed."""
+    if not rest:
+        raise SettingsError("catalog: needs a file", where="--to", now="write --to catalog:FILE")
+    if file_format:
+        raise SettingsError("catalog: has one format", where="--format", now="leave it out")
+    return CatalogSink(Catalog(rest))

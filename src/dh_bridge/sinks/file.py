@@ -1,0 +1,173 @@
+"""The file sink: NDJSON, a line for each proposal, or the JSON array that ``datahub ingest``'s file source reads.
+
+NDJSON is appended to, batch by batch. The array is streamed into a hidden file beside its place and takes the place when the
+sink is closed: a reader sees the old file or the whole new one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.base import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
+
+_STDOUT = "-"
+_ENDINGS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json"}
+_FORMATS = ("ndjson", "json")
+_JSON_PATCH = "application/json-patch+json"
+
+_encode = msgspec.json.encode
+
+
+def array_item(proposal: Proposal) -> bytes:
+    """Return the proposal as an item of the file source's array; a PATCH as text with its content type (ruling 32)."""
+    if proposal.change_type != "PATCH":
+        return _encode(proposal)
+    return _encode(
+        {
+            "entityType": proposal.entity_type,
+            "entityUrn": proposal.entity_urn,
+            "changeType": proposal.change_type,
+            "aspectName": proposal.aspect_name,
+            "aspect": {"value": _encode(proposal.value).decode(), "contentType": _JSON_PATCH},
+        }
+    )
+
+
+class _Stream:
+    """What both formats share: a file or standard output, and errors that name the place."""
+
+    name = "file"
+
+    def __init__(self, place: str, written: str, mode: str) -> None:
+        self._place = place
+        self._closed = False
+        try:
+            self._file: IO[bytes] = sys.stdout.buffer if place == _STDOUT else Path(written).open(mode)  # noqa: SIM115 - closed by close()
+        except OSError as error:
+            raise self._error(error) from error
+
+    def _error(self, error: OSError) -> SinkError:
+        return SinkError(f"cannot be written: {error.strerror or error}", where=f"file:{self._place}")
+
+    def _write(self, data: bytes) -> None:
+        if self._closed:
+            raise SinkError("is closed", where=f"file:{self._place}")
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            raise self._error(error) from error
+
+    def _shut(self) -> None:
+        """Close the file; standard output belongs to the program and stays open."""
+        self._closed = True
+        if self._place != _STDOUT:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+
+class NdjsonSink(_Stream):
+    """Appends a line for each proposal, and flushes after each batch."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(place, place, "ab")
+        if place != _STDOUT and self._file.tell() and not _ends_with_newline(place):
+            self._write(b"\n")  # a writer that died in the middle of a line must not spoil ours
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Append a batch."""
+        self._write(b"".join(map(ndjson_line, proposals)))
+        return Delivery(len(proposals), [])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._shut()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class ArraySink(_Stream):
+    """Streams one JSON array; the file is there, whole, after close. Left by an error, it leaves an older file alone."""
+
+    def __init__(self, place: str) -> None:
+        path = Path(place)
+        self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        super().__init__(place, str(self._partial), "wb")
+        self._start = b"[\n"
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Write a batch of items."""
+        items = b",\n".join(map(array_item, proposals))
+        if items:
+            self._write(self._start + items)
+            self._start = b",\n"
+        elif self._closed:
+            self._write(b"")
+        return Delivery(len(proposals), [])
+
+    def close(self) -> None:
+        """End the array and move it into its place."""
+        if self._closed:
+            return
+        self._write(b"\n]\n" if self._start == b",\n" else b"[]\n")
+        try:
+            if self._place != _STDOUT:
+                os.fsync(self._file.fileno())
+            self._shut()
+            if self._place != _STDOUT:
+                self._partial.replace(self._place)
+        except OSError as error:
+            raise self._error(error) from error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+        elif not self._closed:
+            self._shut()
+            self._partial.unlink(missing_ok=True)
+
+
+def _ends_with_newline(place: str) -> bool:
+    with Path(place).open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def open_target(rest: str, file_format: str | None) -> NdjsonSink | ArraySink:
+    """Return the sink of ``file:PATH``: the format named, or the one that the ending tells; ``-`` is NDJSON."""
+    if not rest:
+        raise SettingsError(
+            "file: needs a path", where="--to", now="write --to file:PATH, or file:- for standard output"
+        )
+    chosen = file_format or ("ndjson" if rest == _STDOUT else _ENDINGS.get(Path(rest).suffix.lower()))
+    if chosen is None:
+        raise SettingsError(
+            f"the ending of {rest!r} tells no format",
+            where="--to",
+            now=f"end it in {', '.join(_ENDINGS)} or name a format",
+        )
+    if chosen not in _FORMATS:
+        raise SettingsError(f"{chosen!r} is no file format", where="--format", now=f"use one of {', '.join(_FORMATS)}")
+    return ArraySink(rest) if chosen == "json" else NdjsonSink(rest)

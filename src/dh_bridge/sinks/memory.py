@@ -1,0 +1,52 @@
+"""The memory sink: a list of what was sent, for tests and for programs that go on with the proposals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.base import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
+
+
+class MemorySink:
+    """Keeps every proposal in ``proposals``, in order; they stay readable after close."""
+
+    name = "memory"
+
+    def __init__(self) -> None:
+        self.proposals: list[Proposal] = []
+        self._closed = False
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Keep a batch."""
+        if self._closed:
+            raise SinkError("is closed", where="memory:")
+        self.proposals.extend(proposals)
+        return Delivery(len(proposals), [])
+
+    def close(self) -> None:
+        """Take no more."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_target(rest: str, file_format: str | None) -> MemorySink:
+    """Return the sink of ``memory:``; a SettingsError for what it cannot heed."""
+    if rest or file_format:
+        raise SettingsError("memory: takes neither a name nor a file format", where="--to", now="write --to memory:")
+    return MemorySink()

@@ -1,0 +1,95 @@
+"""What every sink promises. A test module of a sink gives a ``target``: how to open it, and how to read back what arrived.
+
+A new sink joins by adding its case to ``CASES`` in test_sink_contract.py; it must then pass every promise there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.sinks.base import open_sink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from dh_bridge.sinks.base import Sink
+
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+CAFE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.café_☃_𝄞,PROD)"
+RUN = "urn:li:dataProcessInstance:0f6e2a3c"
+
+
+@dataclass
+class Case:
+    """``target`` for a folder; ``arrived`` reads (URN, aspect, change type) of what the closed sink took, in order."""
+
+    name: str
+    target: Callable[[Path], str]
+    arrived: Callable[[Sink, Path], list[tuple[str, str]]]
+
+
+class BrokenOffError(Exception):
+    """What the tests raise inside a sink's block."""
+
+
+def break_off(target, *, close_first=False, **options):
+    """Emit to a sink, then raise inside its block."""
+    with open_sink(target, **options) as sink:
+        sink.emit(proposals())
+        if close_first:
+            sink.close()
+        raise BrokenOffError
+
+
+def proposals():
+    """Return one proposal of each kind: UPSERT, PATCH, timeseries; text that is not ASCII."""
+    return [
+        upsert("dataset", DATASET, "subTypes", {"typeNames": ["Table"]}),
+        patch("dataset", CAFE, "datasetProperties", [{"op": "add", "path": "/name", "value": 'café ☃ 𝄞 " \\ \n'}]),
+        upsert(
+            "dataProcessInstance",
+            RUN,
+            "dataProcessInstanceRunEvent",
+            {
+                "timestampMillis": 1700000000000,
+                "partitionSpec": {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"},
+                "messageId": "m",
+                "status": "STARTED",
+            },
+        ),
+    ]
+
+
+def _from_memory(sink, _folder):
+    return [(found.entity_urn, found.aspect_name) for found in sink.proposals]
+
+
+def _from_lines(_sink, folder):
+    lines = (folder / "out.ndjson").read_text(encoding="utf-8").splitlines()
+    return [(item["entityUrn"], item["aspectName"]) for item in map(json.loads, lines)]
+
+
+def _from_array(_sink, folder):
+    items = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+    return [(item["entityUrn"], item["aspectName"]) for item in items]
+
+
+def _from_catalog(_sink, folder):
+    with Catalog(folder / "out.db", readonly=True) as catalog:
+        found = {(urn, name) for urn in catalog.entities() for name in catalog.aspects(urn)}
+        found |= {(urn, name) for urn in catalog.entities() for name in catalog.timeseries_aspects(urn)}
+    sent = [(proposal.entity_urn, proposal.aspect_name) for proposal in proposals()]
+    return [pair for pair in sent if pair in found] + sorted(found.difference(sent))
+
+
+CASES = [
+    Case("memory", lambda folder: "memory:", _from_memory),  # noqa: ARG005 - memory has no place
+    Case("ndjson", lambda folder: f"file:{folder / 'out.ndjson'}", _from_lines),
+    Case("array", lambda folder: f"file:{folder / 'out.json'}", _from_array),
+    Case("catalog", lambda folder: f"catalog:{folder / 'out.db'}", _from_catalog),
+]

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from sink_contract import CASES
+
+from dh_bridge.errors import SettingsError
+from dh_bridge.sinks.base import SINKS, open_sink
+
+
+def test_every_scheme_has_a_case_in_the_contract(tmp_path):
+    assert {case.target(tmp_path).partition(":")[0] for case in CASES} >= {"memory", "file", "catalog"}
+    assert set(SINKS) >= {"memory", "file", "catalog"}
+
+
+@pytest.mark.parametrize("target", ["", "memory", "postgres:x", "/tmp/out.json", ":x"])  # noqa: S108 - a name only
+def test_an_unknown_target_is_refused_with_the_known_ones(target):
+    with pytest.raises(SettingsError) as caught:
+        open_sink(target)
+    assert all(f"{scheme}:" in str(caught.value) for scheme in SINKS)
+
+
+@pytest.mark.parametrize(
+    ("target", "file_format", "reason"),
+    [
+        ("memory:x", None, "neither"),
+        ("memory:", "json", "neither"),
+        ("catalog:", None, "needs a file"),
+        ("catalog:x.db", "json", "one format"),
+        ("file:", None, "needs a path"),
+        ("file:out.txt", None, "tells no format"),
+        ("file:out.json", "xml", "no file format"),
+    ],
+)
+def test_what_a_sink_cannot_heed_is_refused(target, file_format, reason, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=reason):
+        open_sink(target, file_format=file_format)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_naming_sinks_loads_none_of_them():
+    code = "import sys, dh_bridge.sinks.base; print([m for m in sys.modules if m.startswith('dh_bridge.sinks.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['dh_bridge.sinks.base']"
