@@ -77,6 +77,11 @@ def test_a_megabyte_of_name_is_a_job_like_any_other(name):
     urns_hold(Identity(), name, name, None)
 
 
+def test_a_megabyte_of_producer_is_nobody_we_know():
+    uri = "https://github.com/OpenLineage/OpenLineage/tree" + "/1/integration/common/" * 50_000
+    assert Identity().job("ns", "a", uri).platform == "openlineage"
+
+
 @pytest.mark.parametrize(("one", "other"), [("a" * 999 + "b", "a" * 999 + "c"), ("f." + "é" * 999, "f." + "é" * 998)])
 def test_long_names_stay_apart(one, other):
     first, second = PLAIN.job("ns", one, None), PLAIN.job("ns", other, None)

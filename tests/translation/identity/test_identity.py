@@ -27,6 +27,7 @@ def test_the_memory_of_jobs_and_producers_is_bounded():
     for number in range(_REMEMBERED + 5):
         identity.job("default", f"job_{number}", f"p{number}")
     long = "x" * _LONG
+    assert identity.job("ns", "a", long).platform == "openlineage"
     assert identity.job(long, long, long) == identity.job(long, long, long)
     assert identity.reference(long, long, near=identity.job(long, "a", None)) is not None
     memories = (identity._jobs, identity._producers, identity._senders, identity._references)

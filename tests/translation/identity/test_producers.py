@@ -98,6 +98,12 @@ def test_no_producer_is_no_family():
     assert Identity().producer(None) is None
 
 
+def test_a_family_is_looked_up_once():
+    identity = Identity()
+    uri = "https://github.com/apache/airflow"
+    assert identity.producer(uri) is identity.producer(uri)
+
+
 def test_rows_tell_who_sends_one_event_for_each_run():
     singles = [stem for stem, row in rows(1) if row.single_event]
     assert singles == ["druid", "great_expectations"]

@@ -19,6 +19,8 @@ from dh_bridge.translation.identity.subtypes import job_subtype, run_subtype
         ("sql", "SQL"),
         ("cdc-stream  task", "CDC Stream Task"),
         ("Etl", "ETL"),
+        ("A\x00B\ud800", "A B\ufffd"),
+        ("X" * 1000, "X" + "x" * 199),
         ("__", None),
         ("", None),
         (None, None),

@@ -28,7 +28,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 _REMEMBERED = 20_000
-_LONG = 2_000  # characters; longer names are not remembered: hostile ones would fill the memory
+_LONG = 2_000
 
 
 class Identity:
@@ -61,7 +61,7 @@ class Identity:
             "Job",
             self._mode.build(self._words.namespace(namespace), self._words.name(name), name, self._sender(producer)),
         )
-        if len(namespace) + len(name) < _LONG:
+        if _short(*key):
             _remember(self._jobs, key, job)
         return job
 
@@ -72,7 +72,7 @@ class Identity:
         if uri in self._producers:
             return self._producers[uri]
         family = self._families.of(uri)
-        if len(uri) < _LONG:
+        if _short(uri):
             _remember(self._producers, uri, family)
         return family
 
@@ -86,7 +86,7 @@ class Identity:
         if key in self._references:
             return self._references[key]
         job = self._referred(namespace, name, near)
-        if len(namespace) + len(name) < _LONG:
+        if _short(*key):
             _remember(self._references, key, job)
         return job
 
@@ -112,7 +112,7 @@ class Identity:
             family = self.producer(uri)
             labels = [rule.label for rule in self._rules if rule.sent_by(uri or "")]
             sender = self._of_kind("|".join((family.id if family else "", *labels)))
-            if uri is None or len(uri) < _LONG:
+            if _short(uri):
                 _remember(self._senders, uri, sender)
         return sender
 
@@ -135,6 +135,11 @@ class Identity:
         fallback = (near.platform, "neighbour") if near is not None and canonical == near.namespace else None
         rules = tuple(rule for rule in self._rules if rule.sent_by(None))
         return self._mode.build(canonical, word, name, Sender(None, None, rules, fallback))
+
+
+def _short(*words: str | None) -> bool:
+    """Whether a question may be remembered; hostile names of a megabyte would fill the memory."""
+    return sum(len(word) for word in words if word is not None) < _LONG
 
 
 def _remember(memory: dict[_Key, _Value], key: _Key, value: _Value) -> None:

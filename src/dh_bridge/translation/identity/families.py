@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SIGNS = re.compile(r"\{\*\w+\}|\{\w+\}|[\[\]]|[^{}\[\]]+|.")
+_LONGEST = 2_000  # characters of a URI that is compared; patterns are quadratic at worst
 _SIGN = {"[": "(?:", "]": ")?"}
 
 
@@ -121,6 +122,8 @@ class Families:
     def of(self, uri: str) -> Producer | None:
         """Return the family whose pattern matches the whole URI."""
         uri = uri.strip()
+        if len(uri) > _LONGEST:
+            return None
         return next((producer for pattern, producer in self._patterns if pattern.fullmatch(uri)), None)
 
     def named(self, stem: str) -> Producer | None:

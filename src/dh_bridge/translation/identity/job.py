@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Job(msgspec.Struct, frozen=True):
+class Job(msgspec.Struct, frozen=True, gc=False):
     """The identity of a job; equal for every event of the job, whatever facets it carries (identity.md 0).
 
     ``level`` is ``flow`` when the job is its flow (an Airflow DAG, a Spark application) and ``job`` otherwise.

@@ -5,14 +5,23 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from dh_bridge.translation.identity.words import clean
+
 _ACRONYMS = frozenset({"DAG", "SQL", "RDD", "ETL", "ELT", "ML", "API", "CDC"})
 _WORDS = re.compile(r"[^\s_-]+")
 
 
-@lru_cache(maxsize=512)
+_LONGEST = 200  # characters; what is longer is no chip
+
+
 def job_subtype(job_type: str | None) -> str | None:
     """Return ``jobType.jobType`` as people write it: ``SQL Job``, ``DAG``, ``Source Connector``; None when empty."""
-    words = _WORDS.findall(job_type or "")
+    return _spelled(job_type[:_LONGEST]) if job_type else None
+
+
+@lru_cache(maxsize=512)
+def _spelled(job_type: str) -> str | None:
+    words = _WORDS.findall(clean(job_type, ""))
     return " ".join(word.upper() if word.upper() in _ACRONYMS else word.capitalize() for word in words) or None
 
 
