@@ -1,0 +1,97 @@
+"""The command line: ``dh-bridge``. Data goes to stdout and nothing else does; messages and progress go to stderr.
+
+The menu below holds what the help shows; a command is the function of its name in the module of its name, imported when it
+is asked for. So ``dh-bridge --help`` imports click and nothing else; a test keeps the menu in step with the commands.
+"""
+
+from __future__ import annotations
+
+import gc
+from importlib import import_module
+from typing import Any
+
+import click
+
+from dh_bridge.cli.examples import examples
+from dh_bridge.errors import BridgeError, EventError, SinkError
+
+EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY = 1, 2, 3
+
+#: Section of the help -> command -> its first line; the first section holds the everyday ones.
+MENU: dict[str, dict[str, str]] = {
+    "Translate and deliver": {
+        "translate": "Write the proposals for EVENTS to stdout, one JSON object per line.",
+        "emit": "Translate EVENTS and deliver the proposals to a catalogue or a file.",
+        "validate": "Check EVENTS, or proposals: one line per finding.",
+        "explain": "Tell for every leaf of EVENTS what became of it.",
+        "demo": "Translate the example events into a catalogue and show what came of them.",
+    },
+    "Look": {
+        "lineage": "Show what URN comes from and what comes from it.",
+        "get": "Show the aspects of one entity.",
+        "runs": "Show the runs of a job, flow or dataset.",
+        "catalog": "Work on a whole catalogue.",
+        "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that made it.",
+        "identity": "Show the flow, job and run that each of EVENTS becomes.",
+        "systems": "List the systems whose dataset names the bridge knows.",
+        "facets": "List the facets that the bridge reads, and where their leaves go.",
+    },
+    "Operate": {
+        "config": "Check and show the settings.",
+        "doctor": "Tell what this installation has, what is missing, and how to get it.",
+    },
+}
+
+
+class Commands(click.Group):
+    """The group that reads the menu, shows it in sections, and turns our errors into exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands in the menu's order."""
+        return [name for section in MENU.values() for name in section]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = getattr(import_module(f"dh_bridge.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one block of the help per section, from the menu alone."""
+        width = max(map(len, self.list_commands(ctx)))
+        for title, section in MENU.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), line) for name, line in section.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a BridgeError becomes a message on stderr and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except BridgeError as error:
+            click.echo(f"Error: {error}", err=True)
+            ctx.exit(exit_code(error))
+
+
+@examples("dh-bridge urn postgres://db.example.com:5432 shop.public.orders")
+def exit_code(error: BridgeError) -> int:
+    """Return the exit code of an error's kind."""
+    if isinstance(error, SinkError):
+        return EXIT_DELIVERY
+    return EXIT_EVENTS if isinstance(error, EventError) else EXIT_USAGE
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Exit codes: 0 all is well, 1 some events failed, 2 usage or settings, 3 translated but not delivered.",
+)
+@click.version_option(package_name="dh-bridge", message="%(prog)s %(version)s")
+def commands() -> None:
+    """Translate OpenLineage events into DataHub."""
+
+
+def main() -> None:
+    """Run the command line as a process of its own."""
+    gc.set_threshold(100_000, 50, 50)  # house.md: what decides about speed is the garbage collection
+    commands(prog_name="dh-bridge", obj={"process": True})

@@ -11,6 +11,8 @@ from pathlib import Path  # noqa: TC003 - pydantic reads the annotation
 from pydantic import BaseModel, ConfigDict, Field
 
 from dh_bridge.settings.filters import AllowDeny, FilterSettings
+from dh_bridge.settings.identity import IdentitySettings
+from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
     EventTimeSettings,
@@ -31,7 +33,9 @@ __all__ = [
     "ColumnLineageSettings",
     "EventTimeSettings",
     "FilterSettings",
+    "IdentitySettings",
     "LifecycleSettings",
+    "NamingSettings",
     "OwnerSettings",
     "PropertySettings",
     "RunSettings",
@@ -63,6 +67,8 @@ class Settings(BaseModel):
     filters: FilterSettings = Field(
         default=FilterSettings(), description="What is left out, each drop counted with its rule."
     )
+    naming: NamingSettings = Field(default=NamingSettings(), description="Names of datasets.")
+    identity: IdentitySettings = Field(default=IdentitySettings(), description="Identity of jobs and runs.")
     event_time: EventTimeSettings = Field(default=EventTimeSettings(), description="Times of events.")
     redaction: Redaction = Field(
         default="default",

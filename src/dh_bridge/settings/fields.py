@@ -18,6 +18,7 @@ _SECRET = re.compile(
 )
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 MASK = "********"
+REQUIRED = "required"
 
 
 class Leaf(NamedTuple):
@@ -88,15 +89,18 @@ def masked(key: str, value: Any) -> Any:
 
 
 def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
-    """Yield every setting below ``model`` in the order of the models."""
+    """Yield every setting below ``model`` in the order of the models, members of lists as ``rules[].name``."""
     for name, field in model.model_fields.items():
         key = f"{prefix}{field.alias or name}"
         inner = area(field.annotation)
         if inner is not None:
             yield from leaves(inner, f"{key}.")
-        else:
-            default = field.get_default(call_default_factory=True)
-            yield Leaf(key, readable(field.annotation), default, field.description or "")
+            continue
+        default = REQUIRED if field.is_required() else field.get_default(call_default_factory=True)
+        yield Leaf(key, readable(field.annotation), default, field.description or "")
+        member = _member(field.annotation)
+        if member is not None:
+            yield from leaves(member, f"{key}[].")
 
 
 def values(settings: BaseModel, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -133,6 +137,15 @@ def readable(annotation: Any) -> str:
         SecretStr: "secret",
     }
     return simple.get(annotation) or str(getattr(annotation, "__name__", annotation))
+
+
+def _member(annotation: Any) -> type[BaseModel] | None:
+    """Return the model that a list is made of, or a mapping's values; None for other lists and for no list."""
+    for choice in _choices(annotation):
+        inner = [one for one in get_args(choice) if one is not Ellipsis]
+        if get_origin(choice) in (list, tuple, set, frozenset, dict) and inner:
+            return area(inner[-1])
+    return None
 
 
 def _choices(annotation: Any) -> tuple[Any, ...]:

@@ -1,0 +1,54 @@
+"""``dh-bridge catalog``: dump, summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from dh_bridge.catalog.dump import dump as dump_of
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.catalog.summary import summary as summary_of
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import catalog_option, json_option, with_settings
+from dh_bridge.cli.screen import json_line, write, write_table
+
+if TYPE_CHECKING:
+    from dh_bridge.settings import Settings
+
+
+@click.group()
+@examples("dh-bridge catalog summary --catalog shop.db")
+def catalog() -> None:
+    """Work on a whole catalogue."""
+
+
+@catalog.command()
+@catalog_option
+@with_settings
+@examples("dh-bridge catalog dump --catalog shop.db > shop.ndjson")
+def dump(*, settings: Settings, file: str) -> None:  # noqa: ARG001 - every command takes -c
+    """Write the whole catalogue as canonical, sorted NDJSON: two catalogues are equal if and only if their dumps are."""
+    with Catalog(file, readonly=True) as opened:
+        write(dump_of(opened))
+
+
+@catalog.command()
+@catalog_option
+@json_option
+@with_settings
+@examples("dh-bridge catalog summary --catalog shop.db")
+def summary(*, settings: Settings, file: str, as_json: bool) -> None:  # noqa: ARG001 - every command takes -c
+    """Count what the catalogue holds: entities, aspects, points in time, relationships, lineage."""
+    with Catalog(file, readonly=True) as opened:
+        counts = msgspec.to_builtins(summary_of(opened))
+    if as_json:
+        write([json_line(counts)])
+        return
+    rows = [
+        (name, inner, number)
+        for name, part in counts.items()
+        for inner, number in (part.items() if isinstance(part, dict) else [("", part)])
+    ]
+    write_table(("what", "of", "number"), rows)

@@ -1,0 +1,76 @@
+"""``dh-bridge config``: check, show, schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from dh_bridge.cli import EXIT_USAGE
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import config_options, given_flags, json_option
+from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.settings.loading import DEFAULT, examine, json_schema
+
+if TYPE_CHECKING:
+    from dh_bridge.settings.loading import Loaded
+
+
+@click.group()
+@examples("dh-bridge config show --origin")
+def config() -> None:
+    """Check and show the settings.
+
+    A flag wins over the environment (DH_BRIDGE_AREA__FIELD), that over the file, that over the default.
+    """
+
+
+@config.command()
+@config_options
+@examples("dh-bridge config check --set window=5000")
+def check(**arguments: Any) -> None:
+    """Say what is wrong with the settings: every problem, one line each."""
+    loaded = _examined(arguments)
+    where = f"{loaded.file} and the environment" if loaded.file else "the environment and the defaults (no file)"
+    click.echo(f"the settings of {where} are fine: {len(loaded.origins)} given")
+
+
+@config.command()
+@click.option(
+    "--origin", is_flag=True, help="Also where each value comes from: default, FILE:LINE, env NAME, flag --NAME."
+)
+@click.option("--all/--given", "everything", default=True, help="Every setting, or only those that somebody gave.")
+@json_option
+@config_options
+@examples("dh-bridge config show --origin")
+def show(*, origin: bool, everything: bool, as_json: bool, **arguments: Any) -> None:
+    """Show every setting and its value, secrets as stars."""
+    rows = [row for row in _examined(arguments).rows() if everything or row["origin"] != DEFAULT]
+    if as_json:
+        write(json_line(row if origin else {"key": row["key"], "value": row["value"]}) for row in rows)
+        return
+    columns = ["key", "value", "origin"] if origin else ["key", "value"]
+    write_table(columns, [[_text(row[column]) for column in columns] for row in rows])
+
+
+@config.command()
+@examples("dh-bridge config schema > dh_bridge.schema.json")
+def schema() -> None:
+    """Write the JSON Schema of a settings file, for editors and checks."""
+    click.echo(orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2).decode())
+
+
+def _examined(arguments: dict[str, Any]) -> Loaded:
+    """Return the settings that the flags lead to, or leave with all that is wrong."""
+    flags = given_flags(arguments)
+    loaded, problems = examine(arguments["config"], flags=flags)
+    if loaded is None:
+        for problem in problems:
+            say(str(problem))
+        raise click.exceptions.Exit(EXIT_USAGE)
+    return loaded
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

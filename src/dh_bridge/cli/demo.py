@@ -1,0 +1,65 @@
+"""``dh-bridge demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.catalog.lineage import lineage
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.lineage import lineage_tree
+from dh_bridge.cli.options import with_settings
+from dh_bridge.cli.outcome import Outcome, events_of
+from dh_bridge.cli.screen import write_tree
+from dh_bridge.sinks.catalog import CatalogSink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.catalog.lineage import Node
+    from dh_bridge.settings import Settings
+
+
+@click.command()
+@click.argument("events", nargs=-1, metavar="[EVENTS...]", type=click.Path(exists=True, allow_dash=True))
+@click.option("--catalog", "file", default="out/demo.db", show_default=True, help="The catalogue to write.")
+@with_settings
+@examples("dh-bridge demo")
+def demo(*, settings: Settings, events: tuple[str, ...], file: str) -> None:
+    """Translate the example events into a catalogue and show what came of them.
+
+    EVENTS are those of examples/events when none are named. No server and no settings are needed.
+    """
+    if not events and not Path("examples/events").is_dir():
+        raise click.UsageError("there is no examples/events here: run it in a checkout, or name your EVENTS")
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    with Outcome() as outcome, Catalog(file) as catalog:
+        sink = CatalogSink(catalog)
+        for translation in Bridge(settings).stream(events_of(events or ("examples/events",), settings), report=True):
+            outcome.add(translation)
+            outcome.deliver(sink.emit(translation.proposals))
+        for line in outcome.summary():
+            click.echo(line)
+        root = most_made(catalog)
+    if root is not None:
+        click.echo("\nWhere one of the datasets comes from:\n")
+        write_tree(lineage_tree(root, "up"))
+        click.echo(f"\nLook further: dh-bridge lineage '{root.urn}' --catalog {file} --columns")
+    outcome.leave()
+
+
+def most_made(catalog: Catalog) -> Node | None:
+    """Return the upstream lineage of the dataset that comes from the most entities; None when no dataset comes from any."""
+    roots = [lineage(catalog, urn, direction="up") for urn in catalog.entities("dataset")]
+    best = max(roots, key=lambda root: sum(1 for _ in _below(root)), default=None)
+    return best if best is not None and best.upstream else None
+
+
+def _below(node: Node) -> Iterator[Node]:
+    for child in node.upstream:
+        yield child
+        yield from _below(child)

@@ -1,0 +1,79 @@
+"""Options that several commands share, and the settings they lead to."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dh_bridge.settings.loading import Flag, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
+
+#: Options of commands that are settings under a name of their own.
+_NAMED = {"profile": "profile", "env": "naming.env"}
+
+events_argument = click.argument(
+    "events", nargs=-1, required=True, metavar="EVENTS...", type=click.Path(exists=True, allow_dash=True)
+)
+profile_option = click.option(
+    "--profile", metavar="VERSION", help="DataHub version to write for, such as 1.4 (default 0.15.0, which all take)."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
+catalog_option = click.option(
+    "--catalog", "file", required=True, type=click.Path(exists=True, dir_okay=False), help="The catalogue's file."
+)
+fail_option = click.option(
+    "--fail-on",
+    type=click.Choice(["never", "events", "delivery"]),
+    default="events",
+    show_default=True,
+    help="Exit other than 0: for events (1) and delivery (3), for delivery alone, or never.",
+)
+report_option = click.option(
+    "--report", type=click.Path(dir_okay=False), help="Write what became of every leaf to this file, as explain does."
+)
+dead_option = click.option(
+    "--dead-letters", "dead", type=click.Path(dir_okay=False), help="Write the events that cannot be used to this file."
+)
+
+
+def config_options(command: _Function) -> _Function:
+    """Add ``-c`` and ``--set``; the command gets ``config`` and ``assignments``."""
+    config = click.option(
+        "-c", "--config", type=click.Path(dir_okay=False), help="Settings file (default: dh_bridge.yml, if it is here)."
+    )
+    assignments = click.option(
+        "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="One setting, such as runs.abort=failure."
+    )
+    return config(assignments(command))
+
+
+def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``-c`` and ``--set``; the command gets the loaded ``settings``."""
+
+    @functools.wraps(command)
+    def wrapper(**arguments: Any) -> Any:
+        flags = given_flags(arguments)
+        return command(settings=load(arguments.pop("config"), flags=flags).settings, **arguments)
+
+    return config_options(wrapper)
+
+
+def given_flags(arguments: dict[str, Any]) -> list[Flag]:
+    """Take the flags that are settings out of a command's ``arguments``."""
+    flags = []
+    for assignment in arguments.pop("assignments"):
+        key, sign, text = assignment.partition("=")
+        if not sign:
+            raise click.UsageError(f"--set {assignment}: write --set KEY=VALUE")
+        flags.append(Flag(key.strip(), text, "--set"))
+    for name, key in _NAMED.items():
+        given = arguments.pop(name, None)
+        if given is not None:
+            flags.append(Flag(key, given, f"--{name.replace('_', '-')}"))
+    return flags

@@ -1,0 +1,129 @@
+"""What a run over events comes to: counters, dead letters, deliveries, and the exit code they give."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from contextlib import ExitStack
+from typing import IO, TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import click
+
+from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
+from dh_bridge.cli.screen import json_line, progress, say
+from dh_bridge.openlineage.read import read_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from typing_extensions import Self
+
+    from dh_bridge.bridge import Translation
+    from dh_bridge.errors import SinkError
+    from dh_bridge.openlineage.events import DeadLetter, Event
+    from dh_bridge.settings import Settings
+    from dh_bridge.sinks.base import Delivery
+
+_SHOWN = 20
+"""Messages of one kind that are shown one by one; the rest is counted."""
+
+_COUNTERS = ("events", "runs", "jobs", "datasets", "proposals", "mapped", "kept", "withheld")
+
+
+class Outcome:
+    """Follows the translations of one command; ``with`` it, so that its files are closed."""
+
+    def __init__(self, *, report: str | None = None, dead: str | None = None, fail_on: str = "events") -> None:
+        self.counts: dict[str, int] = {}
+        self.filtered: dict[str, int] = {}
+        self.dead = 0
+        self.delivered = 0
+        self.refused = 0
+        self._fail_on = fail_on
+        self._files = ExitStack()
+        self._report = self._opened(report)
+        self._letters = self._opened(dead)
+
+    @property
+    def reports(self) -> bool:
+        """Whether somebody wants the report."""
+        return self._report is not None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._files.close()
+
+    def add(self, translation: Translation) -> None:
+        """Count a translation, write its report, and tell of its dead letters."""
+        counts = translation.counts
+        for name in _COUNTERS:
+            number = getattr(counts, name)
+            if number is not None:
+                self.counts[name] = self.counts.get(name, 0) + number
+        for rule, number in counts.filtered.items():
+            self.filtered[rule] = self.filtered.get(rule, 0) + number
+        for letter in translation.dead:
+            self.bury(letter)
+        if self._report is not None and translation.report is not None:
+            self._report.writelines(map(json_line, translation.report.lines()))
+
+    def bury(self, letter: DeadLetter) -> None:
+        """Tell of an event that cannot be used."""
+        self.dead += 1
+        _limited(self.dead, f"{letter.place}: {letter.reason}")
+        if self._letters is not None:
+            self._letters.write(json_line(letter.row()))
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Count a delivery and tell of its refusals."""
+        self.delivered += delivery.delivered
+        for failure in delivery.failed:
+            self.refused += 1
+            proposal = failure.proposal
+            _limited(self.refused, f"not delivered: {proposal.entity_urn} {proposal.aspect_name}: {failure.reason}")
+
+    def break_off(self, error: SinkError, proposals: int) -> None:
+        """Tell of a delivery that failed as a whole."""
+        self.refused += max(proposals, 1)
+        say(f"Error: {error}")
+
+    def summary(self) -> list[str]:
+        """Return the counters as lines that a person likes to read."""
+        numbers = self.counts | {"dead letters": self.dead, "delivered": self.delivered, "not delivered": self.refused}
+        shown = {name: number for name, number in numbers.items() if number or name in self.counts}
+        width = max(map(len, shown), default=0)
+        lines = [f"{name.ljust(width)}  {number:>9,}" for name, number in shown.items()]
+        return lines + [f"left out by {rule}: {number:,}" for rule, number in self.filtered.items()]
+
+    def leave(self) -> None:
+        """Leave the command with the exit code that all of this gives."""
+        if self.refused and self._fail_on != "never":
+            raise click.exceptions.Exit(EXIT_DELIVERY)
+        if self.dead and self._fail_on == "events":
+            raise click.exceptions.Exit(EXIT_EVENTS)
+
+    def _opened(self, path: str | None) -> IO[bytes] | None:
+        if path is None:
+            return None
+        try:
+            return self._files.enter_context(open(path, "wb"))  # noqa: PTH123 - closed by the stack
+        except OSError as error:
+            raise click.FileError(path, str(error.strerror)) from error
+
+
+def events_of(paths: Sequence[str], settings: Settings) -> Iterator[Event | DeadLetter]:
+    """Yield the events and dead letters of ``paths``, with a progress bar on a terminal."""
+    if click.get_current_context().find_root().obj:
+        gc.freeze()  # a process of our own: what is loaded by now stays
+    zone = ZoneInfo(settings.event_time.default_zone)
+    return progress(read_events(paths, stdin=sys.stdin.buffer, zone=zone), "events")
+
+
+def _limited(number: int, text: str) -> None:
+    if number <= _SHOWN:
+        say(text)
+    elif number == _SHOWN + 1:
+        say("… and more like that; the exit code and the summary count them")

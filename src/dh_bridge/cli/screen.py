@@ -1,0 +1,81 @@
+"""What people and programs see: JSON lines and tables on stdout, messages and the progress bar on stderr."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+import orjson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from rich.tree import Tree
+
+_Item = TypeVar("_Item")
+
+
+def say(text: str) -> None:
+    """Write a message to stderr."""
+    click.echo(text, err=True)
+
+
+def json_line(row: Mapping[str, Any]) -> bytes:
+    """Return the row as one line of JSON."""
+    return orjson.dumps(row, default=str, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def write(chunks: Iterable[bytes]) -> None:
+    """Write bytes to stdout."""
+    sys.stdout.flush()
+    sys.stdout.buffer.writelines(chunks)
+    sys.stdout.buffer.flush()
+
+
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write an aligned table to stdout: plain text, no line is cut or wrapped, so that grep and awk like it too."""
+    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[at]) for row in [list(columns), *cells]) for at in range(len(columns))]
+    click.secho(_line(columns, widths), bold=True)
+    for row in cells:
+        click.echo(_line(row, widths))
+
+
+def write_pairs(row: Mapping[str, Any]) -> None:
+    """Write the names and values of one row, one per line, those without a value left out."""
+    width = max(map(len, row), default=0)
+    for name, value in row.items():
+        if value not in (None, "", [], {}, ()):
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            click.echo(f"{name.ljust(width)}  {text}")
+
+
+def write_tree(tree: Tree) -> None:
+    """Write a tree to stdout: coloured on a terminal; elsewhere plain, and no line is cut or wrapped."""
+    from rich.console import Console  # noqa: PLC0415 - rich is loaded when it prints, not by every command
+
+    if sys.stdout.isatty():
+        Console(highlight=False).print(tree, soft_wrap=True)
+        return
+    text = io.StringIO()
+    Console(file=text, highlight=False, width=10_000).print(tree)
+    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+
+
+def progress(items: Iterable[_Item], label: str) -> Iterator[_Item]:
+    """Yield ``items``, with a bar on stderr when that is a terminal."""
+    if not sys.stderr.isatty():
+        yield from items
+        return
+    from rich.console import Console  # noqa: PLC0415 - as above
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415 - as above
+
+    columns = (TextColumn(label), BarColumn(), TextColumn("{task.completed:,.0f}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        yield from bar.track(items, total=None)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

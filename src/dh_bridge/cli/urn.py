@@ -1,0 +1,128 @@
+"""``dh-bridge urn``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import json_option, with_settings
+from dh_bridge.cli.screen import json_line, say, write, write_pairs
+from dh_bridge.errors import EventError
+from dh_bridge.settings.naming import NamingRule
+from dh_bridge.translation.naming import Naming
+
+if TYPE_CHECKING:
+    from dh_bridge.settings import Settings
+
+_EVERYWHERE = "{*namespace}"
+"""The namespace pattern with the least literal text: any rule of the user's own goes before it."""
+
+
+class Question(msgspec.Struct):
+    """A line of ``dh-bridge urn -``."""
+
+    namespace: str
+    name: str
+    select: str | None = None
+
+
+@click.command()
+@click.argument("namespace")
+@click.argument("name", required=False)
+@click.option("--reverse", is_flag=True, help="NAMESPACE is a URN or FQN: show the namespaces and names behind it.")
+@click.option("--select", metavar="SYSTEM", help="Read the name by a system that applies only when chosen, as delta.")
+@click.option("--env", metavar="ENV", help="Environment, where no rule of the settings says another (PROD).")
+@click.option("--platform-instance", "instance", metavar="NAME", help="Platform instance, where no rule matches.")
+@click.option(
+    "--catalog",
+    "file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="With --reverse: look into this catalogue too.",
+)
+@json_option
+@with_settings
+@examples(
+    "dh-bridge urn postgres://db.example.com:5432 shop.public.orders",
+    "dh-bridge urn s3://lake raw/orders --env DEV --json",
+    "dh-bridge urn --reverse 'urn:li:dataset:(urn:li:dataPlatform:s3,lake/raw/orders,PROD)'",
+    'echo \'{"namespace": "s3://lake", "name": "raw/orders"}\' | dh-bridge urn -',
+)
+def urn(  # noqa: PLR0913 - one parameter per option
+    *,
+    settings: Settings,
+    namespace: str,
+    name: str | None,
+    reverse: bool,
+    select: str | None,
+    instance: str | None,
+    file: str | None,
+    as_json: bool,
+) -> None:
+    """Show the URN of the dataset NAMESPACE NAME, and the rule that made it.
+
+    Also its level, the dataset URN that lineage may name (endpoint) and its Dataplex FQN. A NAMESPACE of - reads lines of
+    {"namespace": …, "name": …} (and "select") from stdin, and answers each with a line.
+    """
+    rules = settings.naming.rules
+    if instance is not None:
+        rules = (*rules, NamingRule(namespace=_EVERYWHERE, platform_instance=instance))
+    naming = Naming(settings.naming.model_copy(update={"rules": rules}), settings.mappings)
+    if reverse:
+        _show_pairs(_pairs(naming, namespace, file), as_json=as_json)
+    elif namespace == "-":
+        _answer_all(naming)
+    elif name is None:
+        raise click.UsageError("NAME is missing: dh-bridge urn NAMESPACE NAME")
+    else:
+        row = _row(naming, Question(namespace, name, select))
+        write([json_line(row)]) if as_json else write_pairs(row)
+
+
+def _row(naming: Naming, question: Question) -> dict[str, Any]:
+    found = naming(question.namespace, question.name, select=question.select)
+    row = {key: getattr(found, key) for key in ("urn", "level", "endpoint", "fqn", "system", "rule")}
+    return row | ({"skip": found.skip} if found.skip else {})
+
+
+def _answer_all(naming: Naming) -> None:
+    failed = 0
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        try:
+            row = _row(naming, msgspec.json.decode(line, type=Question))
+        except (msgspec.MsgspecError, EventError) as error:
+            failed += 1
+            row = {"urn": None, "error": f"line {number}: {error}"}
+        write([json_line(row)])
+    if failed:
+        say(f"{failed:,} lines could not be answered")
+        raise click.exceptions.Exit(EXIT_EVENTS)
+
+
+def _pairs(naming: Naming, text: str, file: str | None) -> list[tuple[str, str]]:
+    """Return what ``text`` stands for: what it says itself, or else what the catalogue kept (ruling 21)."""
+    pairs = naming.reverse(text)
+    if len(pairs) != 1 and file is not None:
+        with Catalog(file, readonly=True) as catalog:
+            pairs = catalog.raw_names(text) or pairs
+    return pairs
+
+
+def _show_pairs(pairs: list[tuple[str, str]], *, as_json: bool) -> None:
+    for namespace, name in pairs:
+        row = {"namespace": namespace, "name": name}
+        write([json_line(row)]) if as_json else click.echo(f"{namespace}  {name}")
+    if len(pairs) != 1:
+        say(
+            f"{len(pairs)} candidates"
+            if pairs
+            else "no candidate: the URN does not keep the server; try --catalog FILE"
+        )
+        raise click.exceptions.Exit(EXIT_EVENTS)

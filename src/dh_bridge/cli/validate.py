@@ -1,0 +1,95 @@
+"""``dh-bridge validate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
+from dh_bridge.cli.outcome import events_of
+from dh_bridge.cli.screen import json_line, say, write
+from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.validation import Validator, validator
+from dh_bridge.openlineage.events import DeadLetter, Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.settings import Settings
+
+_UNUSABLE = ("malformed", "non-serializable")
+"""What the report says of a leaf that could not be read (facets.md 0.8, ruling 28)."""
+
+
+@click.command()
+@events_argument
+@profile_option
+@json_option
+@with_settings
+@examples("dh-bridge validate examples/events", "dh-bridge translate examples/events | dh-bridge validate -")
+def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> None:
+    """Check EVENTS, or proposals: one line per finding.
+
+    Each finding has its place and its reason. Events are read and translated, and the proposals checked against DataHub's own schemas. Exit code 1 when there are
+    findings.
+    """
+    bridge, checker = Bridge(settings), validator(settings.profile)
+    found = checked = 0
+    for item in events_of(events, settings):
+        checked += 1
+        rows = list(findings(item, bridge, checker))
+        found += len(rows)
+        write(json_line(row) if as_json else _line(row) for row in rows)
+    say(f"{checked:,} checked, {found:,} findings")
+    if found:
+        raise click.exceptions.Exit(EXIT_EVENTS)
+
+
+def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> Iterator[dict[str, str]]:
+    """Yield ``{"place", "reason"}`` of everything that is wrong with an event or a proposal."""
+    if isinstance(item, DeadLetter):
+        document = _proposal_document(item.raw)
+        reason = item.reason if document is None else _refusal(document, checker)
+        if reason is not None:
+            yield {"place": item.place, "reason": reason}
+        return
+    translation = bridge.translate(item, report=True)
+    for letter in translation.dead:
+        yield {"place": letter.place, "reason": letter.reason}
+    for line in translation.report.lines() if translation.report is not None else ():
+        if line["reason"] in _UNUSABLE:
+            yield {"place": f"{item.place} {line['path']}", "reason": line["reason"]}
+    for proposal in translation.proposals:
+        reason = checker.finding(proposal)
+        if reason is not None:
+            yield {"place": f"{item.place} -> {proposal.entity_urn}", "reason": reason}
+
+
+def _line(row: dict[str, str]) -> bytes:
+    return f"{row['place']}: {row['reason']}\n".encode("utf-8", "backslashreplace")
+
+
+def _proposal_document(raw: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of a proposal; None when the bytes are something else."""
+    try:
+        document = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return document if isinstance(document, dict) and "aspectName" in document else None
+
+
+def _refusal(document: dict[str, Any], checker: Validator) -> str | None:
+    """Return why a proposal is refused; its aspect is ``{"json": …}``, or text as in DataHub's file source (ruling 32)."""
+    aspect = document.get("aspect")
+    try:
+        if isinstance(aspect, dict) and isinstance(aspect.get("value"), str):
+            document = {**document, "aspect": {"json": msgspec.json.decode(aspect["value"])}}
+        proposal = msgspec.convert(document, Proposal)
+    except msgspec.MsgspecError as error:
+        return f"no proposal: {error}"
+    return checker.finding(proposal)

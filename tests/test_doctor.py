@@ -1,0 +1,135 @@
+"""The doctor: says what is there and what is missing, and never faints."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from importlib import metadata
+
+import pytest
+
+from dh_bridge import doctor
+from dh_bridge.doctor import MISSING, OK, WRONG, findings
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def _by_subject(*arguments):
+    return {finding.subject: finding for finding in findings(*arguments)}
+
+
+def test_healthy_installation_has_nothing_wrong():
+    found = findings()
+    assert [finding for finding in found if finding.status == WRONG] == []
+    assert {finding.area for finding in found} == {"versions", "files", "extras", "java", "settings", "connections"}
+
+
+def test_core_requirements_are_listed_with_their_versions():
+    found = _by_subject()
+    for name in ("click", "msgspec", "orjson", "pydantic", "pyyaml", "rich"):
+        assert found[name].found == metadata.version(name)
+
+
+def test_absent_extras_are_missing_not_wrong_and_say_how_to_get_them(monkeypatch):
+    there = metadata.version
+
+    def version(name):
+        if name in ("acryl-datahub", "confluent-kafka", "pyspark", "pyarrow", "requests"):
+            raise metadata.PackageNotFoundError(name)
+        return there(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+    found = _by_subject()
+    for extra in ("datahub", "kafka", "spark", "server", "airflow"):
+        assert found[extra].status == MISSING
+        assert f"pip install 'dh-bridge[{extra}]'" in found[extra].remedy
+    assert "absent: confluent-kafka" in found["kafka"].found
+
+
+def test_plain_checkout_has_no_requirements_to_compare(monkeypatch):
+    def requires(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", requires)
+    found = _by_subject()
+    assert "click" not in found
+    assert found["kafka"].found == "absent: all of it"
+
+
+def test_absent_core_requirement_is_wrong(monkeypatch):
+    monkeypatch.setattr(metadata, "requires", lambda _: ["no-such-thing>=1"])
+    found = _by_subject()["no-such-thing"]
+    assert (found.status, found.remedy) == (WRONG, "pip install no-such-thing")
+
+
+def test_old_sqlite_is_wrong(monkeypatch):
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 7, 0))
+    assert _by_subject()["SQLite"].status == WRONG
+
+
+def test_no_java_is_only_missing(monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert _by_subject()["Java"].status == MISSING
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jre"))
+    assert f"JAVA_HOME={tmp_path / 'jre'}" in _by_subject()["Java"].found
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "found"),
+    [
+        ("#!/bin/sh\necho 'openjdk version \"17.0.9\" 2023' >&2\n", OK, "17.0.9 ("),
+        ("#!/bin/sh\necho hm\n", OK, "unknown version ("),
+        ("#!/no/such/shell\n", MISSING, "does not run"),
+    ],
+)
+def test_java_is_asked_for_its_version(script, status, found, tmp_path, monkeypatch):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(script)
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    finding = _by_subject()["Java"]
+    assert finding.status == status
+    assert found in finding.found
+
+
+def test_java_that_hangs_is_missing(monkeypatch):
+    def run(command, **_):
+        raise subprocess.TimeoutExpired(command, 20)
+
+    monkeypatch.setattr(doctor.shutil, "which", lambda *_, **__: "/usr/bin/java")
+    monkeypatch.setattr(subprocess, "run", run)
+    assert "timed out" in _by_subject()["Java"].found
+
+
+def test_wrong_settings_are_findings(tmp_path):
+    file = tmp_path / "mine.yml"
+    file.write_text("windw: 1\n")
+    found = _by_subject(file)
+    assert found[f"{file}:1"].status == WRONG
+    assert found[f"{file}:1"].remedy == "did you mean `window`?"
+
+
+def test_profile_is_looked_up(tmp_path):
+    file = tmp_path / "mine.yml"
+    file.write_text("profile: '1.4'\n")
+    assert _by_subject(file)["profile"].found == "DataHub 1.4"
+    file.write_text("profile: '0.9'\n")
+    assert _by_subject(file)["profile"].status == WRONG
+
+
+def test_missing_files_are_wrong(monkeypatch, tmp_path):
+    monkeypatch.setattr("dh_bridge.bundled.MAPPINGS", tmp_path / "none")
+    assert _by_subject()["mappings"].status == WRONG
+
+
+def test_a_fault_of_the_doctor_is_a_finding(monkeypatch):
+    def explode():
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(doctor, "_java", explode)
+    assert _by_subject()["fault"].found == "RuntimeError: boom"

@@ -1,0 +1,181 @@
+"""Write the pages and blocks that are made of code and data; with --check, say which of them have drifted.
+
+Pages: docs/cli.md (every help text), docs/settings.md (every setting), docs/dh_bridge.schema.json (for editors).
+Blocks in README.md stand between ``<!-- generated: NAME -->`` and ``<!-- end -->``: commands, systems, facets.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+from dh_bridge.cli.tables import facet_rows, system_rows
+
+from dh_bridge.cli import MENU, commands
+from dh_bridge.settings import Settings
+from dh_bridge.settings.fields import REQUIRED, area, leaves, names
+from dh_bridge.settings.loading import json_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+WIDTH = 100
+NOTE = "<!-- written by tools/generate_docs.py from the code; do not edit -->"
+_BLOCK = re.compile(r"(<!-- generated: (?P<name>\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a Markdown table."""
+    head = list(columns)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(_cell(cell) for cell in line) + " |\n" for line in lines)
+
+
+def helps(group: click.Group, parent: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield the path and help text of every command below ``group``."""
+    for name in group.list_commands(parent):
+        command = group.get_command(parent, name)
+        assert command is not None, name  # noqa: S101 - the menu names it
+        context = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH, max_content_width=WIDTH)
+        yield context.command_path, command.get_help(context)
+        if isinstance(command, click.Group):
+            yield from helps(command, context)
+
+
+def cli_page() -> str:
+    """Return docs/cli.md: what ``--help`` says, pasted."""
+    root = click.Context(commands, info_name="dh-bridge", terminal_width=WIDTH, max_content_width=WIDTH)
+    texts = [("dh-bridge", commands.get_help(root)), *helps(commands, root)]
+    pages = [f"## {path}\n\n```text\n{text}\n```\n" for path, text in texts]
+    return f"# The command line\n\n{NOTE}\n\n" + "\n".join(pages)
+
+
+def settings_page() -> str:
+    """Return docs/settings.md: one table per area."""
+    parts = [f"# Settings\n\n{NOTE}\n\n{_SETTINGS_HEAD}"]
+    for title, group in groupby(leaves(Settings), key=lambda leaf: leaf.key.split(".")[0] if "." in leaf.key else ""):
+        model = area(names(Settings)[title]) if title and "[" not in title else None
+        parts.append(f"## {title or 'General'}\n\n" + (f"{_sentence(model)}\n\n" if model is not None else ""))
+        rows = [(f"`{leaf.key}`", leaf.kind, _default(leaf.default), leaf.description) for leaf in group]
+        parts.append(table(("setting", "value", "default", "what it does"), rows) + "\n")
+    return "".join(parts).rstrip() + "\n"
+
+
+def schema_page() -> str:
+    """Return docs/dh_bridge.schema.json."""
+    return orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def readme_page() -> str:
+    """Return README.md with its generated blocks filled in."""
+
+    def fill(match: re.Match[str]) -> str:
+        return f"{match[1]}{BLOCKS[match['name']]()}{match[3]}"
+
+    return _BLOCK.sub(fill, README.read_text(encoding="utf-8"))
+
+
+def commands_block() -> str:
+    """Return the table of commands, by the sections of the help."""
+    root = click.Context(commands, info_name="dh-bridge")
+    rows = []
+    for section, names_of in MENU.items():
+        for name in names_of:
+            command = commands.get_command(root, name)
+            assert command is not None, name  # noqa: S101 - the menu names it
+            rows.append((section, f"`{name}`", command.get_short_help_str(limit=200)))
+            section = ""  # noqa: PLW2901 - the section is named once
+    return table(("", "command", "what it does"), rows)
+
+
+def systems_block() -> str:
+    """Return the table of naming systems."""
+    rows = system_rows(Settings())
+    return table(
+        ("system", "platform", "namespace", "name"),
+        [(row["system"], row["platform"], _code(row["namespace"]), _code(row["name"])) for row in rows],
+    )
+
+
+def facets_block() -> str:
+    """Return the table of facets."""
+    rows = [(f"`{row['facet']}`", row["at"], ", ".join(row["targets"]), _first(row["what"])) for row in facet_rows()]
+    return table(("facet", "of a", "goes to", "what it is"), rows)
+
+
+BLOCKS: dict[str, Callable[[], str]] = {"commands": commands_block, "systems": systems_block, "facets": facets_block}
+PAGES: dict[Path, Callable[[], str]] = {
+    ROOT / "docs" / "cli.md": cli_page,
+    ROOT / "docs" / "settings.md": settings_page,
+    ROOT / "docs" / "dh_bridge.schema.json": schema_page,
+    README: readme_page,
+}
+
+_SETTINGS_HEAD = """No file is needed. What is given more than once counts in this order: a flag (`--profile`, or
+`--set AREA.FIELD=VALUE`), the environment (`DH_BRIDGE_AREA__FIELD`, such as `DH_BRIDGE_SCHEMA__WRITE=never`; an empty
+variable is not set), the file, the default. The file is the one of `-c FILE`, else of `DH_BRIDGE_CONFIG`, else
+`dh_bridge.yml` in the working folder:
+
+```yaml
+# yaml-language-server: $schema=docs/dh_bridge.schema.json
+profile: ${DATAHUB_VERSION:-1.4}    # ${NAME} must be set, ${NAME:-default} need not, $${ is the text ${
+filters:
+  dataset_name:
+    deny: ["tmp_*", "*.staging.*"]
+```
+
+An unknown key is refused, with the nearest known one. `dh-bridge config check` says what is wrong,
+`dh-bridge config show --origin` where each value comes from. Paths in a file are relative to that file.
+
+"""
+
+
+def _sentence(model: Any) -> str:
+    return " ".join((model.__doc__ or "").split())
+
+
+def _default(value: Any) -> str:
+    if value == REQUIRED:
+        return REQUIRED
+    if value is None or value == ():
+        return "none"
+    return _code(value if isinstance(value, str) else orjson.dumps(value, default=str).decode())
+
+
+def _code(text: Any) -> str:
+    return f"`{text}`" if text else ""
+
+
+def _first(text: str) -> str:
+    return text.split("\n\n", maxsplit=1)[0].replace("\n", " ")
+
+
+def _cell(cell: Any) -> str:
+    return str(cell).replace("|", "\\|").replace("\n", " ")
+
+
+def main() -> int:
+    """Write the pages, or with --check name those that differ (exit code 1)."""
+    check = "--check" in sys.argv[1:]
+    drifted = []
+    for path, page in PAGES.items():
+        text = page()
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            drifted.append(path.relative_to(ROOT))
+            if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    for path in drifted:
+        print(f"{path}: {'has drifted; run python tools/generate_docs.py' if check else 'written'}")
+    return 1 if check and drifted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
