@@ -94,7 +94,7 @@ class Words:
 
     def value(self, tree: Any) -> Any:
         """Return the words in the order in which they came."""
-        return list(tree.values())
+        return [word or key for key, word in tree.items()]
 
     def child(self, segment: str) -> Shape:  # noqa: ARG002 - the protocol's signature
         """Return the shape of one word."""
@@ -102,8 +102,10 @@ class Words:
 
 
 class _Word(Plain):
+    """A string; ``{}`` stands for its key, as DataHub's own builders write ``/inputDatasetFields/<urn>``."""
+
     def tree(self, value: Any) -> Any:
-        if not isinstance(value, str):
+        if value != {} and not isinstance(value, str):
             raise PatchError(f"a string is wanted, not {type(value).__name__}")
         return value
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.group()
-@examples("dh-bridge catalog summary --catalog shop.db")
+@examples("dh-bridge catalog summary --catalog out/demo.db")
 def catalog() -> None:
     """Work on a whole catalogue."""
 
@@ -27,7 +27,7 @@ def catalog() -> None:
 @catalog.command()
 @catalog_option
 @with_settings
-@examples("dh-bridge catalog dump --catalog shop.db > shop.ndjson")
+@examples("dh-bridge catalog dump --catalog out/demo.db > demo.ndjson")
 def dump(*, settings: Settings, file: str) -> None:  # noqa: ARG001 - every command takes -c
     """Write the whole catalogue as canonical, sorted NDJSON: two catalogues are equal if and only if their dumps are."""
     with Catalog(file, readonly=True) as opened:
@@ -38,7 +38,7 @@ def dump(*, settings: Settings, file: str) -> None:  # noqa: ARG001 - every comm
 @catalog_option
 @json_option
 @with_settings
-@examples("dh-bridge catalog summary --catalog shop.db")
+@examples("dh-bridge catalog summary --catalog out/demo.db")
 def summary(*, settings: Settings, file: str, as_json: bool) -> None:  # noqa: ARG001 - every command takes -c
     """Count what the catalogue holds: entities, aspects, points in time, relationships, lineage."""
     with Catalog(file, readonly=True) as opened:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 @click.option("--aspect", metavar="NAME", help="Only this aspect: its value, or its points in time.")
 @json_option
 @with_settings
-@examples("dh-bridge get 'URN' --catalog shop.db", "dh-bridge get 'URN' --catalog shop.db --aspect datasetProperties")
+@examples(
+    "dh-bridge get 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db",
+    "dh-bridge get 'URN' --catalog shop.db --aspect datasetProperties",
+)
 def get(*, settings: Settings, urn: str, file: str, aspect: str | None, as_json: bool) -> None:  # noqa: ARG001 - every command takes -c
     """Show the aspects of one entity.
 

@@ -45,9 +45,9 @@ _MARKS = {
 @click.option("--mermaid", is_flag=True, help="A Mermaid picture.")
 @with_settings
 @examples(
-    "dh-bridge lineage 'URN' --catalog shop.db",
-    "dh-bridge lineage 'URN' --catalog shop.db --up --columns",
-    "dh-bridge lineage 'URN' --catalog shop.db --dot > lineage.dot",
+    "dh-bridge lineage 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db",
+    "dh-bridge lineage 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db --up --columns",
+    "dh-bridge lineage 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db --dot > lineage.dot",
 )
 def lineage(  # noqa: PLR0913 - one parameter per option
     *,

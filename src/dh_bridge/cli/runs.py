@@ -27,7 +27,9 @@ _COLUMNS = ("name", "status", "role", "try", "started (UTC)", "duration", "paren
 @catalog_option
 @json_option
 @with_settings
-@examples("dh-bridge runs 'URN' --catalog shop.db")
+@examples(
+    "dh-bridge runs 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db"
+)
 def runs(*, settings: Settings, urn: str, file: str, as_json: bool) -> None:  # noqa: ARG001 - every command takes -c
     """Show the runs of a job, flow or dataset.
 

@@ -5,20 +5,23 @@ belong to the entity, unknown fields, missing required fields, wrong types and e
 infinity, malformed or wrongly typed URNs, union tags that are none or several, PATCH paths that the server's template does not
 know, PATCH for timeseries.
 
-fastavro's writer (``strict_allow_default``) and Apache avro judge the same of every aspect, but for these differences:
+fastavro (``validate``, then the writer with ``strict_allow_default``) and Apache avro judge every aspect alike, but for this:
 
-====================== ========= ========= ====== ====================================================================
-case                   we        fastavro  Apache reason
-====================== ========= ========= ====== ====================================================================
-null-for-optional      refuse    accept    accept Pegasus refuses an explicit null; left out is the one spelling
-urn-shape              refuse    accept    accept a URN is a plain string to Avro
-urn-type               refuse    accept    accept a dataset where the schema wants a tag
-nan, infinity          refuse    accept    accept JSON has neither
-surrogate              accept    refuse    refuse lone surrogates fail in the JSON encoder; looking for them costs too much
-bool-for-number        refuse    accept    accept a Python bool is an int to both (fastavro refuses it for int)
-enum-branch            accept    accept    accept the SDK rewrites the tag of dataJobInfo.type to ``string``
-====================== ========= ========= ====== ====================================================================
+=========================== ====== ======== ====== =================================================================
+case                        we     fastavro Apache reason
+=========================== ====== ======== ====== =================================================================
+null for optional           refuse accept   accept Pegasus refuses an explicit null; leaving out is the one spelling
+malformed URN               refuse accept   accept to Avro a URN is any string
+URN of another type         refuse accept   accept a dataset where the schema wants a tag
+NaN                         refuse accept   accept JSON has no word for it
+infinity                    refuse accept   accept as NaN
+too large for 32 bits       refuse accept   refuse fastavro writes infinity
+boolean for an int          refuse refuse   accept a Python bool is an int
+boolean for a float         refuse refuse   accept as above
+lone surrogate              accept refuse   refuse the JSON encoder refuses it; looking for it would cost too much
+=========================== ====== ======== ====== =================================================================
 
+acryl-datahub's classes return every accepted aspect as it was, but for ``dataJobInfo.type``: an enum's tag comes back as ``string``.
 No oracle knows about: (entity, aspect) pairs, the entity's URN, PATCH paths and their keys.
 """
 

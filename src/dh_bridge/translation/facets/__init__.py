@@ -1,0 +1,30 @@
+"""The facets: one module each, the folder is the registry."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import lru_cache
+
+from dh_bridge.translation.facet import FacetSpec
+from dh_bridge.translation.place import Attach
+
+
+@lru_cache(maxsize=1)
+def registry() -> dict[Attach, dict[str, FacetSpec]]:
+    """Return every facet by attach point and key (aliases too); two modules may not claim one key."""
+    found: dict[Attach, dict[str, FacetSpec]] = {"run": {}, "job": {}, "dataset": {}}
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda entry: entry.name):
+        members = vars(importlib.import_module(f"{__name__}.{module.name}"))
+        for spec in members.values():
+            if isinstance(spec, FacetSpec) and spec not in found[spec.at].values():
+                for key in spec.keys:
+                    claimed = found[spec.at].setdefault(key, spec)
+                    assert claimed is spec, f"{key} is claimed twice"  # noqa: S101 - a slip of ours, caught by any test
+    return found
+
+
+def specs() -> list[FacetSpec]:
+    """Return each facet once, by attach point and first key: the rows of ``dh-bridge facets``."""
+    rows = {id(spec): spec for keys in registry().values() for spec in keys.values()}
+    return sorted(rows.values(), key=lambda spec: (spec.at, spec.keys))

@@ -1,0 +1,106 @@
+"""Events from files, folders, pipes and bytes: JSON object, JSON array, NDJSON, each also gzipped.
+
+One line is in memory at a time for NDJSON; a JSON array or a pretty-printed object is read whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timezone, tzinfo
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import msgspec
+
+from dh_bridge.errors import EventError
+from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.parsing import parse
+
+SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
+
+
+def read_events(
+    paths: Sequence[str | Path], *, stdin: BinaryIO | None = None, zone: tzinfo = timezone.utc
+) -> Iterator[Event | DeadLetter]:
+    """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter where one cannot be used.
+
+    ``place`` is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file of one object.
+    A path that cannot be opened is one DeadLetter, and the others go on.
+    """
+    for path in paths:
+        if str(path) == "-":
+            yield from _stream(stdin or sys.stdin.buffer, "stdin", zone)
+            continue
+        try:
+            for file in _files(Path(path)):
+                with file.open("rb") as stream:
+                    yield from _stream(cast("BinaryIO", stream), str(file), zone)
+        except (OSError, EOFError) as error:
+            yield DeadLetter(str(path), f"cannot be read: {error}", b"")
+
+
+def events_of(raw: bytes, place: str, zone: tzinfo = timezone.utc) -> Iterator[Event | DeadLetter]:
+    """Yield the event in ``raw``, or each of them when it is a JSON array."""
+    if raw[:1] == b"[":
+        try:
+            members: Iterable[msgspec.Raw] = _decode_list(raw)
+        except (msgspec.DecodeError, RecursionError) as error:
+            yield DeadLetter(place, f"not a JSON array of events: {error}", raw)
+            return
+        for position, member in enumerate(members):
+            yield _one(bytes(member), f"{place}[{position}]", zone)
+    else:
+        yield _one(raw, place, zone)
+
+
+def _one(raw: bytes, place: str, zone: tzinfo) -> Event | DeadLetter:
+    try:
+        return parse(raw, place, zone)
+    except EventError as error:
+        return DeadLetter(place, str(error), raw)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    for file in sorted(path.rglob("*")):
+        if file.is_file() and file.suffix.lower() in SUFFIXES and not file.name.startswith("."):
+            yield file
+
+
+def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
+    buffered = stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream))
+    if buffered.peek(2)[:2] == _GZIP:  # type: ignore[union-attr]
+        buffered = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=buffered)))
+    lines = enumerate(buffered, 1)
+    for number, line in lines:
+        first = line.removeprefix(_BOM).strip()
+        if not first:
+            continue
+        if _opens_document(first):
+            rest = b"".join(after for _, after in lines)
+            yield from events_of(first + b"\n" + rest.rstrip(), place, zone)
+        else:
+            yield from events_of(first, f"{place}:{number}", zone)
+            for later, after in lines:
+                if stripped := after.strip():
+                    yield from events_of(stripped, f"{place}:{later}", zone)
+
+
+def _opens_document(line: bytes) -> bool:
+    """Return whether this first line only begins a JSON document that goes on behind it."""
+    if line[-1:] in (b"}", b"]") and line[:1] in (b"{", b"["):
+        try:
+            _decode_raw(line)
+        except (msgspec.DecodeError, RecursionError):
+            return line[:1] == b"["
+        return False
+    return line[:1] in (b"{", b"[")

@@ -1,0 +1,94 @@
+"""What Airflow's facets say in common: the DAG belongs to the flow, the DAG run and the task to the run.
+
+apache-airflow-providers-openlineage; leaves and targets: facets.md 1.3.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+from dh_bridge.translation.people import owner_urn
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import (
+    JOB_FIELD,
+    JOB_PROPERTIES,
+    OWNER,
+    RUN_NAME,
+    RUN_TYPE,
+    TAG,
+    Statements,
+)
+
+DAG_RUN_RUNG = 1
+TASK_RUNG = 2
+_LIST_CAP = 10_000
+
+
+def members(value: Any) -> list[str]:
+    """Return a list that Airflow writes as a list or as Python text (producers.md 27: ``"['a', 'b']"``)."""
+    if isinstance(value, str) and value.strip().startswith(("[", "(", "{")) and len(value) <= _LIST_CAP:
+        try:
+            value = ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return []
+    elif isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    if isinstance(value, (list, tuple, set)):
+        return [text for member in value if isinstance(member, (str, int, float)) and (text := str(member).strip())]
+    return []
+
+
+def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
+    """Yield what a DAG says of its flow: description, owners (DEVELOPER, as DataHub's plugin), tags, properties."""
+    if at.job is None:
+        return
+    flow = at.job.flow_urn
+    body = dict(dag)
+    description = body.pop("description", None) or body.pop("doc_md", None)
+    if isinstance(description, str) and description:
+        yield flow, JOB_FIELD, ("description", 1), description
+    settings = at.options.settings.owners
+    skip = frozenset(word.lower() for word in settings.skip)
+    for name in members(body.pop("owner", None) or ""):
+        urn = owner_urn(name, skip=skip, strip_domain=settings.strip_email_domain)
+        if urn is not None:
+            yield flow, OWNER, (urn, "DEVELOPER"), None
+        else:
+            at.withheld("dag.owner", "no-home:placeholder owner")
+    tags = members(body.pop("tags", None) or "")
+    for tag in tags:
+        yield flow, TAG, tag, None
+    if not tags:
+        at.withheld("dag.tags", "no-home:no tags")
+    dag_id = body.pop("dag_id", None)
+    properties = flattened("airflow.dag", body)
+    if isinstance(dag_id, str) and dag_id:
+        properties["airflow.dag_id"] = dag_id
+    if properties:
+        yield flow, JOB_PROPERTIES, "airflow.dag", properties
+
+
+def dag_run_statements(dag_run: dict[str, Any], at: Place, *, rung: int) -> Statements:
+    """Yield what a DAG run says of the run: its id as the name, its type as the type."""
+    run_id = dag_run.get("run_id")
+    if isinstance(run_id, str) and run_id:
+        yield at.run, RUN_NAME, rung, run_id
+    run_type = dag_run.get("run_type")
+    if isinstance(run_type, str) and run_type:
+        yield at.run, RUN_TYPE, "airflow_run_type", run_type
+    if dag_run.get("external_trigger") is True:
+        yield at.run, RUN_TYPE, "external_trigger", True
+
+
+def without(body: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return ``body`` without the members ``names``."""
+    return {key: value for key, value in body.items() if key not in names}
+
+
+def part(body: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the member ``name`` when it is an object, else an empty one."""
+    value = body.get(name)
+    return value if isinstance(value, dict) else {}

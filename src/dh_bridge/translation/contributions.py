@@ -1,0 +1,118 @@
+"""Stage two: what the state of one run contributes to what many runs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dh_bridge.translation.fold import Cells, fold, merge, pour, value
+from dh_bridge.translation.history import History
+from dh_bridge.translation.laws import Cell, Stamp
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
+from dh_bridge.translation.slots import (
+    CONTENT_MODE,
+    EDGE_PROPERTIES,
+    INPUT,
+    INPUT_EDGE,
+    LIFECYCLE,
+    OUTPUT,
+    OUTPUT_EDGE,
+    SQL,
+    SQL_TEXT,
+    STATISTIC,
+    Slot,
+    Statement,
+)
+
+_BEFORE: Stamp = (0,)
+_SNAPSHOT = "COMPLETE_SNAPSHOT"
+
+
+def settle_placeholders(state: RunState) -> None:
+    """Give what placeholder events said to every job that a named event of the run names (ruling 6)."""
+    owner, task = state.cells.pop(ANY_OWNER, None), state.cells.get(ANY_TASK)
+    if owner is None and task is None:
+        return
+    named = [job for job, _ in state.jobs.values() if not job.placeholder and not job.skip]
+    for job in named:
+        for slots, urn in ((owner, job.flow_urn if job.level == "flow" else job.job_urn), (task, job.job_urn)):
+            for slot, elements in (slots or {}).items():
+                pour(state.cells.setdefault(urn, {}).setdefault(slot, {}), slot, elements)
+    if named:
+        state.cells.pop(ANY_TASK, None)
+
+
+def settle_snapshots(state: RunState) -> None:
+    """Reduce inputs and outputs to those of the last event that lists any, where the run sends snapshots (ruling 7)."""
+    if value(state.cells.get(state.urn, {}), CONTENT_MODE) != _SNAPSHOT:
+        return
+    for slots in state.cells.values():
+        for slot in (INPUT, OUTPUT):
+            elements = slots.get(slot)
+            if elements:
+                last = max(stamp[:3] for stamp, _ in elements.values())
+                slots[slot] = {urn: cell for urn, cell in elements.items() if cell[0][:3] == last}
+
+
+def contribute(state: RunState, history: History, shared: Cells, options: Options) -> None:
+    """Fold what ``state`` says of jobs, flows, datasets and assertions into ``shared``."""
+    merge(shared, state.cells)
+    terminal = max(history.terminals) if history.terminals else None
+    if history.completed or state.kind == "dataset":
+        for urn, slots in state.cells.items():
+            if LIFECYCLE in slots:
+                pour(shared.setdefault(urn, {}).setdefault(LIFECYCLE, {}), LIFECYCLE, slots[LIFECYCLE])
+    for urn, slots in state.cells.items():
+        if SQL in slots:
+            stamp, text = _sql_text(slots[SQL][""])
+            fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
+        if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots):
+            actor = options.actor
+            fold(shared, _edges(urn, state, terminal, actor), terminal or _BEFORE)
+
+
+def _sql_text(cell: Cell) -> tuple[Stamp, str]:
+    """Return the longest text that starts with the text of the last stamp (ruling 9), and that stamp."""
+    pairs = cell[1]
+    stamp, last = max(pairs)
+    longest = max((text for _, text in pairs if text.startswith(last)), key=lambda text: (len(text), text))
+    return stamp, longest
+
+
+def _edges(task: str, state: RunState, terminal: Stamp | None, actor: str) -> Iterator[Statement]:
+    """Yield the edges of one job of the run: first and, for a run that ended, last time (ruling 13), properties."""
+    slots = state.cells[task]
+    described = _edge_properties(task, state) if terminal is not None or not state.urn else {}
+    for slot, target, direction in ((INPUT, INPUT_EDGE, "input"), (OUTPUT, OUTPUT_EDGE, "output")):
+        for dataset, (stamp, first) in slots.get(slot, {}).items():
+            modified = (stamp[0], actor) if terminal is not None or not state.urn else (0, "")
+            yield task, target, dataset, ((first, actor), modified, described.get((direction, dataset), {}))
+
+
+def _edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[str, str]]:
+    slots = state.cells[task]
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for slot in (EDGE_PROPERTIES, STATISTIC):
+        elements = slots.get(slot)
+        if not elements:
+            continue
+        for (direction, dataset, leaf), (_, properties) in sorted(elements.items(), key=lambda entry: entry[1][0]):
+            own = found.setdefault((direction, dataset), {})
+            if slot is STATISTIC:
+                own[f"{direction}Statistics.{leaf}"] = str(properties)
+            else:
+                own.update(properties)
+    return found
+
+
+def io_of(state: RunState, slot: Slot) -> dict[str, Cell]:
+    """Return the datasets that the run itself reads or writes: the union over its jobs."""
+    found: dict[str, Cell] = {}
+    for slots in state.cells.values():
+        elements = slots.get(slot)
+        if elements:
+            if not found:
+                found = dict(elements)
+            else:
+                pour(found, slot, elements)
+    return found

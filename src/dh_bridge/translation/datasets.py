@@ -1,0 +1,83 @@
+"""Which of a dataset's names counts: its own, that of a catalogue behind a symlink, or one completed from its connection."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from dh_bridge.bundled import table
+from dh_bridge.openlineage.events import Dataset
+from dh_bridge.translation.naming import Name, Naming
+
+_decode = msgspec.json.Decoder().decode
+
+
+class _Preference(msgspec.Struct, frozen=True):
+    preferred: frozenset[str]
+    over: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def _preference() -> _Preference:
+    row = table("symlinks")
+    return _Preference(frozenset(row["preferred"]), frozenset(row["over"]))
+
+
+def dataset_name(dataset: Dataset, naming: Naming) -> Name:
+    """Return the name by which ``dataset`` is known: a function of the event alone (systems.md 7.10, producers.md 34)."""
+    name = naming(dataset.namespace, dataset.name)
+    if "symlinks" in dataset.facets and name.skip is None:
+        return _by_symlink(dataset, name, naming)
+    if "missing-part" in name.notes and "dataSource" in dataset.facets:
+        return _completed(dataset, name, naming)
+    return name
+
+
+def _read(dataset: Dataset, key: str) -> dict[str, Any]:
+    raw = dataset.facets.get(key)
+    if raw is None:
+        return {}
+    try:
+        facet = _decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return facet if isinstance(facet, dict) and facet.get("_deleted") is not True else {}
+
+
+def _by_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
+    preference = _preference()
+    if name.system is not None and name.system not in preference.over:
+        return name
+    identifiers = _read(dataset, "symlinks").get("identifiers")
+    framework = str(_read(dataset, "catalog").get("framework") or "").lower()
+    for identifier in identifiers if isinstance(identifiers, list) else ():
+        if not isinstance(identifier, dict) or str(identifier.get("type") or "").upper() != "TABLE":
+            continue
+        namespace, other = identifier.get("namespace"), identifier.get("name")
+        if not isinstance(namespace, str) or not isinstance(other, str):
+            continue
+        select = "iceberg" if namespace.startswith("http") or framework == "iceberg" else None
+        found = naming(namespace, other, select=select)
+        if found.system in preference.preferred and found.endpoint is not None:
+            return found
+    return name
+
+
+def _completed(dataset: Dataset, name: Name, naming: Naming) -> Name:
+    """Return the name with the database of ``dataSource.uri``, when that names the same host."""
+    uri = _read(dataset, "dataSource").get("uri")
+    if not isinstance(uri, str) or "://" not in uri:
+        return name
+    try:
+        there, here = urlsplit(uri.removeprefix("jdbc:")), urlsplit(dataset.namespace.removeprefix("jdbc:"))
+        same = there.hostname is not None and there.hostname == here.hostname
+    except ValueError:
+        return name
+    database = there.path.strip("/").partition("/")[0]
+    if not same or not database:
+        return name
+    found = naming(dataset.namespace, f"{database}.{dataset.name.lstrip('.')}")
+    return found if "missing-part" not in found.notes else name

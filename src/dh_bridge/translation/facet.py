@@ -1,0 +1,202 @@
+"""What a facet module is made of: a Struct to read into, a function that states facts, and a row for each leaf."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from dh_bridge.translation.mending import UNUSABLE, Mending, mended
+from dh_bridge.translation.place import Attach, Place
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import (
+    DATASET_PROPERTIES,
+    JOB_PROPERTIES,
+    RUN_PROPERTIES,
+    Slot,
+    Statement,
+)
+
+_decode_any = msgspec.json.Decoder().decode
+_POSITION = re.compile(r"\[\d+\]")
+
+#: Where the kept leaves of an attach point go: the aspect that carries the custom properties.
+PROPERTY_ASPECTS: dict[Attach, tuple[str, ...]] = {
+    "run": ("dataProcessInstanceProperties",),
+    "job": ("dataJobInfo", "dataFlowInfo"),
+    "dataset": ("datasetProperties",),
+}
+_PROPERTY_SLOTS: dict[Attach, Slot] = {"run": RUN_PROPERTIES, "job": JOB_PROPERTIES, "dataset": DATASET_PROPERTIES}
+
+
+class Facet(msgspec.Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
+    """The parts that every facet has; unknown leaves are found out and kept by the lenient reading."""
+
+    producer_: Any = msgspec.field(default=None, name="_producer")
+    schema_url_: Any = msgspec.field(default=None, name="_schemaURL")
+    deleted_: bool = msgspec.field(default=False, name="_deleted")
+
+
+class Open(msgspec.Struct):
+    """A facet that is read as plain JSON: ``body`` without ``_producer``, ``_schemaURL`` and ``_deleted``."""
+
+    body: dict[str, Any]
+
+
+class Leaf(msgspec.Struct, frozen=True):
+    """What becomes of the leaves that match a row: verdict, targets (the first that is written counts), reason."""
+
+    verdict: str
+    targets: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def mapped(*targets: str) -> Leaf:
+    """Return the row of a leaf that reaches typed fields, ``aspect.path`` each."""
+    return Leaf("mapped", targets)
+
+
+def kept(*targets: str) -> Leaf:
+    """Return the row of a leaf that is kept: ``[key]`` is a custom property where the facet is attached."""
+    return Leaf("kept", targets)
+
+
+def withheld(reason: str) -> Leaf:
+    """Return the row of a leaf that is not stored (reasons: facets.md 0.8 and ruling 28)."""
+    return Leaf("withheld", (), reason)
+
+
+State = Callable[[Any, Place], Iterator[Statement]]
+
+
+class FacetSpec:
+    """A facet as the registry knows it: keys, attach point, how to read it, what it states, what becomes of its leaves."""
+
+    def __init__(  # noqa: PLR0913 - one argument for each column of the facets table
+        self,
+        state: State,
+        *,
+        keys: tuple[str, ...],
+        at: Attach,
+        reads: type[Facet] | None,
+        leaves: Mapping[str, Leaf],
+        retracts: State | None,
+        since: str,
+        producer: str,
+    ) -> None:
+        self.state = state
+        self.keys = keys
+        self.at: Attach = at
+        self.reads = reads
+        self.leaves = dict(leaves)
+        self.retracts = retracts
+        self.since = since
+        self.producer = producer
+        self.doc = (state.__doc__ or "").strip()
+        self._decode = msgspec.json.Decoder(reads).decode if reads is not None else None
+
+    def statements(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
+        """Yield what the facet in ``raw`` states; nothing when it cannot be used (noted at ``at``)."""
+        if self._decode is not None:
+            try:
+                facet = self._decode(raw)
+            except msgspec.MsgspecError:
+                yield from self._leniently(raw, at)
+                return
+            if not facet.deleted_:
+                at.raw = raw  # type: ignore[assignment] # a Raw is bytes-like; modules may hash or remember it
+                yield from self.state(facet, at)
+                return
+        yield from self._leniently(raw, at)
+
+    def _leniently(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
+        document = readable(raw, at)
+        if document is None:
+            return
+        if document.get("_deleted") is True:
+            if self.retracts is None:
+                at.withheld("", "policy:state=none")
+            else:
+                yield from self.retracts(document, at)
+            return
+        at.raw = raw  # type: ignore[assignment]
+        if self.reads is None:
+            yield from self.state(Open(body_of(document)), at)
+            return
+        mending = Mending()
+        facet = mended(document, self.reads, mending)
+        for leaf in mending.malformed:
+            at.withheld(leaf, "malformed")
+        if facet is not UNUSABLE:
+            yield from self.state(facet, at)
+        yield from extra_statements(mending.extra, at)
+
+
+def readable(raw: msgspec.Raw, at: Place) -> dict[str, Any] | None:
+    """Return the facet's JSON object; None, noted, when it is something else (rulings 27 and producers.md 38)."""
+    try:
+        document = _decode_any(raw)
+    except (msgspec.DecodeError, RecursionError):
+        at.withheld("", "malformed")
+        return None
+    if isinstance(document, dict):
+        return document
+    serialized = isinstance(document, str) and document.startswith("<<non-serializable")
+    at.withheld("", "non-serializable" if serialized else "malformed")
+    return None
+
+
+def body_of(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a facet's JSON without its provenance (facets.md 0.6.5)."""
+    return {key: value for key, value in document.items() if key not in ("_producer", "_schemaURL", "_deleted")}
+
+
+def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statement]:
+    """Yield the unknown leaves of a known facet as kept properties, positions left out (facets.md 0.6.5)."""
+    found: dict[str, list[Any]] = {}
+    for path, value in extra:
+        if value is not None and path not in ("_producer", "_schemaURL", "_deleted"):
+            found.setdefault(_POSITION.sub("", path), []).append(value)
+    if not found:
+        return
+    properties = {}
+    for path, values in found.items():
+        written = kept_text(f"{at.key}.{path}", values[0] if len(values) == 1 else values)
+        if written is not None:
+            properties[f"{at.key}.{path}"] = written
+    yield property_statement(at, properties, part="+")
+
+
+def property_statement(at: Place, properties: dict[str, str], *, part: str = "") -> Statement:
+    """Return the statement that keeps ``properties`` where the facet is attached, under the facet's key."""
+    return entity(at), _PROPERTY_SLOTS[at.attach], at.key + part, properties
+
+
+def entity(at: Place) -> str:
+    """Return the URN of what the facet is attached to."""
+    return at.run if at.attach == "run" else at.owner if at.attach == "job" else at.dataset
+
+
+def facet(  # noqa: PLR0913 - one argument for each column of the facets table
+    *keys: str,
+    at: Attach,
+    leaves: Mapping[str, Leaf],
+    reads: type[Facet] | None = None,
+    retracts: State | None = None,
+    since: str = "0.15.0",
+    producer: str = "",
+) -> Callable[[State], FacetSpec]:
+    """Declare a facet: its keys (the spec's first), attach point, Struct, and a row for each leaf.
+
+    ``leaves`` maps paths (``fields[].name``, ``properties.*``, ``**`` for everything below) to what becomes of them.
+    The decorated function yields the facet's statements.
+    """
+
+    def declared(state: State) -> FacetSpec:
+        return FacetSpec(
+            state, keys=keys, at=at, reads=reads, leaves=leaves, retracts=retracts, since=since, producer=producer
+        )
+
+    return declared

@@ -1,0 +1,118 @@
+"""airflow (run): the DAG, DAG run, task and task instance of a task's run (Airflow provider)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dh_bridge.translation.airflow import TASK_RUNG, dag_run_statements, dag_statements, part, without
+from dh_bridge.translation.airflow import members as listed
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import ATTEMPT, DURATION, JOB_EDGE, JOB_PROPERTIES, RUN_NAME, RUN_URL, Statements
+
+_TASK_LEAVES = frozenset((
+    "task_id", "operator_class", "operator_class_path", "owner", "retries", "queue", "pool", "priority_weight", "trigger_rule",
+    "sla", "depends_on_past", "wait_for_downstream", "email_on_failure", "email_on_retry", "execution_timeout",
+    "max_active_tis_per_dag", "map_index", "is_setup", "is_teardown", "multiple_outputs", "deferrable",
+    "operator_provider_version", "task_group",
+))  # fmt: skip
+_JOB = "dataJobInfo.customProperties"
+_FLOW = "dataFlowInfo.customProperties"
+_EDGE = "dataJobInputOutput.inputDatajobEdges"
+_URL_RUNG = 0
+
+DAG_LEAVES = {
+    "dag.description": mapped("dataFlowInfo.description"),
+    "dag.doc_md": mapped("dataFlowInfo.description"),
+    "dag.owner": mapped("ownership.owners"),
+    "dag.tags": mapped("globalTags.tags"),
+    "dag.tags[]": mapped("globalTags.tags"),
+    "dag.**": kept(_FLOW),
+    "dagRun.run_id": mapped("dataProcessInstanceProperties.name"),
+    "dagRun.run_type": mapped("dataProcessInstanceProperties.type"),
+    "dagRun.**": kept(),
+}
+
+
+@facet(
+    "airflow",
+    at="run",
+    leaves={
+        **DAG_LEAVES,
+        "task.upstream_task_ids": mapped(_EDGE, _JOB),
+        "task.upstream_task_ids[]": mapped(_EDGE, _JOB),
+        "task.**": kept(_JOB, _FLOW),
+        "taskInstance.try_number": mapped("dataProcessInstanceRunEvent.attempt"),
+        "taskInstance.log_url": mapped("dataProcessInstanceProperties.externalUrl"),
+        "taskInstance.duration": mapped("dataProcessInstanceRunEvent.durationMillis", "dataProcessInstanceProperties.customProperties"),
+        "taskInstance.**": kept(),
+        "taskUuid": withheld("duplicate-of:run.runId"),
+        "**": kept(),
+    },
+    producer="Airflow",
+)
+def airflow(opened: Open, at: Place) -> Statements:
+    """DAG to the flow, task to the job, DAG run and task instance to the run; upstream tasks become job edges."""
+    body = opened.body
+    task, instance, dag_run = part(body, "task"), part(body, "taskInstance"), part(body, "dagRun")
+    yield from dag_statements(part(body, "dag"), at)
+    yield from dag_run_statements(without(dag_run, ("run_id",)), at, rung=TASK_RUNG)
+    yield from _name(dag_run, instance, at)
+    yield from _task(task, part(body, "dag"), at)
+    yield from _instance(instance, at)
+    properties = flattened("airflow.dagRun", with_conf(dag_run))
+    flattened("airflow.taskInstance", instance, properties)
+    flattened("airflow", without(body, ("dag", "dagRun", "task", "taskInstance", "taskUuid")), properties)
+    uuid = body.get("taskUuid")
+    if isinstance(uuid, str) and uuid != at.event.run_id:
+        properties["airflow.taskUuid"] = uuid
+    if properties:
+        yield property_statement(at, properties)
+
+
+def with_conf(dag_run: dict[str, Any]) -> dict[str, Any]:
+    """Return the DAG run with its open ``conf`` map as one JSON text."""
+    conf = dag_run.get("conf")
+    if not isinstance(conf, dict):
+        return dag_run
+    return {**dag_run, "conf": kept_text("airflow.dagRun.conf", conf) if conf else None}
+
+
+def _name(dag_run: dict[str, Any], instance: dict[str, Any], at: Place) -> Statements:
+    """Yield the label of a task's run: ``<dag run id>[map_index] #try`` (identity.md d)."""
+    run_id = dag_run.get("run_id")
+    if not isinstance(run_id, str) or not run_id:
+        return
+    index = instance.get("map_index")
+    label = f"{run_id}[{index}]" if isinstance(index, int) and index >= 0 else run_id
+    tries = instance.get("try_number")
+    yield at.run, RUN_NAME, TASK_RUNG, f"{label} #{tries}" if isinstance(tries, int) else label
+
+
+def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
+    if not task or at.job is None:
+        return
+    chosen = {key: value for key, value in task.items() if key in _TASK_LEAVES}
+    properties = flattened("airflow.task", chosen)
+    other = kept_text("airflow.task.other", without(task, (*_TASK_LEAVES, "upstream_task_ids")))
+    if other and other != "{}":
+        properties["airflow.task.other"] = other
+    if properties:
+        yield at.owner, JOB_PROPERTIES, "airflow.task", properties
+    dag_id = dag.get("dag_id")
+    if at.job.level == "job" and isinstance(dag_id, str):
+        for upstream in listed(task.get("upstream_task_ids") or ""):
+            job = at.identity.job(at.event.namespace, f"{dag_id}.{upstream}", at.event.producer)
+            yield at.task, JOB_EDGE, job.job_urn, {}
+
+
+def _instance(instance: dict[str, Any], at: Place) -> Statements:
+    tries, url, duration = instance.get("try_number"), instance.get("log_url"), instance.get("duration")
+    if isinstance(tries, int) and not isinstance(tries, bool) and tries > 0:
+        yield at.run, ATTEMPT, 0, tries
+    if isinstance(url, str) and url.startswith(("http://", "https://")):
+        yield at.run, RUN_URL, _URL_RUNG, url
+    if isinstance(duration, (int, float)) and not isinstance(duration, bool) and duration >= 0:
+        yield at.run, DURATION, "", float(duration)

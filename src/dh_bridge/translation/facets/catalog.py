@@ -1,0 +1,29 @@
+"""catalog (dataset): the catalogue that holds it. https://openlineage.io/docs/spec/facets/dataset-facets/catalog"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import Statements
+
+
+@facet(
+    "catalog",
+    at="dataset",
+    leaves={
+        "catalogProperties.**": kept("datasetProperties.customProperties[openlineage.catalog.catalogProperties]"),
+        "**": kept(),
+    },
+)
+def catalog(opened: Open, at: Place) -> Statements:
+    """Framework, type, name and addresses of the catalogue, redacted; an open map of properties as one JSON."""
+    body = dict(opened.body)
+    rest = body.pop("catalogProperties", None)
+    properties = flattened("catalog", body)
+    written = kept_text("catalog.catalogProperties", rest) if rest else None
+    if written:
+        properties["catalog.catalogProperties"] = written
+    if properties:
+        yield property_statement(at, properties)

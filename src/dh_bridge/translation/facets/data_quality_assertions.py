@@ -1,0 +1,71 @@
+"""dataQualityAssertions (dataset, input): checks and how they ended.
+
+https://openlineage.io/docs/spec/facets/dataset-facets/input-dataset-facets/data_quality_assertions
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dh_bridge.translation.assertions import Check
+from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, stated_checks
+from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import Statements
+
+
+
+class Assertion(Facet):
+    """One check on a dataset."""
+
+    assertion: str = ""
+    success: bool | str | None = None
+    column: str | None = None
+    severity: str | None = None
+    name: str | None = None
+    description: str | None = None
+    expected: str | None = None
+    actual: str | None = None
+    content: str | None = None
+    contentType: str | None = None
+    params: dict[str, Any] | None = None
+
+
+class DataQualityAssertions(Facet):
+    """The checks."""
+
+    assertions: list[Assertion] | None = None
+
+
+def _success(value: bool | str | None) -> bool | None:  # noqa: FBT001 - the wire's own type
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower())
+    return value
+
+
+@facet(
+    "dataQualityAssertions",
+    at="dataset",
+    reads=DataQualityAssertions,
+    leaves={
+        f"assertions[].{leaf}": row
+        for leaf, row in {
+            **CHECK_LEAVES, "assertion": mapped(INFO), "success": mapped(RESULT), "column": mapped(INFO)
+        }.items()
+    },
+)  # fmt: skip
+def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statements:
+    """One assertion per check on the dataset; its result once per terminal event of the run."""
+    checks = []
+    for position, one in enumerate(facet.assertions or ()):
+        success = _success(one.success)
+        if one.success is not None and success is None:
+            at.withheld(f"assertions[{position}].success", "malformed")
+        checks.append(
+            Check(
+                assertion=one.assertion or one.name or "unknown", success=success, column=one.column, severity=one.severity,
+                name=one.name, description=one.description, expected=one.expected, actual=one.actual,
+                content=one.content, content_type=one.contentType, params=one.params or {}, source="dataQualityAssertions",
+            )
+        )  # fmt: skip
+    yield from stated_checks(checks, at.dataset, at)

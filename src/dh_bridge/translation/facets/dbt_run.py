@@ -1,0 +1,33 @@
+"""dbt_run (run): the invocation of dbt (openlineage-dbt)."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import JOB_PROPERTIES, RUN_NAME, Statements
+
+#: rung of facets.md 3.2: the invocation run is named by it, the runs of nodes are not
+INVOCATION_RUNG = 6
+
+
+@facet(
+    "dbt_run",
+    at="run",
+    leaves={
+        "invocation_id": mapped("dataProcessInstanceProperties.name", "dataProcessInstanceProperties.customProperties"),
+        "**": kept(),
+    },
+    producer="dbt",
+)
+def dbt_run(opened: Open, at: Place) -> Statements:
+    """Invocation id (the name of the invocation's run), project and profile as properties."""
+    properties = flattened("dbt_run", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+    invocation = opened.body.get("invocation_id")
+    if isinstance(invocation, str) and invocation:
+        yield at.run, RUN_NAME, INVOCATION_RUNG, invocation
+    project = opened.body.get("project_name")
+    if isinstance(project, str) and project and at.job is not None:
+        yield at.job.flow_urn, JOB_PROPERTIES, "dbt_run", {"dbt_run.project_name": project}

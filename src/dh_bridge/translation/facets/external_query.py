@@ -1,0 +1,32 @@
+"""externalQuery (run): the id of a query in another system. https://openlineage.io/docs/spec/facets/run-facets/external_query"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import capped
+from dh_bridge.translation.slots import RUN_NAME, Statements
+
+
+class ExternalQuery(Facet):
+    """Query id and the system that gave it."""
+
+    externalQueryId: str | None = None
+    source: str | None = None
+
+
+#: rung of facets.md 3.2; used for jobs of jobType QUERY only
+QUERY_RUNG = 8
+
+
+@facet("externalQuery", at="run", reads=ExternalQuery, leaves={"externalQueryId": kept(), "source": kept()})
+def external_query(facet: ExternalQuery, at: Place) -> Statements:
+    """Properties of the run; the query id names the run of a QUERY job."""
+    properties = {}
+    if facet.externalQueryId:
+        properties["externalQuery.externalQueryId"] = capped(facet.externalQueryId)
+        yield at.run, RUN_NAME, QUERY_RUNG, facet.externalQueryId
+    if facet.source:
+        properties["externalQuery.source"] = facet.source
+    if properties:
+        yield property_statement(at, properties)

@@ -1,0 +1,25 @@
+"""gcp_lineage (job): display name and origin. https://openlineage.io/spec/registry/gcp/lineage"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import JOB_FIELD, Statements
+
+
+@facet(
+    "gcp_lineage",
+    at="job",
+    leaves={"displayName": mapped("dataJobInfo.name", "dataFlowInfo.name"), "**": kept()},
+    producer="Google Cloud",
+)
+def gcp_lineage(opened: Open, at: Place) -> Statements:
+    """The name to show for the job or flow; its origin as properties."""
+    body = dict(opened.body)
+    name = body.pop("displayName", None)
+    if isinstance(name, str) and name:
+        yield at.owner, JOB_FIELD, ("name", 0), name
+    properties = flattened("gcp_lineage", body)
+    if properties:
+        yield property_statement(at, properties)

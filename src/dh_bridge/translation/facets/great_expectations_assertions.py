@@ -1,0 +1,53 @@
+"""greatExpectations_assertions (input): expectations and whether they were met (Great Expectations' OpenLineage action)."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.assertions import Check
+from dh_bridge.translation.checks import INFO, RESULT, stated_checks
+from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import Statements
+
+
+class Expectation(Facet):
+    """An expectation, its column, its outcome (sometimes the text ``<<non-serializable: bool>>``)."""
+
+    expectationType: str = ""
+    success: bool | str | None = None
+    column: str | None = None
+
+
+class Expectations(Facet):
+    """The expectations."""
+
+    assertions: list[Expectation] | None = None
+
+
+@facet(
+    "greatExpectations_assertions",
+    at="dataset",
+    reads=Expectations,
+    leaves={
+        "assertions[].expectationType": mapped(INFO),
+        "assertions[].success": mapped(RESULT),
+        "assertions[].column": mapped(INFO),
+    },
+    producer="Great Expectations",
+)
+def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
+    """As dataQualityAssertions, which wins where both stand."""
+    if "dataQualityAssertions" in at.keys:
+        at.withheld("", "duplicate-of:dataQualityAssertions")
+        return
+    checks = []
+    for position, one in enumerate(facet.assertions or ()):
+        success = {"true": True, "false": False}.get(one.success.lower()) if isinstance(one.success, str) else one.success
+        if one.success is not None and success is None:
+            at.withheld(f"assertions[{position}].success", "malformed")
+        checks.append(
+            Check(
+                assertion=one.expectationType or "unknown", success=success, column=one.column,
+                source="greatExpectations_assertions",
+            )
+        )  # fmt: skip
+    yield from stated_checks(checks, at.dataset, at)

@@ -1,0 +1,36 @@
+"""hive_query (run): id and operation of a query (OpenLineage integration/hive)."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import OPERATION, RUN_NAME, Statements
+
+#: rungs of facets.md 3.2 and 4.6
+_NAME_RUNG = 7
+_OPERATION_RUNG = 2
+
+
+@facet(
+    "hive_query",
+    at="run",
+    leaves={
+        "queryId": mapped("dataProcessInstanceProperties.name", "dataProcessInstanceProperties.customProperties"),
+        "operationName": mapped("operation.operationType", "dataProcessInstanceProperties.customProperties"),
+        "**": kept(),
+    },
+    producer="Hive",
+)
+def hive_query(opened: Open, at: Place) -> Statements:
+    """Query id as the name of the run; the operation of its outputs where no lifecycle word is said."""
+    properties = flattened("hive_query", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+    query = opened.body.get("queryId")
+    if isinstance(query, str) and query:
+        yield at.run, RUN_NAME, _NAME_RUNG, query
+    operation = opened.body.get("operationName")
+    if isinstance(operation, str) and operation:
+        for output in at.outputs:
+            yield output, OPERATION, _OPERATION_RUNG, operation

@@ -1,0 +1,30 @@
+"""hive_session (run): who is connected from where (OpenLineage integration/hive)."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import RUN_USER, Statements
+
+#: rung of facets.md 3.9
+_USER_RUNG = 1
+
+
+@facet(
+    "hive_session",
+    at="run",
+    leaves={
+        "username": mapped("dataProcessInstanceProperties.created.actor", "dataProcessInstanceProperties.customProperties"),
+        "**": kept(),
+    },
+    producer="Hive",
+)
+def hive_session(opened: Open, at: Place) -> Statements:
+    """Session properties; the user of the run unless it is a placeholder."""
+    properties = flattened("hive_session", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+    user = opened.body.get("username")
+    if isinstance(user, str) and user and user not in ("anonymous", "hive"):
+        yield at.run, RUN_USER, _USER_RUNG, user

@@ -1,0 +1,22 @@
+"""inputStatistics (input): how much a run read.
+
+https://openlineage.io/docs/spec/facets/dataset-facets/input-dataset-facets/input_statistics
+"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import facet, kept
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import Statements
+from dh_bridge.translation.statistics import EDGE_PROPERTY, RUN_PROPERTY, Statistics, counted
+
+
+@facet(
+    "inputStatistics",
+    at="dataset",
+    reads=Statistics,
+    leaves={leaf: kept(EDGE_PROPERTY.format("input"), RUN_PROPERTY) for leaf in ("rowCount", "size", "fileCount")},
+)
+def input_statistics(facet: Statistics, at: Place) -> Statements:
+    """On the edge of the job and, summed and by dataset, on the run; never an operation: reading changes nothing."""
+    yield from counted(facet, at, "input")

@@ -1,0 +1,68 @@
+"""jobType (job): what kind of job it is. https://openlineage.io/docs/spec/facets/job-facets/job-type"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.identity.subtypes import job_subtype
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import CONTENT_MODE, RUN_TYPE, SUBTYPES, Statements
+
+
+class EmissionPattern(Facet):
+    """When events are sent and what they hold."""
+
+    eventTrigger: str | None = None
+    eventContentMode: str | None = None
+    windowDuration: str | None = None
+
+
+class JobType(Facet):
+    """Processing type, integration, job type and emission pattern."""
+
+    processingType: str | None = None
+    integration: str | None = None
+    jobType: str | None = None
+    emissionPattern: EmissionPattern | None = None
+
+
+@facet(
+    "jobType",
+    at="job",
+    reads=JobType,
+    leaves={
+        "processingType": mapped("dataProcessInstanceProperties.type", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "integration": kept(),
+        "jobType": mapped("subTypes.typeNames", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "emissionPattern.eventTrigger": kept(),
+        "emissionPattern.eventContentMode": kept(),
+        "emissionPattern.windowDuration": kept(),
+    },
+)
+def job_type(facet: JobType, at: Place) -> Statements:
+    """Subtype of job, flow and run, type of the run, properties of the job; the content mode steers the fold."""
+    properties = {}
+    if facet.processingType:
+        properties["jobType.processingType"] = facet.processingType
+        if at.run:
+            yield at.run, RUN_TYPE, "processing_type", facet.processingType
+    if facet.integration:
+        properties["jobType.integration"] = facet.integration
+        if at.run:
+            yield at.run, RUN_TYPE, "integration", facet.integration
+    if facet.jobType:
+        properties["jobType.jobType"] = facet.jobType
+        if at.run:
+            yield at.run, RUN_TYPE, "job_type", facet.jobType
+        subtype = job_subtype(facet.jobType)
+        if subtype:
+            yield at.owner, SUBTYPES, "", subtype
+    pattern = facet.emissionPattern
+    if pattern is not None:
+        for name in ("eventTrigger", "eventContentMode", "windowDuration"):
+            value = getattr(pattern, name)
+            if value:
+                properties[f"jobType.emissionPattern.{name}"] = value
+        if pattern.eventContentMode and at.run:
+            yield at.run, CONTENT_MODE, "", pattern.eventContentMode
+    if properties:
+        yield property_statement(at, properties)

@@ -1,0 +1,61 @@
+"""lifecycleStateChange (dataset): created, dropped, overwritten, renamed.
+
+https://openlineage.io/docs/spec/facets/dataset-facets/lifecycle_state_change
+"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import text
+from dh_bridge.translation.slots import (
+    EDGE_PROPERTIES,
+    LIFECYCLE,
+    OPERATION,
+    OPERATION_PROPERTIES,
+    Statements,
+)
+
+#: rung of facets.md 4.6's ladder
+RUNG = 0
+
+
+class PreviousIdentifier(Facet):
+    """What a renamed dataset was called."""
+
+    namespace: str = ""
+    name: str = ""
+
+
+class LifecycleStateChange(Facet):
+    """The word (ALTER, CREATE, DROP, OVERWRITE, RENAME, TRUNCATE) and the earlier name."""
+
+    lifecycleStateChange: str | None = None
+    previousIdentifier: PreviousIdentifier | None = None
+
+
+@facet(
+    "lifecycleStateChange",
+    at="dataset",
+    reads=LifecycleStateChange,
+    leaves={
+        "lifecycleStateChange": mapped("operation.operationType", "status.removed", "dataJobInputOutput.outputDatasetEdges[].properties"),
+        "previousIdentifier.namespace": kept(),
+        "previousIdentifier.name": kept(),
+    },
+)
+def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements:
+    """Operation of the run, mark on the edge; DROP removes the dataset (facets.md 4.9); the earlier name is kept."""
+    word = (facet.lifecycleStateChange or "").upper()
+    if word:
+        if at.role == "input":
+            at.withheld("lifecycleStateChange", "no-home:an input is not changed")
+        else:
+            yield at.dataset, LIFECYCLE, "", word
+            if at.run:
+                yield at.dataset, OPERATION, RUNG, word
+                yield at.dataset, OPERATION_PROPERTIES, "lifecycleStateChange", {"lifecycleStateChange": word}
+                yield at.task, EDGE_PROPERTIES, ("output", at.dataset, "lifecycleStateChange"), {"lifecycleStateChange": word}
+    if facet.previousIdentifier is not None:
+        identifier = {"namespace": facet.previousIdentifier.namespace, "name": facet.previousIdentifier.name}
+        yield property_statement(at, {"previousIdentifier": text(identifier)})

@@ -1,0 +1,35 @@
+"""nominalTime (run): when the run was scheduled for. https://openlineage.io/docs/spec/facets/run-facets/nominal_time"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import RUN_TYPE, Statements
+
+
+class NominalTime(Facet):
+    """Scheduled start and end, ISO 8601."""
+
+    nominalStartTime: str | None = None
+    nominalEndTime: str | None = None
+
+
+@facet(
+    "nominalTime",
+    at="run",
+    reads=NominalTime,
+    leaves={"nominalStartTime": kept(), "nominalEndTime": kept()},
+)
+def nominal_time(facet: NominalTime, at: Place) -> Statements:
+    """Scheduled start and end as properties; a run that has them is BATCH_SCHEDULED unless contradicted."""
+    times = {}
+    if facet.nominalStartTime:
+        times["nominalTime.nominalStartTime"] = facet.nominalStartTime
+        yield at.run, RUN_TYPE, "nominal", True
+    if facet.nominalEndTime:
+        if facet.nominalEndTime == facet.nominalStartTime:
+            at.withheld("nominalEndTime", "duplicate-of:nominalStartTime")
+        else:
+            times["nominalTime.nominalEndTime"] = facet.nominalEndTime
+    if times:
+        yield property_statement(at, times)

@@ -1,0 +1,27 @@
+"""outputStatistics (output): how much a run wrote.
+
+https://openlineage.io/docs/spec/facets/dataset-facets/output-dataset-facets/output_statistics
+"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import facet, kept, mapped
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import Statements
+from dh_bridge.translation.statistics import EDGE_PROPERTY, RUN_PROPERTY, Statistics, counted
+
+
+@facet(
+    "outputStatistics",
+    "spark.output.stats",
+    at="dataset",
+    reads=Statistics,
+    leaves={
+        "rowCount": mapped("operation.numAffectedRows", EDGE_PROPERTY.format("output"), RUN_PROPERTY),
+        "size": kept("operation.customProperties", EDGE_PROPERTY.format("output"), RUN_PROPERTY),
+        "fileCount": kept("operation.customProperties", EDGE_PROPERTY.format("output"), RUN_PROPERTY),
+    },
+)
+def output_statistics(facet: Statistics, at: Place) -> Statements:
+    """Affected rows of the operation, the edge of the job, the run; a profile only when the whole table was replaced."""
+    yield from counted(facet, at, "output" if at.role != "input" else "input")

@@ -1,0 +1,62 @@
+"""ownership (job and dataset): who answers for it. https://openlineage.io/docs/spec/facets/dataset-facets/ownership"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, entity, facet, mapped, property_statement
+from dh_bridge.translation.people import owner_type, owner_urn
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import text
+from dh_bridge.translation.slots import OWNER, Statements
+
+
+class Owner(Facet):
+    """A name (``team:data``, ``user:ann``, an e-mail, a URN) and a type."""
+
+    name: str | None = None
+    type: str | None = None
+
+
+class Ownership(Facet):
+    """The owners."""
+
+    owners: list[Owner] | None = None
+
+
+_LEAVES = {"owners[].name": mapped("ownership.owners[].owner"), "owners[].type": mapped("ownership.owners[].type")}
+
+
+def _owners(facet: Ownership, at: Place) -> Statements:
+    settings = at.options.settings.owners
+    skip = frozenset(word.lower() for word in settings.skip)
+    unknown, applications = {}, []
+    for position, owner in enumerate(facet.owners or ()):
+        urn = owner_urn(owner.name, skip=skip, strip_domain=settings.strip_email_domain)
+        kind, known = owner_type(owner.type)
+        if urn is None:
+            at.withheld(f"owners[{position}].name", "no-home:placeholder owner")
+            at.withheld(f"owners[{position}].type", "no-home:placeholder owner")
+            continue
+        if not known and owner.type:
+            unknown[owner.name or ""] = owner.type
+        if (owner.name or "").lower().startswith(("application:", "service:")):
+            applications.append(owner.name)
+        yield entity(at), OWNER, (urn, kind), None
+    properties = {}
+    if unknown:
+        properties["ownership.types"] = text(unknown)
+    if applications:
+        properties["ownership.applications"] = text(applications)
+    if properties:
+        yield property_statement(at, properties)
+
+
+@facet("ownership", at="job", reads=Ownership, leaves=_LEAVES)
+def job_ownership(facet: Ownership, at: Place) -> Statements:
+    """Owners of the job, or of the flow when the job is one; placeholders (``***``, ``airflow``) are left out."""
+    yield from _owners(facet, at)
+
+
+@facet("ownership", at="dataset", reads=Ownership, leaves=_LEAVES)
+def dataset_ownership(facet: Ownership, at: Place) -> Statements:
+    """Owners of the dataset; placeholders (``***``, ``airflow``) are left out."""
+    yield from _owners(facet, at)

@@ -1,0 +1,98 @@
+"""parent (run): the run that started this one. https://openlineage.io/docs/spec/facets/run-facets/parent_run"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import JOB_PROPERTIES, PARENT, Statements
+
+
+class Run(Facet):
+    """A run reference, with the facets that were forwarded."""
+
+    runId: str = ""
+    facets: dict[str, Any] | None = None
+
+
+class Job(Facet):
+    """A job reference, with the facets that were forwarded."""
+
+    namespace: str = ""
+    name: str = ""
+    facets: dict[str, Any] | None = None
+
+
+class Root(Facet):
+    """The outermost run."""
+
+    run: Run | None = None
+    job: Job | None = None
+
+
+class Parent(Facet):
+    """The parent's run and job, and the root's."""
+
+    run: Run | None = None
+    job: Job | None = None
+    root: Root | None = None
+
+
+_RELATION = "dataProcessInstanceRelationships.parentInstance"
+
+
+@facet(
+    "parent",
+    "parentRun",
+    at="run",
+    reads=Parent,
+    leaves={
+        "run.runId": mapped(_RELATION),
+        "job.namespace": mapped(_RELATION, "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "job.name": mapped(_RELATION, "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "root.run.runId": kept(),
+        "root.job.namespace": kept(),
+        "root.job.name": kept(),
+        "run.facets": withheld("envelope"),
+        "job.facets": withheld("envelope"),
+        "root.run.facets": withheld("envelope"),
+        "root.job.facets": withheld("envelope"),
+        "run.facets.**": kept(),
+        "job.facets.**": kept(),
+        "root.run.facets.**": kept(),
+        "root.job.facets.**": kept(),
+    },
+)
+def parent(facet: Parent, at: Place) -> Statements:
+    """The parent run as parentInstance (never a dataset or job upstream), root and forwarded facets as properties."""
+    run, job = facet.run or Run(), facet.job or Job()
+    if run.runId:
+        urn = at.identity.run_urn(job.namespace, job.name, run.runId)
+        if urn == at.run:
+            at.withheld("run.runId", "duplicate-of:run.runId")
+        else:
+            yield at.run, PARENT, "", (urn, job.namespace, job.name)
+    properties: dict[str, str] = {}
+    if facet.root is not None:
+        root_run, root_job = facet.root.run or Run(), facet.root.job or Job()
+        if root_run.runId:
+            properties["root.runId"] = root_run.runId
+            properties["root.dpi"] = at.identity.run_urn(root_job.namespace, root_job.name, root_run.runId)
+        if root_job.name or root_job.namespace:
+            properties["root.job"] = f"{root_job.namespace}/{root_job.name}"
+        _forwarded("root.run.facets", root_run.facets, properties)
+        _forwarded("root.job.facets", root_job.facets, properties)
+    _forwarded("parent.run.facets", run.facets, properties)
+    _forwarded("parent.job.facets", job.facets, properties)
+    if properties:
+        yield property_statement(at, properties)
+    if at.owner and job.name:
+        yield at.owner, JOB_PROPERTIES, "parent", {"parent.job": f"{job.namespace}/{job.name}"}
+
+
+def _forwarded(key: str, facets: dict[str, Any] | None, into: dict[str, str]) -> None:
+    written = kept_text(key, facets) if facets else None
+    if written is not None:
+        into[key] = written

@@ -1,0 +1,36 @@
+"""processing_engine (run): engine and adapter. https://openlineage.io/docs/spec/facets/run-facets/processing_engine"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import JOB_PROPERTIES, Statements
+
+
+class ProcessingEngine(Facet):
+    """Name and version of the engine, version of its OpenLineage adapter."""
+
+    name: str | None = None
+    version: str | None = None
+    openlineageAdapterVersion: str | None = None
+
+
+@facet(
+    "processing_engine",
+    at="run",
+    reads=ProcessingEngine,
+    leaves={"name": kept(), "version": kept(), "openlineageAdapterVersion": kept()},
+)
+def processing_engine(facet: ProcessingEngine, at: Place) -> Statements:
+    """Properties of the run; name and version of the job too. No part in identity: COMPLETE often lacks it."""
+    properties = {}
+    if facet.name:
+        properties["processing_engine.name"] = facet.name
+    if facet.version:
+        properties["processing_engine.version"] = facet.version
+    if properties and at.owner:
+        yield at.owner, JOB_PROPERTIES, "processing_engine", properties
+    if facet.openlineageAdapterVersion:
+        properties = {**properties, "processing_engine.openlineageAdapterVersion": facet.openlineageAdapterVersion}
+    if properties:
+        yield property_statement(at, properties)

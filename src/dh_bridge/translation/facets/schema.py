@@ -1,0 +1,64 @@
+"""schema (dataset): its fields. https://openlineage.io/docs/spec/facets/dataset-facets/schema"""
+
+from __future__ import annotations
+
+from dh_bridge.datahub.urns import schema_field_urn
+from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
+from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
+
+_REMEMBERED = 4096
+_remembered: dict[tuple[bytes, str, bool, bool, bool], SchemaFields] = {}
+
+
+class Schema(Facet):
+    """The fields, nested ones inside their parents."""
+
+    fields: list[Field] | None = None
+
+
+_FIELDS = mapped("schemaMetadata.fields", "dataJobInputOutput.inputDatasetFields")
+
+
+@facet(
+    "schema",
+    at="dataset",
+    reads=Schema,
+    leaves={
+        "fields[].name": _FIELDS,
+        "fields[].type": mapped("schemaMetadata.fields[].type"),
+        "fields[].description": mapped("schemaMetadata.fields[].description"),
+        "fields[].ordinal_position": mapped("schemaMetadata.fields"),
+        "fields[].fields.**": mapped("schemaMetadata.fields"),
+        "fields[].fields[].**": mapped("schemaMetadata.fields"),
+    },
+)
+def schema(facet: Schema, at: Place) -> Statements:
+    """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields."""
+    if not facet.fields or at.name is None:
+        return
+    found = _schema_fields(facet, at)
+    at.columns = found.columns
+    if found.typed:
+        yield at.dataset, SCHEMA, "", found
+    elif at.role == "input" and at.task:
+        for field in facet.fields:
+            yield at.task, INPUT_FIELD, schema_field_urn(at.dataset, at.name.column(field.name)), None
+    else:
+        at.withheld("", "no-home:untyped-projection")
+
+
+def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
+    """Return the rendered fields; the same facet of the same kind of dataset is rendered once (same bytes)."""
+    name = at.name
+    assert name is not None  # noqa: S101 - the caller has looked
+    expand = at.options.settings.schema_.expand_types
+    key = (bytes(at.raw), name.platform, name.lower_columns, name.column_case is not None, expand)
+    found = _remembered.get(key)
+    if found is None:
+        found = schema_fields(facet.fields or [], platform=name.platform, column=name.column, expand=expand)
+        if len(_remembered) >= _REMEMBERED:
+            _remembered.clear()
+        _remembered[key] = found
+    return found

@@ -1,0 +1,47 @@
+"""sourceCode (job): the code that ran. https://openlineage.io/docs/spec/facets/job-facets/source-code"""
+
+from __future__ import annotations
+
+import hashlib
+
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import SQL as SQL_TEXT
+from dh_bridge.translation.slots import Statements
+
+
+class SourceCode(Facet):
+    """Language and text."""
+
+    language: str | None = None
+    sourceCode: str | None = None
+
+
+@facet(
+    "sourceCode",
+    at="job",
+    reads=SourceCode,
+    leaves={"language": kept(), "sourceCode": mapped("dataTransformLogic.transforms", "dataJobInfo.customProperties")},
+)
+def source_code(facet: SourceCode, at: Place) -> Statements:
+    """SQL text as the sql facet (which wins); other code may hold secrets: hash and length, text by ``source_code: keep``."""
+    properties = {}
+    if facet.language:
+        properties["sourceCode.language"] = facet.language
+    code = facet.sourceCode
+    if code:
+        if (facet.language or "").upper() == "SQL":
+            if "sql" in at.event.job_facets:
+                at.withheld("sourceCode", "duplicate-of:sql.query")
+            else:
+                yield at.owner, SQL_TEXT, "", ((at.stamp, code),)
+        else:
+            properties["sourceCode.sha256"] = hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
+            properties["sourceCode.length"] = str(len(code))
+            if at.options.settings.source_code == "keep":
+                properties["sourceCode.sourceCode"] = kept_text("sourceCode.text", code) or ""
+            else:
+                at.withheld("sourceCode", "secret")
+    if properties:
+        yield property_statement(at, properties)

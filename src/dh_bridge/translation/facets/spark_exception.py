@@ -1,0 +1,32 @@
+"""spark.exception (run): why a Spark action failed (OpenLineage integration/spark)."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facets.error_message import error_properties
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import Statements
+
+
+class SparkException(Facet):
+    """Message and stack trace of a failed Spark action."""
+
+    message: str | None = None
+    stackTrace: str | None = None
+
+
+@facet(
+    "spark.exception",
+    at="run",
+    reads=SparkException,
+    leaves={"message": kept("errorMessage.message"), "stackTrace": kept("errorMessage.stackTrace")},
+    producer="Spark",
+)
+def spark_exception(facet: SparkException, at: Place) -> Statements:
+    """Read as errorMessage (producers.md 40: it stands on the FAIL event only); errorMessage wins where both stand."""
+    if "errorMessage" in at.event.run_facets:
+        at.withheld("", "duplicate-of:errorMessage")
+        return
+    properties = error_properties(facet.message, facet.stackTrace)
+    if properties:
+        yield property_statement(at, properties)

@@ -1,0 +1,32 @@
+"""sql (job): the statement that ran. https://openlineage.io/docs/spec/facets/job-facets/sql"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import SQL as SQL_TEXT
+from dh_bridge.translation.slots import Statements
+
+
+class Sql(Facet):
+    """Query text and dialect."""
+
+    query: str | None = None
+    dialect: str | None = None
+
+
+@facet(
+    "sql",
+    at="job",
+    reads=Sql,
+    leaves={
+        "query": mapped("dataTransformLogic.transforms", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "dialect": kept(),
+    },
+)
+def sql(facet: Sql, at: Place) -> Statements:
+    """dataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; dialect kept."""
+    if facet.query and facet.query.strip():
+        yield at.owner, SQL_TEXT, "", ((at.stamp, facet.query),)
+    if facet.dialect:
+        yield property_statement(at, {"sql.dialect": facet.dialect})

@@ -1,0 +1,94 @@
+"""tags (run, job, dataset): labels. https://openlineage.io/docs/spec/facets/dataset-facets/tags"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet, entity, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import text
+from dh_bridge.translation.slots import COLUMN_TAG, TAG, Statements
+
+_SIMPLE = 20
+
+
+class Tag(Facet):
+    """Key, value, who says so, and the column that it is about."""
+
+    key: str = ""
+    value: str | None = None
+    source: str | None = None
+    field: str | None = None
+
+
+class Tags(Facet):
+    """The tags."""
+
+    tags: list[Tag] | None = None
+
+
+def tag_name(tag: Tag) -> str:
+    """Return DataHub's tag name: the key alone when the value says no more, else ``key:value``."""
+    key = tag.key.strip()
+    return key if tag.value is None or tag.value in ("", "true", "True", tag.key) else f"{key}:{tag.value.strip()}"
+
+
+def _context(tag: Tag) -> str | None:
+    context = {name: value for name, value in (("source", tag.source), ("value", tag.value)) if value}
+    return text(context) if context else None
+
+
+def _tags(facet: Tags, at: Place) -> Statements:
+    exclude = at.options.settings.tags.exclude
+    for position, tag in enumerate(facet.tags or ()):
+        if not tag.key.strip() or tag.key in exclude:
+            for leaf in ("key", "value", "source", "field"):
+                at.withheld(f"tags[{position}].{leaf}", "policy:tags.exclude" if tag.key.strip() else "malformed")
+        elif tag.field and at.attach == "dataset":
+            column = at.name.column(tag.field) if at.name is not None else tag.field
+            yield at.dataset, COLUMN_TAG, (column, tag_name(tag)), _context(tag)
+        else:
+            yield entity(at), TAG, tag_name(tag), _context(tag)
+
+
+_LEAVES = {
+    "tags[].key": mapped("globalTags.tags", "editableSchemaMetadata.editableSchemaFieldInfo"),
+    "tags[].value": mapped("globalTags.tags", "editableSchemaMetadata.editableSchemaFieldInfo"),
+    "tags[].source": mapped("globalTags.tags[].context", "editableSchemaMetadata.editableSchemaFieldInfo"),
+}
+
+
+@facet("tags", at="job", reads=Tags, leaves=_LEAVES)
+def job_tags(facet: Tags, at: Place) -> Statements:
+    """Tags of the job, or of the flow when the job is one."""
+    yield from _tags(facet, at)
+
+
+@facet(
+    "tags",
+    at="dataset",
+    reads=Tags,
+    leaves={**_LEAVES, "tags[].field": mapped("editableSchemaMetadata.editableSchemaFieldInfo[].fieldPath")},
+)
+def dataset_tags(facet: Tags, at: Place) -> Statements:
+    """Tags of the dataset; those with a ``field`` are tags of that column (editableSchemaMetadata, ruling 9)."""
+    yield from _tags(facet, at)
+
+
+@facet("tags", at="run", reads=Tags, leaves={"tags[].key": kept(), "tags[].value": kept(), "tags[].source": kept()})
+def run_tags(facet: Tags, at: Place) -> Statements:
+    """Properties of the run: DataHub has no tags on runs, and a job's tags are its own facet's."""
+    rows = [
+        {name: value for name, value in (("key", tag.key), ("value", tag.value), ("source", tag.source)) if value}
+        for tag in facet.tags or ()
+    ]
+    properties = {}
+    written = kept_text("tags", rows) if rows else None
+    if written:
+        properties["tags"] = written
+    for tag in (facet.tags or ())[:_SIMPLE]:
+        value = kept_text(f"tags.{tag.key}", tag.value) if tag.key and tag.value else None
+        if value:
+            name = tag.key if tag.key == "openlineage_client_version" else f"tags.{tag.key}"
+            properties[name] = value
+    if properties:
+        yield property_statement(at, properties)

@@ -1,0 +1,28 @@
+"""unknownSourceAttribute (run): a dump of an operator that no extractor knows (Airflow, deprecated)."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import digest_properties, text
+from dh_bridge.translation.slots import Statements
+
+
+@facet(
+    "unknownSourceAttribute",
+    at="run",
+    leaves={"unknownItems[].name": kept("dataProcessInstanceProperties.customProperties"), "unknownItems[].type": kept("dataProcessInstanceProperties.customProperties"), "**": withheld("bulk")},
+    producer="Airflow",
+)
+def unknown_source_attribute(opened: Open, at: Place) -> Statements:
+    """Names and types of the items; their properties repeat airflow.task and are withheld, hash and size kept."""
+    items = opened.body.get("unknownItems")
+    properties = digest_properties("unknownSourceAttribute", bytes(at.raw))
+    rows = [
+        {key: item[key] for key in ("name", "type") if isinstance(item.get(key), str)}
+        for item in (items if isinstance(items, list) else [])
+        if isinstance(item, dict)
+    ]
+    if rows:
+        properties["unknownSourceAttribute.unknownItems"] = text(rows)
+    yield property_statement(at, properties)

@@ -1,0 +1,19 @@
+"""version (dataset): which version was read or written. https://openlineage.io/docs/spec/facets/dataset-facets/version_facet"""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import EDGE_PROPERTIES, Statements
+
+
+@facet("version", at="dataset", leaves={"datasetVersion": kept(), "**": kept()})
+def version(opened: Open, at: Place) -> Statements:
+    """The version that was read or written, on the dataset and on the job's edge."""
+    properties = flattened("version", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+        if at.task:
+            direction = "input" if at.role == "input" else "output"
+            yield at.task, EDGE_PROPERTIES, (direction, at.dataset, "version"), properties

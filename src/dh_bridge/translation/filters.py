@@ -1,0 +1,69 @@
+"""What the user leaves out, counted by the rule that did it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dh_bridge.openlineage.events import Dataset, Event
+    from dh_bridge.settings.filters import FilterSettings
+
+
+class Filters:
+    """The filters of a configuration; ``dropped`` counts events, datasets and facets by rule."""
+
+    def __init__(self, settings: FilterSettings) -> None:
+        self.dropped: Counter[str] = Counter()
+        self._settings = settings
+        self._events = any((settings.job_namespace, settings.job_name, settings.producer, settings.event_type))
+        self._datasets = any((settings.dataset_namespace, settings.dataset_name))
+        self._facets = bool(settings.facet)
+        self._through = bool(settings.through)
+
+    def count(self, rule: str) -> str:
+        """Count a drop and return its rule."""
+        self.dropped[rule] += 1
+        return rule
+
+    def event(self, event: Event) -> str | None:
+        """Return the rule that leaves the event out, None when it stays."""
+        if not self._events:
+            return None
+        settings = self._settings
+        texts = [("producer", settings.producer, event.producer or "")]
+        if event.kind != "dataset":
+            texts += [("job_namespace", settings.job_namespace, event.namespace), ("job_name", settings.job_name, event.name)]
+        if event.kind == "run":
+            texts.append(("event_type", settings.event_type, event.type or ""))
+        return self._first(texts)
+
+    def dataset(self, dataset: Dataset) -> str | None:
+        """Return the rule that leaves the dataset out, None when it stays."""
+        if not self._datasets:
+            return None
+        settings = self._settings
+        return self._first(
+            [
+                ("dataset_namespace", settings.dataset_namespace, dataset.namespace),
+                ("dataset_name", settings.dataset_name, dataset.name),
+            ]
+        )
+
+    def facet(self, key: str) -> str | None:
+        """Return the rule that leaves the facet out, None when it stays."""
+        return self._first([("facet", self._settings.facet, key)]) if self._facets else None
+
+    def through(self, dataset: Dataset) -> bool:
+        """Whether lineage runs through the dataset, which is not written itself."""
+        if not self._through or not self._settings.runs_through(dataset.namespace, dataset.name):
+            return False
+        self.count("through")
+        return True
+
+    def _first(self, texts: list[tuple[str, object, str]]) -> str | None:
+        for name, rule, text in texts:
+            refusal = rule.refusal(text)  # type: ignore[attr-defined] # AllowDeny
+            if refusal is not None:
+                return self.count(f"{name} {refusal}")
+        return None

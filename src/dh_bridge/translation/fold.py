@@ -1,0 +1,54 @@
+"""The fold: statements into cells, by the law of their slot. One loop for a run and for what runs share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dh_bridge.translation.laws import Cell, Stamp
+from dh_bridge.translation.slots import Slot, Statement
+
+Cells = dict[str, dict[Slot, dict[Any, Cell]]]
+
+
+def fold(cells: Cells, statements: Iterable[Statement], stamp: Stamp) -> None:
+    """Fold ``statements`` of one stamp into ``cells``."""
+    for entity, slot, key, value in statements:
+        slots = cells.get(entity)
+        if slots is None:
+            cells[entity] = {slot: {key: (stamp, value)}}
+            continue
+        elements = slots.get(slot)
+        if elements is None:
+            slots[slot] = {key: (stamp, value)}
+            continue
+        old = elements.get(key)
+        new = (stamp, value)
+        elements[key] = new if old is None else slot.law(old, new)
+
+
+def merge(target: Cells, source: Cells, *, shared: bool = True) -> None:
+    """Fold the cells of ``source`` into ``target``: only the slots that runs share, unless ``shared`` is False."""
+    for entity, slots in source.items():
+        for slot, elements in slots.items():
+            if not shared or slot.shared:
+                pour(target.setdefault(entity, {}).setdefault(slot, {}), slot, elements)
+
+
+def pour(target: dict[Any, Cell], slot: Slot, elements: dict[Any, Cell]) -> None:
+    """Fold the elements of one slot into another's."""
+    for key, cell in elements.items():
+        old = target.get(key)
+        target[key] = cell if old is None else slot.law(old, cell)
+
+
+def value(slots: dict[Slot, dict[Any, Cell]], slot: Slot, key: Any = "") -> Any:
+    """Return the value at ``slot`` and ``key``, or None."""
+    cell = slots.get(slot, {}).get(key)
+    return None if cell is None else cell[1]
+
+
+def first_rung(slots: dict[Slot, dict[Any, Cell]], slot: Slot) -> Any:
+    """Return the value of the lowest rung of a ladder, or None."""
+    elements = slots.get(slot)
+    return elements[min(elements)][1] if elements else None

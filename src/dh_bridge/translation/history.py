@@ -1,0 +1,125 @@
+"""The history of a run, derived from its events: attempts, results, times (identity.md d, rulings 2 and 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dh_bridge.openlineage.events import TERMINAL
+from dh_bridge.translation.laws import Stamp
+
+#: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times (ruling 3).
+_STRENGTH = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}
+_HOUR = 3_600_000_000
+_HEARTBEATS = {"hour": _HOUR, "day": 24 * _HOUR}
+
+
+class Point(msgspec.Struct, gc=False):
+    """One point of a run's timeline: ``time`` in microseconds, ``result`` the word of the attempt's terminal event."""
+
+    time: int
+    attempt: int
+    result: str | None = None
+    duration: int | None = None
+
+
+class History(msgspec.Struct):
+    """What the events of a run say together; times in microseconds.
+
+    ``start`` is the first START (else the first event), ``end`` the last terminal event of the last attempt;
+    ``terminals`` are the stamps of all terminal events; ``winner`` is the word that counts for the last attempt.
+    """
+
+    start: int
+    started: bool
+    last: Stamp
+    attempts: int = 1
+    end: int | None = None
+    winner: str | None = None
+    winning_stamp: Stamp | None = None
+    points: list[Point] = []
+    terminals: list[Stamp] = []
+    completed: bool = False
+
+
+class _Attempt:
+    """The events of one attempt."""
+
+    def __init__(self) -> None:
+        self.start: int | None = None
+        self.terminals: list[tuple[Stamp, str]] = []
+
+
+def history(events: list[tuple[Stamp, str | None]], *, streaming: bool = False, heartbeat: str = "hour") -> History:
+    """Return the history of (stamp, type) pairs, given in any order, doubles allowed."""
+    ordered = sorted(_distinct(events), key=lambda one: one[0])
+    starts = [stamp[0] for stamp, kind in ordered if kind == "START"]
+    found = History(start=min(starts) if starts else ordered[0][0][0], started=bool(starts), last=ordered[-1][0])
+    attempts = _attempts(ordered)
+    points: dict[int, Point] = {}
+    step = _HEARTBEATS.get(heartbeat) if streaming else None
+    for number, attempt, own in attempts:
+        for stamp, kind in own:
+            time = stamp[0]
+            if kind == "START":
+                _put(points, Point(time, number))
+            elif kind == "RUNNING" and step is not None:
+                _put(points, Point(time - time % step, number))
+        if attempt.terminals:
+            _finish(found, points, number, attempt)
+    found.attempts = attempts[-1][0]
+    found.points = sorted(points.values(), key=lambda point: point.time)
+    return found
+
+
+def _distinct(events: list[tuple[Stamp, str | None]]) -> list[tuple[Stamp, str | None]]:
+    if len(events) < 2:
+        return events
+    left: list[tuple[Stamp, str | None]] = []
+    for event in events:
+        if event not in left:
+            left.append(event)
+    return left
+
+
+def _attempts(
+    ordered: list[tuple[Stamp, str | None]],
+) -> list[tuple[int, _Attempt, list[tuple[Stamp, str | None]]]]:
+    """Split the events into attempts: only a START or RUNNING after a terminal event opens the next one."""
+    attempt, own = _Attempt(), []
+    found: list[tuple[int, _Attempt, list[tuple[Stamp, Any]]]] = [(1, attempt, own)]
+    for stamp, kind in ordered:
+        if kind in ("START", "RUNNING") and attempt.terminals:
+            attempt, own = _Attempt(), []
+            found.append((found[-1][0] + 1, attempt, own))
+        own.append((stamp, kind))
+        if kind == "START" and attempt.start is None:
+            attempt.start = stamp[0]
+        elif kind in TERMINAL:
+            attempt.terminals.append((stamp, str(kind)))
+    return found
+
+
+def _finish(found: History, points: dict[int, Point], number: int, attempt: _Attempt) -> None:
+    """Add the terminal points of an attempt, all with the word that won in it."""
+    strongest = max(attempt.terminals, key=lambda one: (_STRENGTH[one[1]], one[0]))
+    for stamp, kind in attempt.terminals:
+        duration = stamp[0] - attempt.start if attempt.start is not None and stamp[0] >= attempt.start else None
+        _put(points, Point(stamp[0], number, strongest[1], duration))
+        found.terminals.append(stamp)
+        found.completed = found.completed or kind == "COMPLETE"
+    found.end = attempt.terminals[-1][0][0]
+    found.winner, found.winning_stamp = strongest[1], strongest[0]
+
+
+def _put(points: dict[int, Point], new: Point) -> None:
+    """Keep one point per millisecond: a terminal one stands (highest attempt first), else the smallest time."""
+    key = new.time // 1000
+    old = points.get(key)
+    if old is None or (new.result is not None, new.attempt if new.result else 0, -new.time) > (
+        old.result is not None,
+        old.attempt if old.result else 0,
+        -old.time,
+    ):
+        points[key] = new

@@ -1,0 +1,76 @@
+"""How two statements about one thing become one.
+
+A cell is ``(stamp, value)``. Each law is commutative, associative and idempotent, so the order in which statements
+arrive cannot matter (ruling 1, facets.md 3.8). A stamp is ``(time, rank, digest, weight)``: the event's time in
+microseconds, the rank of its type, its content, and the place of the statement inside the event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+Stamp = tuple[Any, ...]
+Cell = tuple[Stamp, Any]
+
+_decode = msgspec.json.Decoder().decode
+_canonical = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Digest:
+    """The sha256 of an event's canonical JSON, computed only when two stamps tie on time and type (ruling 9)."""
+
+    __slots__ = ("_hash", "_raw")
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._hash: bytes | None = None
+
+    @property
+    def value(self) -> bytes:
+        """The digest: 32 bytes; the same event with other white space or key order has the same one."""
+        if self._hash is None:
+            self._hash = hashlib.sha256(_canonical(_decode(self._raw))).digest()
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Digest) and self.value == other.value)
+
+    def __lt__(self, other: Digest) -> bool:
+        return self is not other and self.value < other.value
+
+    def __gt__(self, other: Digest) -> bool:
+        return self is not other and self.value > other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+def latest(old: Cell, new: Cell) -> Cell:
+    """Keep the value with the larger stamp."""
+    return new if new[0] > old[0] else old
+
+
+def largest(old: Cell, new: Cell) -> Cell:
+    """Keep the larger value; the stamp says nothing (monotone counters, duplicates and zeros are harmless)."""
+    return new if new[1] > old[1] else old
+
+
+def span(old: Cell, new: Cell) -> Cell:
+    """Keep the first time (the value) and the last stamp at which a thing was named."""
+    return (max(old[0], new[0]), min(old[1], new[1]))
+
+
+def collected(old: Cell, new: Cell) -> Cell:
+    """Keep every (stamp, text) pair, sorted, and the last stamp."""
+    return (max(old[0], new[0]), tuple(sorted([*old[1], *(pair for pair in new[1] if pair not in old[1])])))
+
+
+def edge(old: Cell, new: Cell) -> Cell:
+    """Keep the first (created, actor), the last (modified, actor) and the properties of the last terminal run."""
+    first, last = (old, new) if old[0] <= new[0] else (new, old)
+    created = min(old[1][0], new[1][0])
+    modified = max(old[1][1], new[1][1])
+    return (last[0], (created, modified, last[1][2] or first[1][2]))

@@ -1,0 +1,140 @@
+"""Lenient types (facets.md 0.6.2): a facet's JSON bent into the shape that its Struct wants, one bad leaf at a time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+_NUMBERS = (inspect.IntType, inspect.FloatType)
+UNUSABLE = object()
+
+
+class Mending:
+    """What was mended: ``extra`` leaves that the Struct does not know, and ``malformed`` leaves that had to go."""
+
+    __slots__ = ("extra", "malformed")
+
+    def __init__(self) -> None:
+        self.extra: list[tuple[str, Any]] = []
+        self.malformed: list[str] = []
+
+
+@lru_cache(maxsize=512)
+def _shape(struct: type[msgspec.Struct]) -> inspect.Type:
+    return inspect.type_info(struct)
+
+
+def mended(document: Any, struct: type[msgspec.Struct], mending: Mending) -> Any:
+    """Return ``document`` in the shape of ``struct``, or UNUSABLE; what was lost or left over is in ``mending``."""
+    value = _mend(document, _shape(struct), "", mending)
+    if value is UNUSABLE:
+        return UNUSABLE
+    try:
+        return msgspec.convert(value, struct)
+    except msgspec.ValidationError:
+        mending.malformed.append("")
+        return UNUSABLE
+
+
+def _mend(value: Any, shape: inspect.Type, path: str, mending: Mending) -> Any:
+    if isinstance(shape, inspect.UnionType):
+        return _mend_union(value, shape, path, mending)
+    if isinstance(shape, inspect.StructType):
+        return _mend_object(value, shape, path, mending)
+    if isinstance(shape, inspect.ListType):
+        return _mend_list(value, shape, path, mending)
+    if isinstance(shape, inspect.DictType):
+        return _mend_map(value, shape, path, mending)
+    found = _scalar(value, shape)
+    if found is UNUSABLE:
+        mending.malformed.append(path)
+    return found
+
+
+def _scalar(value: Any, shape: inspect.Type) -> Any:
+    if isinstance(shape, (inspect.AnyType, inspect.RawType)):
+        return value
+    if isinstance(shape, inspect.StrType):
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, (int, float)):
+            return msgspec.json.encode(value).decode()
+        return value if isinstance(value, str) else UNUSABLE
+    if isinstance(shape, inspect.BoolType):
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        return value if isinstance(value, bool) else UNUSABLE
+    if isinstance(shape, _NUMBERS):
+        return _number(value, whole=isinstance(shape, inspect.IntType))
+    return value if value is None and isinstance(shape, inspect.NoneType) else UNUSABLE
+
+
+def _number(value: Any, *, whole: bool) -> Any:
+    if isinstance(value, str):
+        try:
+            value = float(value) if any(mark in value for mark in ".eEnN") else int(value)
+        except ValueError:
+            return UNUSABLE
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return UNUSABLE
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124 - NaN
+        return UNUSABLE
+    if whole and isinstance(value, float):
+        return int(value) if value.is_integer() else UNUSABLE
+    return value
+
+
+def _mend_union(value: Any, shape: inspect.UnionType, path: str, mending: Mending) -> Any:
+    members = [member for member in shape.types if not isinstance(member, inspect.NoneType)]
+    if value is None and len(members) < len(shape.types):
+        return None
+    for member in members[:-1]:
+        attempt = Mending()
+        found = _mend(value, member, path, attempt)
+        if found is not UNUSABLE and not attempt.malformed:
+            mending.extra += attempt.extra
+            return found
+    found = _mend(value, members[-1], path, mending)
+    return None if found is UNUSABLE and len(members) < len(shape.types) else found
+
+
+def _mend_object(value: Any, shape: inspect.StructType, path: str, mending: Mending) -> Any:
+    if not isinstance(value, dict):
+        mending.malformed.append(path)
+        return UNUSABLE
+    fields = {field.encode_name: field for field in shape.fields}
+    left: dict[str, Any] = {}
+    for key, member in value.items():
+        here = f"{path}.{key}" if path else key
+        field = fields.get(key)
+        if field is None:
+            mending.extra.append((here, member))
+            continue
+        if member is None and not field.required:
+            continue
+        found = _mend(member, field.type, here, mending)
+        if found is not UNUSABLE:
+            left[key] = found
+    if any(field.required and name not in left for name, field in fields.items()):
+        mending.malformed.append(path)
+        return UNUSABLE
+    return left
+
+
+def _mend_list(value: Any, shape: inspect.ListType, path: str, mending: Mending) -> Any:
+    if not isinstance(value, list):
+        mending.malformed.append(path)
+        return UNUSABLE
+    found = [_mend(member, shape.item_type, f"{path}[{position}]", mending) for position, member in enumerate(value)]
+    return [member for member in found if member is not UNUSABLE]
+
+
+def _mend_map(value: Any, shape: inspect.DictType, path: str, mending: Mending) -> Any:
+    if not isinstance(value, dict):
+        mending.malformed.append(path)
+        return UNUSABLE
+    found = {key: _mend(member, shape.value_type, f"{path}.{key}", mending) for key, member in value.items()}
+    return {key: member for key, member in found.items() if member is not UNUSABLE}

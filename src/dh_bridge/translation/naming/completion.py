@@ -1,0 +1,43 @@
+"""Missing databases and schemas, from the user's rules: ``public.orders`` on a server whose database a rule knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.naming.reader import DATASET_LEVELS, Reading
+from dh_bridge.translation.naming.rules import FIRST_TIER, SECOND_TIER
+
+if TYPE_CHECKING:
+    from dh_bridge.settings.naming import NamingRule
+
+
+def _defaults(rule: NamingRule) -> dict[str, str]:
+    found = {}
+    if rule.default_database is not None:
+        found |= dict.fromkeys(FIRST_TIER, rule.default_database)
+    if rule.default_schema is not None:
+        found |= dict.fromkeys(SECOND_TIER, rule.default_schema)
+    return found
+
+
+def complete(reading: Reading, rule: NamingRule) -> Reading:
+    """Return ``reading`` with the rule's default database and schema, where the name has none.
+
+    A name that stops short of a table (``public.orders``) is read from its end: systems.md 7.6.
+    """
+    defaults = _defaults(rule)
+    wanted = reading.reader.template.tiers
+    names = [part.name for part in wanted]
+    needed = [part.name for part in wanted if part.value is None]
+    tiers = {name for entry in reading.reader.entries for name in entry.names}
+    fill = {name: value for name, value in defaults.items() if name in tiers and name not in reading.values}
+    if reading.level in DATASET_LEVELS:
+        values = {**fill, **reading.values}
+        return reading._replace(values=values, missing=any(name not in values for name in needed))
+    said = [part for part in reading.parts if part is not None]
+    given = {name: value for name, value in reading.values.items() if name not in tiers}
+    last = dict(zip(names[len(names) - len(said) :], said)) if 0 < len(said) <= len(names) else {}
+    values = {**{name: value for name, value in defaults.items() if name in tiers}, **given, **last}
+    if not last or any(name not in values for name in needed):
+        return reading
+    return reading._replace(level="table", values=values, missing=False)

@@ -1,0 +1,42 @@
+"""What a dataset is called: the answer of :class:`~dh_bridge.translation.naming.Naming`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dh_bridge.translation.naming.trims import NeedsQuotes, dialect_case
+
+
+class Name(msgspec.Struct, frozen=True, gc=False):
+    """One OpenLineage (namespace, name) pair in DataHub's words.
+
+    ``namespace`` and ``name`` are as the producer gave them; ``safe_namespace`` is without credentials: show and store that one.
+    ``urn`` is what the name denotes, a dataset or (for a database, schema, bucket …) a container; ``endpoint`` is the
+    dataset URN that lineage may name, the same as ``urn`` where that is a dataset. Both are None when ``skip`` says why
+    there is no dataset. ``dataset_name`` is the name inside of the endpoint, without the instance before it.
+    """
+
+    namespace: str
+    name: str
+    safe_namespace: str
+    urn: str | None
+    level: str
+    endpoint: str | None
+    fqn: str | None
+    system: str | None
+    rule: str
+    platform: str
+    dataset_name: str
+    env: str
+    instance: str | None
+    skip: str | None = None
+    lower_columns: bool = False
+    column_case: NeedsQuotes | None = None
+    notes: tuple[str, ...] = ()
+    containers: tuple[str, ...] = ()
+
+    def column(self, column: str) -> str:
+        """Return the name of a column as the system's connector writes it (systems.md 7.17)."""
+        if self.lower_columns:
+            return column.lower()
+        return column if self.column_case is None or not column else dialect_case(column, self.column_case)

@@ -1,0 +1,44 @@
+"""What happened to a dataset, from the words and the SQL of producers (facets.md 4.6)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from dh_bridge.bundled import table
+
+_COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
+_SQL_READ = 4000
+
+
+class _Tables(msgspec.Struct):
+    words: dict[str, str]
+    prefixes: list[tuple[str, str]]
+    sql: list[tuple[re.Pattern[str], str]]
+
+
+@lru_cache(maxsize=1)
+def _tables() -> _Tables:
+    rows = table("operation_types")
+    return _Tables(
+        {word: row["type"] for row in rows["words"] for word in row["words"]},
+        [(row["prefix"], row["type"]) for row in rows["prefixes"]],
+        [(re.compile(row["pattern"], re.IGNORECASE), row["type"]) for row in rows["sql"]],
+    )
+
+
+@lru_cache(maxsize=1024)
+def operation_of_word(word: str) -> str | None:
+    """Return the operation type of a producer's word, None when it says nothing about it."""
+    tables, text = _tables(), word.strip().upper()
+    found = tables.words.get(text)
+    return found or next((kind for prefix, kind in tables.prefixes if text.startswith(prefix)), None)
+
+
+@lru_cache(maxsize=4096)
+def operation_of_sql(sql: str) -> str | None:
+    """Return the operation type of a statement, by its first telling keyword outside comments and strings."""
+    text = _COMMENT.sub(" ", sql[:_SQL_READ])
+    return next((kind for pattern, kind in _tables().sql if pattern.search(text)), None)

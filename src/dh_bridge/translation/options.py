@@ -1,0 +1,26 @@
+"""Everything that a translation depends on, compiled once: settings, mappings, profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.datahub.profiles import Profile, profile
+from dh_bridge.translation.identity import Identity
+from dh_bridge.translation.naming import Naming
+
+if TYPE_CHECKING:
+    from dh_bridge.settings import Settings
+
+DEFAULT_PROFILE = "0.15.0"
+
+
+class Options:
+    """The compiled choices of one configuration; shared by every translation that uses it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.profile: Profile = profile(settings.profile or DEFAULT_PROFILE)
+        self.naming = Naming(settings.naming, settings.mappings)
+        self.identity = Identity(settings.identity, settings.mappings)
+        self.prefix = settings.properties.prefix + "."
+        self.actor = settings.actor

@@ -1,0 +1,41 @@
+"""Owner names and types as producers write them -> DataHub's owners (facets.md 1.1, 25/26)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dh_bridge.bundled import table
+from dh_bridge.datahub.urns import corp_group_urn, corpuser_urn
+
+_GROUPS = ("team", "group", "corpgroup")
+_USERS = ("user", "corpuser", "application", "service")
+
+
+@lru_cache(maxsize=1)
+def _types() -> dict[str, str]:
+    rows = table("owner_types")
+    return {str(word).lower(): str(row["type"]) for row in rows["types"] for word in row["words"]}
+
+
+def owner_urn(name: str | None, *, skip: frozenset[str], strip_domain: bool = False) -> str | None:
+    """Return the URN of an owner, None for a placeholder (``skip``: lower-case words, masked and empty names)."""
+    text = (name or "").strip()
+    if text.startswith("urn:li:corp"):
+        return text
+    kind, colon, rest = text.partition(":")
+    kind = kind.strip().lower()
+    if colon and kind in (*_GROUPS, *_USERS):
+        text = rest.strip()
+    if not text or text.lower() in skip or set(text) == {"*"}:
+        return None
+    if colon and kind in _GROUPS:
+        return corp_group_urn(text)
+    return corpuser_urn(text.partition("@")[0] if strip_domain and not text.startswith("@") else text)
+
+
+def owner_type(word: str | None) -> tuple[str, bool]:
+    """Return (DataHub's ownership type, whether the word was known); unknown words are TECHNICAL_OWNER."""
+    if not word:
+        return "TECHNICAL_OWNER", True
+    found = _types().get(word.strip().lower())
+    return (found, True) if found else ("TECHNICAL_OWNER", False)

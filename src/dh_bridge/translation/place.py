@@ -1,0 +1,71 @@
+"""Where a facet stands: the entities around it, how names resolve there, and where losses are noted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dh_bridge.openlineage.events import Event
+    from dh_bridge.translation.identity import Identity, Job
+    from dh_bridge.translation.laws import Stamp
+    from dh_bridge.translation.naming import Name
+    from dh_bridge.translation.options import Options
+
+Role = Literal["input", "output", "dataset"]
+Attach = Literal["run", "job", "dataset"]
+
+
+class Place:
+    """The surroundings of the facet that is being read; one object per event, moved from facet to facet.
+
+    ``run`` is the run's URN ("" for job and dataset events); ``owner`` the URN that job facets belong to (dataFlow for a
+    flow-level job, else dataJob); ``task`` the dataJob URN that carries inputs and outputs; ``dataset`` the dataset URN
+    of the bag that is being read, with its ``name``, ``role`` and, when its schema was read, its ``columns``;
+    ``inputs`` and ``mentioned`` the dataset URNs of the event, ``tested`` those that its tests are about.
+    ``key``, ``bag`` and ``where`` name the facet.
+    """
+
+    __slots__ = (
+        "aliases", "assertion_platform", "attach", "bag", "columns", "dataset", "event", "identity", "inputs", "job", "key", "keys",
+        "mentioned", "name", "notes", "options", "outputs", "owner", "raw", "resolve", "role", "run", "stamp", "task", "tested", "where",
+    )  # fmt: skip
+
+    def __init__(self, event: Event, options: Options, stamp: Stamp) -> None:
+        self.event = event
+        self.options = options
+        self.identity: Identity = options.identity
+        self.stamp = stamp
+        self.run = ""
+        self.job: Job | None = None
+        self.owner = ""
+        self.task = ""
+        self.dataset = ""
+        self.name: Name | None = None
+        self.role: Role = "dataset"
+        self.attach: Attach = "run"
+        self.assertion_platform = ""
+        self.columns: dict[str, str] | None = None
+        self.inputs: frozenset[str] = frozenset()
+        self.outputs: tuple[str, ...] = ()
+        self.mentioned: frozenset[str] = frozenset()
+        self.tested: tuple[str, ...] = ()
+        self.bag = "facets"
+        self.keys: frozenset[str] = frozenset()
+        self.key = ""
+        self.where = ""
+        self.raw: bytes = b""
+        self.aliases: dict[tuple[str, str], Name] = {}
+        self.resolve: Callable[[str, str], Name] = options.naming
+        self.notes: list[tuple[str, str]] | None = None
+
+    def withheld(self, leaf: str, reason: str) -> None:
+        """Note that a leaf of the facet (``fields[2].type``; "" for all of it) ends here, and why."""
+        if self.notes is not None:
+            self.notes.append((f"{self.where}.{leaf}" if leaf else self.where, reason))
+
+    def endpoint(self, namespace: Any, name: Any) -> Name:
+        """Return the name of a dataset that a facet mentions, as the event's own inputs and outputs are named."""
+        found = self.aliases.get((namespace, name))
+        return found if found is not None else self.resolve(namespace or "", name or "")

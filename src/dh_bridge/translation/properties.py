@@ -1,0 +1,93 @@
+"""Kept values: what a leaf is called as a custom property, and how long it may be (facets.md 0.4)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from dh_bridge.translation.redaction import redacted, redacted_json, secret_name, REDACTED
+
+VALUE_CAP = 4000
+KEY_CAP = 200
+BYTES_CAP = 64 * 1024
+PREFIX = "openlineage."
+
+_compact = msgspec.json.Encoder(order="deterministic").encode
+
+
+def text(value: Any) -> str:
+    """Return a JSON value as property text: strings as they are, the rest as compact JSON with sorted keys."""
+    if isinstance(value, str):
+        return value
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    return _compact(value).decode()
+
+
+def capped(value: str, cap: int = VALUE_CAP) -> str:
+    """Return ``value`` cut to ``cap`` characters, the marker with count and hash included."""
+    if len(value) <= cap:
+        return value
+    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    room = cap - len(f"…[+{len(value)} chars, sha256:{digest}]")
+    return f"{value[:room]}…[+{len(value) - room} chars, sha256:{digest}]"
+
+
+def head_and_tail(value: str, head: int = 2600, tail: int = 1300) -> str:
+    """Return a stack trace cut in the middle: Java puts the cause at the end, Python too (facets.md 0.4)."""
+    if len(value) <= head + tail + 100:
+        return value
+    digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"{value[:head]}…[+{len(value) - head - tail} chars, sha256:{digest}]…{value[-tail:]}"
+
+
+def digest_properties(prefix: str, raw: bytes) -> dict[str, str]:
+    """Return what stays of bulk that is withheld: its hash and its size in bytes."""
+    return {f"{prefix}.sha256": hashlib.sha256(raw).hexdigest(), f"{prefix}.bytes": str(len(raw))}
+
+
+def kept(key: str, value: Any) -> str | None:
+    """Return the property text of ``value`` under ``key``: redacted, capped; None for a null (no statement)."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        if value and secret_name(key) and set(value) != {"*"}:
+            return REDACTED
+        return capped(redacted(value)) if len(value) > 7 else value
+    if isinstance(value, (dict, list)):
+        return capped(text(redacted_json(value, key)))
+    return REDACTED if not isinstance(value, bool) and secret_name(key) else text(value)
+
+
+def flattened(prefix: str, value: Mapping[str, Any], into: dict[str, str] | None = None) -> dict[str, str]:
+    """Return each leaf of ``value`` under ``prefix.<path>``; lists are compact JSON; nulls are no statement."""
+    found: dict[str, str] = {} if into is None else into
+    for name, member in value.items():
+        key = f"{prefix}.{name}"
+        if isinstance(member, dict) and member:
+            flattened(key, member, found)
+            continue
+        written = kept(key, member)
+        if written is not None:
+            found[key] = written
+    return found
+
+
+def bounded(properties: dict[str, str]) -> dict[str, str]:
+    """Return at most 200 properties and 64 KiB of them, the last keys of the alphabet dropped first."""
+    size = sum(len(key) + len(value) for key, value in properties.items())
+    if len(properties) <= KEY_CAP and size <= BYTES_CAP:
+        return properties
+    left: dict[str, str] = {}
+    size = 0
+    for key in sorted(properties):
+        size += len(key.encode("utf-8", "surrogatepass")) + len(properties[key].encode("utf-8", "surrogatepass"))
+        if len(left) >= KEY_CAP or size > BYTES_CAP:
+            break
+        left[key] = properties[key]
+    return left

@@ -1,0 +1,52 @@
+"""Secrets out of kept strings, before anything is capped (facets.md 0.5)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+REDACTED = "[REDACTED]"
+
+_NAME = re.compile(
+    r"pass(word|wd|phrase)?|pwd|secret|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key"
+    r"|auth(orization)?$|sas$|signature|connection[-_.]?string|jaas|keytab",
+    re.IGNORECASE,
+)
+_USERINFO = re.compile(r"(\w[\w+.-]*://[^/\s:@]+):[^@/\s]+@")
+_QUERY = re.compile(
+    r"([?&;](?:[\w-]*(?:sig|signature|token|password|passwd|pwd|secret|credential|api[-_]?key|access[-_]?key))=)[^&\s;\"']+",
+    re.IGNORECASE,
+)
+_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_JWT = re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")
+_SUSPECT = re.compile(r"://|[?&;]|-----BEGIN|eyJ")
+
+
+@lru_cache(maxsize=8192)
+def secret_name(key: str) -> bool:
+    """Return whether the last two dotted segments of ``key`` name a secret."""
+    return _NAME.search(".".join(key.rsplit(".", 2)[-2:])) is not None
+
+
+def redacted(text: str) -> str:
+    """Return ``text`` without user info of URLs, secret query parameters, private keys and JSON web tokens."""
+    if _SUSPECT.search(text) is None:
+        return text
+    text = _USERINFO.sub(r"\1:***@", text)
+    text = _QUERY.sub(r"\1***", text)
+    text = _KEY.sub(REDACTED, text)
+    return _JWT.sub(REDACTED, text)
+
+
+def redacted_json(value: Any, key: str = "") -> Any:
+    """Return JSON ``value`` with every string redacted, and whatever stands under a secret name replaced."""
+    if isinstance(value, str):
+        if key and value and set(value) != {"*"} and secret_name(key):
+            return REDACTED
+        return redacted(value)
+    if isinstance(value, dict):
+        return {name: redacted_json(member, str(name)) for name, member in value.items()}
+    if isinstance(value, list):
+        return [redacted_json(member, key) for member in value]
+    return REDACTED if key and value is not None and not isinstance(value, bool) and secret_name(key) else value

@@ -1,0 +1,177 @@
+"""dataFlow and dataJob: info, inputs and outputs, SQL, subtypes, owners, tags (facets.md 5)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from dh_bridge.datahub.proposal import Proposal, patch, upsert
+from dh_bridge.translation.fold import Cells, value
+from dh_bridge.translation.identity import Job
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.properties import capped
+from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.render.ladders import Slots, combined, fields
+from dh_bridge.translation.render.runs import platform_instance
+from dh_bridge.translation.render.shared import people_and_tags
+from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
+from dh_bridge.translation.slots import (
+    FINE_LINEAGE,
+    GONE,
+    INPUT_EDGE,
+    INPUT_FIELD,
+    JOB,
+    JOB_EDGE,
+    JOB_FIELD,
+    JOB_PROPERTIES,
+    OUTPUT_EDGE,
+    OWN_JOB,
+    SQL_TEXT,
+    SUBTYPES,
+)
+
+_SQL_CAP = 100_000
+_DISPLAY_CAP = 120
+_MOST_FINE = 2000
+
+
+def flow_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
+    """Yield the aspects of a dataFlow."""
+    job: Job = value(slots, JOB)
+    operations = [add("/name", job.flow_name), add("/project", job.namespace)]
+    if job.env:
+        operations.append(add("/env", job.env))
+    own = combined(slots, JOB_PROPERTIES, options.prefix)
+    if OWN_JOB in slots:
+        own.update(_raw_names(value(slots, OWN_JOB), options))
+        own.update(_sql_properties(slots, options))
+    yield patch("dataFlow", urn, "dataFlowInfo", _info(operations, slots, own))
+    yield from _companions("dataFlow", urn, slots, job, options)
+
+
+def job_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> Iterator[Proposal]:
+    """Yield the aspects of a dataJob; of a flow-level job's twin, whose facets belong to the flow."""
+    job: Job | None = value(slots, JOB)
+    if job is None:
+        return
+    twin = job.level == "flow"
+    owner = shared.get(job.flow_urn, {}) if twin else slots
+    name = job.flow_name if twin else _display(job.job_name)
+    operations = [
+        add("/name", name),
+        # Always the platform, so that no event can flap it (ruling 1); always string-tagged (datahub_wire 9.4).
+        add("/type", {"string": job.platform}),
+        add("/flowUrn", job.flow_urn),
+    ]
+    if job.env:
+        operations.append(add("/env", job.env))
+    own = combined(slots, JOB_PROPERTIES, options.prefix)
+    own.update(_raw_names(job, options))
+    logic = options.profile.has("dataJob", "dataTransformLogic")
+    if not logic:
+        own.update(_sql_properties(slots, options))
+    yield patch("dataJob", urn, "dataJobInfo", _info(operations, slots, own))
+    if not job.shared:
+        io = _io(slots)
+        if io:
+            yield patch("dataJob", urn, "dataJobInputOutput", io)
+    sql = value(slots, SQL_TEXT)
+    if sql and logic:
+        statement = {"value": capped(redacted(sql), _SQL_CAP), "language": "SQL"}
+        yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": statement}]})
+    yield from _companions("dataJob", urn, owner, job, options, tags=not twin)
+
+
+def _info(operations: list[dict[str, Any]], slots: Slots, properties: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the operations of an info aspect: a fact that a facet states replaces the default of its field."""
+    stated: dict[str, Any] = {}
+    for field, text in fields(slots, JOB_FIELD):
+        stated[f"/{field}"] = text
+    found = [
+        add(operation["path"], stated.pop(operation["path"]))
+        if stated.get(operation["path"], GONE) is not GONE
+        else operation
+        for operation in operations
+    ]
+    for path, text in sorted(stated.items()):
+        found.append(remove(path) if text is GONE else add(path, text))
+    found += [add("/customProperties/" + escaped(key), properties[key]) for key in sorted(properties)]
+    return found
+
+
+def _raw_names(job: Job, options: Options) -> dict[str, str]:
+    return {
+        options.prefix + "job.namespace": job.namespace,
+        options.prefix + "job.name": capped(job.name),
+    }
+
+
+def _sql_properties(slots: Slots, options: Options) -> dict[str, str]:
+    sql = value(slots, SQL_TEXT)
+    if not sql:
+        return {}
+    digest = hashlib.sha256(sql.encode("utf-8", "surrogatepass")).hexdigest()
+    return {options.prefix + "sql.query": capped(redacted(sql)), options.prefix + "sql.sha256": digest}
+
+
+def _display(name: str) -> str:
+    """Return a name for people: one line of at most 120 characters (SQL text serves as a name now and then)."""
+    line = " ".join(name.split())
+    return line if len(line) <= _DISPLAY_CAP else line[:_DISPLAY_CAP] + "…"
+
+
+def _companions(  # noqa: PLR0913 - the parts of one step
+    entity: str, urn: str, slots: Slots, job: Job, options: Options, *, tags: bool = True
+) -> Iterator[Proposal]:
+    subtype = value(slots, SUBTYPES)
+    if subtype:
+        yield upsert(entity, urn, "subTypes", {"typeNames": [subtype]})
+    yield upsert(entity, urn, "dataPlatformInstance", platform_instance(job, options))
+    if tags:
+        yield from people_and_tags(entity, urn, slots)
+
+
+# -- inputs and outputs ---------------------------------------------------------------------------------------------
+
+
+def _io(slots: Slots) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for slot, path in ((INPUT_EDGE, "/inputDatasetEdges/"), (OUTPUT_EDGE, "/outputDatasetEdges/")):
+        for dataset, (_, edge) in sorted(slots.get(slot, {}).items()):
+            found.append(add(path + escaped(dataset), _edge(dataset, edge)))
+    for job, (_, properties) in sorted(slots.get(JOB_EDGE, {}).items()):
+        edge_value: dict[str, Any] = {"destinationUrn": job}
+        if properties:
+            edge_value["properties"] = properties
+        found.append(add("/inputDatajobEdges/" + escaped(job), edge_value))
+    for field in sorted(slots.get(INPUT_FIELD, {})):
+        found.append(add("/inputDatasetFields/" + escaped(field), field))
+    fine = slots.get(FINE_LINEAGE)
+    if fine:
+        found += fine_operations(fine)
+    return found
+
+
+def fine_operations(fine: dict[Any, Any]) -> list[dict[str, Any]]:
+    """Return one operation for each (operation, downstream, upstream): one downstream each, no query (facets.md 4.4)."""
+    keys = sorted(fine, key=lambda key: (key[1], key[0] or "", key[2]))[:_MOST_FINE]
+    confidence = {"confidenceScore": 1.0}
+    return [
+        {
+            "op": "add",
+            "path": f"/fineGrainedLineages/{escaped(operation) if operation else 'NONE'}/{escaped(down)}/NONE/{escaped(up)}",
+            "value": confidence,
+        }
+        for operation, down, up in keys
+    ]
+
+
+def _edge(dataset: str, edge: tuple[tuple[int, str], tuple[int, str], dict[str, str]]) -> dict[str, Any]:
+    created, modified, properties = edge
+    found: dict[str, Any] = {"destinationUrn": dataset, "created": audit_stamp(*created)}
+    if modified[0]:
+        found["lastModified"] = audit_stamp(*modified)
+    if properties:
+        found["properties"] = {f"openlineage.{key}": properties[key] for key in sorted(properties)}
+    return found

@@ -1,0 +1,41 @@
+"""Ladders and properties: what is left of a slot's cells when an aspect is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dh_bridge.translation.laws import Cell
+from dh_bridge.translation.properties import bounded
+from dh_bridge.translation.slots import GONE, Slot
+
+Slots = dict[Slot, dict[Any, Cell]]
+
+
+def combined(slots: Slots, slot: Slot, prefix: str) -> dict[str, str]:
+    """Return the custom properties of all facets, prefixed; of two facets with one key the later stamp wins."""
+    elements = slots.get(slot)
+    if not elements:
+        return {}
+    cells: Iterable[Cell] = elements.values()
+    if len(elements) > 1:
+        cells = sorted(cells, key=lambda cell: cell[0])
+    found: dict[str, str] = {}
+    for _, properties in cells:
+        if properties is not GONE:
+            found.update(properties)
+    return {prefix + key: text for key, text in bounded(found).items()}
+
+
+def fields(slots: Slots, slot: Slot) -> Iterator[tuple[str, Any]]:
+    """Yield (field, value) of a slot whose keys are (field, rung): the lowest rung that says something; GONE if retracted."""
+    elements = slots.get(slot)
+    if not elements:
+        return
+    best: dict[str, tuple[int, Any]] = {}
+    for (field, rung), (_, value) in elements.items():
+        rank = rung if value is not GONE else 1_000_000 + rung
+        if field not in best or rank < best[field][0]:
+            best[field] = (rank, value)
+    for field in sorted(best):
+        yield field, best[field][1]

@@ -1,0 +1,160 @@
+"""operation and datasetProfile: what a run did to its outputs, and what it measured (facets.md 4.5, 4.6; ruling 2)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.translation.contributions import io_of
+from dh_bridge.translation.fold import value
+from dh_bridge.translation.history import History
+from dh_bridge.translation.laws import Stamp
+from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.properties import text
+from dh_bridge.translation.render.ladders import Slots, combined
+from dh_bridge.translation.render.profiles import profile_value
+from dh_bridge.translation.render.runs import actor_of
+from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
+from dh_bridge.translation.runstate import RunState
+from dh_bridge.translation.slots import (
+    LIFECYCLE,
+    METRIC,
+    OPERATION,
+    OPERATION_PROPERTIES,
+    OUTPUT,
+    SCHEMA,
+    SQL,
+    STATISTIC,
+)
+
+#: Words after which the statistics of a run are those of the whole table (facets.md 1.1/24).
+_REPLACED = ("CREATE", "OVERWRITE")
+
+
+def operation_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
+    """Yield an operation and a profile of each dataset, once per terminal event of the run."""
+    outputs = io_of(state, OUTPUT)
+    counts = _counts(state)
+    sql = _sql(state)
+    actor = actor_of(state.cells.get(state.urn, {}), options)
+    for urn in sorted(state.cells):
+        if not urn.startswith("urn:li:dataset:") or urn in state.through:
+            continue
+        slots = state.cells[urn]
+        for stamp, kind in _terminals(state, history):
+            if urn in outputs and state.urn and _happened(slots, counts.get(urn, {}), kind):
+                operation = _operation(urn, slots, counts.get(urn, {}), sql, stamp, state, actor, options)
+                yield upsert("dataset", urn, "operation", operation)
+            profile = _profile(urn, slots, counts.get(urn, {}), stamp, state)
+            if profile is not None:
+                yield upsert("dataset", urn, "datasetProfile", profile)
+
+
+def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]:
+    if state.kind == "dataset":
+        yield history.last, "COMPLETE"
+    elif state.kind == "run":
+        words = {stamp: kind for stamp, kind in state.events} if len(history.terminals) > 1 else None
+        for stamp in history.terminals:
+            yield stamp, str(words[stamp]) if words is not None else str(history.winner)
+
+
+def _happened(slots: Slots, counts: dict[str, int], kind: str) -> bool:
+    """Whether a terminal event of this kind says that the output was changed (ruling 2)."""
+    return kind == "COMPLETE" or counts.get("rowCount", 0) > 0 or LIFECYCLE in slots
+
+
+def _counts(state: RunState) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for slots in state.cells.values():
+        for (direction, dataset, leaf), (_, count) in slots.get(STATISTIC, {}).items():
+            if direction == "output":
+                found.setdefault(dataset, {})[leaf] = count
+    return found
+
+
+def _sql(state: RunState) -> str | None:
+    for slots in state.cells.values():
+        if SQL in slots:
+            return str(max(slots[SQL][""][1])[1])
+    return None
+
+
+def _type(slots: Slots, sql: str | None) -> tuple[str, bool]:
+    """Return (operation type, whether it is only inferred), by the ladder of words and then the SQL."""
+    elements = slots.get(OPERATION, {})
+    for rung in sorted(elements):
+        found = operation_of_word(str(elements[rung][1]))
+        if found is not None:
+            return found, False
+    found = operation_of_sql(sql) if sql else None
+    return (found, False) if found else ("INSERT", True)
+
+
+def _operation(  # noqa: PLR0913 - the parts of one step
+    urn: str,
+    slots: Slots,
+    counts: dict[str, int],
+    sql: str | None,
+    stamp: Stamp,
+    state: RunState,
+    actor: str,
+    options: Options,
+) -> dict[str, Any]:
+    time = millis(stamp[0])
+    kind, inferred = _type(slots, sql)
+    properties = combined(slots, OPERATION_PROPERTIES, options.prefix)
+    own = {"runId": state.run_id, "run": state.urn}
+    job = state.job()
+    if job is not None:
+        own["job"] = f"{job.namespace}/{job.name}"
+    if inferred:
+        own["operation.inferred"] = "true"
+    if sql:
+        own["sql.sha256"] = hashlib.sha256(sql.encode("utf-8", "surrogatepass")).hexdigest()
+    for leaf in ("size", "fileCount"):
+        if leaf in counts:
+            own[f"outputStatistics.{leaf}"] = str(counts[leaf])
+    properties.update({options.prefix + key: text for key, text in own.items()})
+    found: dict[str, Any] = {
+        "timestampMillis": time,
+        "partitionSpec": FULL_TABLE,
+        "messageId": message_id(urn, state.run_id, time),
+        "actor": actor,
+        "operationType": kind,
+    }
+    if "rowCount" in counts:
+        found["numAffectedRows"] = counts["rowCount"]
+    found["sourceType"] = "DATA_PROCESS"
+    found["customProperties"] = properties
+    found["lastUpdatedTimestamp"] = time
+    return found
+
+
+def _profile(urn: str, slots: Slots, counts: dict[str, int], stamp: Stamp, state: RunState) -> dict[str, Any] | None:
+    """Return the profile: of metrics, and of the statistics of a run that replaced the whole table."""
+    measured = profile_value(slots.get(METRIC, {}))
+    if value(slots, LIFECYCLE) in _REPLACED and "rowCount" in counts:
+        measured.setdefault("rowCount", counts["rowCount"])
+        if "size" in counts:
+            measured.setdefault("sizeInBytes", counts["size"])
+    if not measured:
+        return None
+    time = millis(stamp[0])
+    found: dict[str, Any] = {
+        "timestampMillis": time,
+        "partitionSpec": FULL_TABLE,
+        "messageId": message_id(urn, state.run_id or None, time),
+    }
+    schema = value(slots, SCHEMA)
+    if "rowCount" in measured:
+        found["rowCount"] = measured["rowCount"]
+    if schema is not None:
+        found["columnCount"] = len(schema.columns)
+    for field in ("fieldProfiles", "sizeInBytes"):
+        if field in measured:
+            found[field] = measured[field]
+    return found

@@ -1,0 +1,87 @@
+"""The numbers of a datasetProfile, from metrics by source (facets.md 1.1/5, 4.5)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from dh_bridge.translation.laws import Cell
+
+_MOST_COLUMNS = 1000
+_encode = msgspec.json.Encoder().encode
+
+
+def profile_value(metrics: dict[Any, Cell]) -> dict[str, Any]:
+    """Return rowCount, sizeInBytes and fieldProfiles, as far as they were measured; the source of lower rank wins."""
+    columns: dict[str, dict[str, Any]] = {}
+    found: dict[str, Any] = {}
+    for key in sorted(metrics, key=_last_first):
+        measured = metrics[key][1]
+        if key[1] == "column":
+            columns.setdefault(key[2], {})[key[3]] = measured
+        elif key[1] == "quantile":
+            columns.setdefault(key[2], {}).setdefault("quantiles", {})[key[3]] = measured
+        else:
+            found[key[1]] = measured
+    if columns:
+        rows = found.get("rowCount")
+        found["fieldProfiles"] = [_field_profile(name, columns[name], rows) for name in sorted(columns)[:_MOST_COLUMNS]]
+    return found
+
+
+def _last_first(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (-key[0], *map(str, key[1:]))
+
+
+def _field_profile(column: str, measured: dict[str, Any], rows: int | None) -> dict[str, Any]:
+    """Return one DatasetFieldProfile, in Avro field order; ``distinctCount`` is DataHub's uniqueCount."""
+    nulls, distinct, count = (measured.get(leaf) for leaf in ("nullCount", "distinctCount", "count"))
+    present = count if count is not None else rows - nulls if rows is not None and nulls is not None else None
+    found: dict[str, Any] = {"fieldPath": column}
+    if distinct is not None:
+        found["uniqueCount"] = distinct
+        if present:
+            found["uniqueProportion"] = distinct / present
+    if nulls is not None:
+        found["nullCount"] = nulls
+        if rows:
+            found["nullProportion"] = nulls / rows
+    for leaf in ("min", "max"):
+        if leaf in measured:
+            found[leaf] = _text(measured[leaf])
+    if measured.get("sum") is not None and count:
+        found["mean"] = _text(measured["sum"] / count)
+    quantiles = _quantiles(measured.get("quantiles", {}))
+    for quantile, number in quantiles:
+        if quantile == "0.5":
+            found["median"] = number
+    if quantiles:
+        found["quantiles"] = [{"quantile": quantile, "value": number} for quantile, number in quantiles]
+    return found
+
+
+def _quantiles(measured: dict[str, float]) -> list[tuple[str, str]]:
+    """Return (quantile, value) texts, sorted; ``25`` and ``25%`` mean ``0.25``."""
+    found: dict[float, str] = {}
+    for key, number in measured.items():
+        word = key.strip().rstrip("%")
+        try:
+            share = float(word)
+        except ValueError:
+            continue
+        if key.strip().endswith("%") or share > 1:
+            share /= 100
+        if math.isfinite(share):
+            found[share] = _text(number)
+    return [(_text(share), found[share]) for share in sorted(found)]
+
+
+def _text(number: Any) -> str:
+    """Return the shortest text of a number: whole floats without a fraction."""
+    if isinstance(number, str):
+        return number
+    if isinstance(number, float) and number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    return _encode(number).decode()

@@ -1,0 +1,276 @@
+"""dataProcessInstance: properties, relationships, inputs, outputs, run events (facets.md 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.datahub.urns import corpuser_urn, platform_urn
+from dh_bridge.translation.contributions import io_of
+from dh_bridge.translation.facets.external_query import QUERY_RUNG
+from dh_bridge.translation.facets.dbt_run import INVOCATION_RUNG
+from dh_bridge.translation.facets.spark_application_details import APPLICATION_RUNG
+from dh_bridge.translation.fold import first_rung, value
+from dh_bridge.translation.history import History, Point
+from dh_bridge.translation.identity import Job
+from dh_bridge.translation.identity.runs import run_type
+from dh_bridge.translation.identity.subtypes import run_subtype
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.properties import text
+from dh_bridge.translation.render.ladders import Slots, combined
+from dh_bridge.translation.render.stamps import FULL_TABLE, audit_stamp, message_id, millis
+from dh_bridge.translation.runstate import RunState
+from dh_bridge.translation.slots import (
+    ATTEMPT,
+    DURATION,
+    INPUT,
+    OUTCOME,
+    OUTPUT,
+    PARENT,
+    RUN_NAME,
+    RUN_PROPERTIES,
+    RUN_TYPE,
+    RUN_URL,
+    RUN_USER,
+    STATISTIC,
+    UPSTREAM_RUN,
+)
+
+ENTITY = "dataProcessInstance"
+_RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE"}
+_OUTCOMES = {
+    "skipped": "SKIPPED", "upstream_failed": "SKIPPED", "removed": "SKIPPED",
+    "up_for_retry": "UP_FOR_RETRY", "up_for_reschedule": "UP_FOR_RETRY",
+}  # fmt: skip
+_UUID7 = 14
+
+
+def run_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
+    """Yield the aspects of a run.
+
+    Without state, Properties and Relationships are written only by a call that holds the START, or for producers whose
+    single event carries everything (ruling 1): a later call would otherwise erase what an earlier one wrote.
+    """
+    slots = state.cells.get(state.urn, {})
+    job = state.job()
+    inputs, outputs = io_of(state, INPUT), io_of(state, OUTPUT)
+    whole = history.started or state.single
+    if whole:
+        yield upsert(ENTITY, state.urn, "dataProcessInstanceProperties", _properties(state, slots, job, history, options))
+        yield upsert(
+            ENTITY, state.urn, "dataProcessInstanceRelationships", _relationships(slots, job, options, bool(inputs or outputs))
+        )
+    if inputs:
+        yield upsert(ENTITY, state.urn, "dataProcessInstanceInput", {"inputs": sorted(inputs.keys() - state.through)})
+    if outputs:
+        yield upsert(ENTITY, state.urn, "dataProcessInstanceOutput", {"outputs": sorted(outputs.keys() - state.through)})
+    yield from _companions(state, slots, job, options)
+    attempt = first_rung(slots, ATTEMPT)
+    for point in history.points:
+        yield upsert(ENTITY, state.urn, "dataProcessInstanceRunEvent", _run_event(state, slots, job, point, attempt, options))
+
+
+def _companions(state: RunState, slots: Slots, job: Job | None, options: Options) -> Iterator[Proposal]:
+    """Yield dataPlatformInstance and subTypes, where the profile has them on runs (ruling 25)."""
+    if job is not None and options.profile.has(ENTITY, "dataPlatformInstance"):
+        yield upsert(ENTITY, state.urn, "dataPlatformInstance", platform_instance(job, options))
+    subtype = run_subtype(value(slots, RUN_TYPE, "job_type"))
+    if subtype and options.profile.has(ENTITY, "subTypes"):
+        yield upsert(ENTITY, state.urn, "subTypes", {"typeNames": [subtype]})
+
+
+def platform_instance(job: Job, options: Options) -> dict[str, Any]:
+    """Return the dataPlatformInstance of a flow, job or run: the orchestrator, an instance only if a rule gives one."""
+    instance = options.identity.platform_instance(job)
+    found = {"platform": platform_urn(job.platform)}
+    if instance is not None:
+        found["instance"] = instance
+    return found
+
+
+def run_user(slots: Slots) -> str | None:
+    """Return the name of who ran it (facets.md 3.9), None when no facet tells."""
+    user = first_rung(slots, RUN_USER)
+    return user if isinstance(user, str) else None
+
+
+def actor_of(slots: Slots, options: Options) -> str:
+    """Return the URN for audit stamps of the run."""
+    user = run_user(slots)
+    return corpuser_urn(user) if user else options.actor
+
+
+# -- properties -----------------------------------------------------------------------------------------------------
+
+
+def _properties(state: RunState, slots: Slots, job: Job | None, history: History, options: Options) -> dict[str, Any]:
+    properties = combined(slots, RUN_PROPERTIES, options.prefix)
+    own = _own_properties(state, slots, job, history)
+    properties.update({options.prefix + key: text for key, text in own.items()})
+    found: dict[str, Any] = {"customProperties": properties}
+    url = first_rung(slots, RUN_URL)
+    if url:
+        found["externalUrl"] = url
+    found["name"] = _name(slots, job) or state.run_id
+    kind = _type(slots)
+    if kind:
+        found["type"] = kind
+    found["created"] = audit_stamp(history.start, actor_of(slots, options))
+    return found
+
+
+def _own_properties(state: RunState, slots: Slots, job: Job | None, history: History) -> dict[str, str]:
+    found = {"runId": state.run_id}
+    if state.producer is not None:
+        found["producer"] = state.producer[1]
+    if state.schema_url is not None:
+        found["schemaURL"] = state.schema_url[1]
+    last = history.winner or max(((stamp, kind) for stamp, kind in state.events if kind), default=(None, None))[1]
+    if last:
+        found["eventType"] = str(last)
+    found["startTime"] = iso(history.start)
+    if history.end is not None:
+        found["endTime"] = iso(history.end)
+        final = [point for point in history.points if point.duration is not None]
+        if final:
+            found["durationMillis"] = str((final[-1].duration or 0) // 1000)
+    attempt = first_rung(slots, ATTEMPT) or (history.attempts if history.attempts > 1 else None)
+    if attempt is not None:
+        found["attempt"] = str(attempt)
+    if job is not None:
+        found["orchestrator"] = job.platform
+    user = run_user(slots)
+    if user:
+        found["user"] = user
+    embedded = _uuid7_time(state.run_id)
+    if embedded:
+        found["runIdTime"] = embedded
+    found.update(_statistics(state))
+    return found
+
+
+def _statistics(state: RunState) -> dict[str, str]:
+    """Return rows, bytes and files by dataset as one JSON for each direction, and their sums."""
+    found: dict[str, str] = {}
+    tables: dict[str, dict[str, dict[str, int]]] = {}
+    for slots in state.cells.values():
+        for (direction, dataset, leaf), (_, count) in slots.get(STATISTIC, {}).items():
+            tables.setdefault(direction, {}).setdefault(dataset, {})[leaf] = count
+    for direction, table in sorted(tables.items()):
+        found[f"{direction}s.statistics"] = text(table)
+        for leaf in ("rowCount", "size", "fileCount"):
+            counts = [counts[leaf] for counts in table.values() if leaf in counts]
+            if counts:
+                found[f"{direction}s.{leaf}"] = str(sum(counts))
+    return found
+
+
+def iso(micros: int) -> str:
+    """Return a time as RFC 3339 in UTC, without a fraction where there is none."""
+    seconds, rest = divmod(micros, 1_000_000)
+    try:
+        moment = datetime.fromtimestamp(seconds, timezone.utc)
+    except (ValueError, OverflowError, OSError):
+        return str(micros)
+    fraction = f".{rest:06d}".rstrip("0") if rest else ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def _uuid7_time(run_id: str) -> str | None:
+    if len(run_id) == 36 and run_id[_UUID7] == "7":
+        try:
+            return iso(int(run_id[:8] + run_id[9:13], 16) * 1000)
+        except ValueError:
+            return None
+    return None
+
+
+def _name(slots: Slots, job: Job | None) -> str | None:
+    """Return the first label of facets.md 3.2's ladder; some rungs name one kind of run only."""
+    elements = slots.get(RUN_NAME)
+    if not elements:
+        return None
+    job_type = str(value(slots, RUN_TYPE, "job_type") or "").upper()
+    flow = job is None or job.level == "flow"
+    for rung in sorted(elements):
+        if (
+            (rung == QUERY_RUNG and job_type != "QUERY")
+            or (rung == APPLICATION_RUNG and not (job_type == "APPLICATION" or (flow and not job_type)))
+            or (rung == INVOCATION_RUNG and not (job_type in ("JOB", "") and flow))
+        ):
+            continue
+        return str(elements[rung][1])
+    return None
+
+
+def _type(slots: Slots) -> str | None:
+    return run_type(
+        processing_type=value(slots, RUN_TYPE, "processing_type"),
+        start_reason=value(slots, RUN_TYPE, "start_reason"),
+        airflow_run_type=value(slots, RUN_TYPE, "airflow_run_type"),
+        nominal=bool(value(slots, RUN_TYPE, "nominal")),
+        job_type=value(slots, RUN_TYPE, "job_type"),
+        integration=value(slots, RUN_TYPE, "integration"),
+        external_trigger=bool(value(slots, RUN_TYPE, "external_trigger")),
+    )
+
+
+def streaming(state: RunState) -> bool:
+    """Whether any event of the run says STREAMING or SERVICE."""
+    kind = value(state.cells.get(state.urn, {}), RUN_TYPE, "processing_type")
+    return str(kind or "").upper() in ("STREAMING", "SERVICE")
+
+
+# -- relationships and run events -----------------------------------------------------------------------------------
+
+
+def _relationships(slots: Slots, job: Job | None, options: Options, has_io: bool) -> dict[str, Any]:  # noqa: FBT001
+    found: dict[str, Any] = {}
+    template = options.identity.template(job, has_io=has_io) if job is not None else None
+    if template is not None:
+        found["parentTemplate"] = template
+    parent = value(slots, PARENT)
+    if parent is not None:
+        found["parentInstance"] = parent[0]
+    found["upstreamInstances"] = sorted(slots.get(UPSTREAM_RUN, {}))
+    return found
+
+
+def _run_event(  # noqa: PLR0913 - the parts of one step
+    state: RunState, slots: Slots, job: Job | None, point: Point, attempt: int | None, options: Options
+) -> dict[str, Any]:
+    time = millis(point.time)
+    found: dict[str, Any] = {
+        "timestampMillis": time,
+        "partitionSpec": FULL_TABLE,
+        "messageId": message_id(state.urn, None, time),
+    }
+    url = first_rung(slots, RUN_URL)
+    if url:
+        found["externalUrl"] = url
+    found["status"] = "STARTED" if point.result is None else "COMPLETE"
+    number = attempt if attempt is not None else point.attempt if point.attempt > 1 or point.result else None
+    if number is not None:
+        found["attempt"] = number
+    if point.result is not None:
+        outcome = value(slots, OUTCOME)
+        native = job.platform if job is not None else options.settings.identity.default_platform
+        kind = _result(point.result, options)
+        refined = _OUTCOMES.get(str(outcome).partition(":")[2]) if outcome else None
+        if refined is not None and kind == "SUCCESS":
+            kind, native = refined, str(outcome)
+        found["result"] = {"type": kind, "nativeResultType": native}
+        duration = point.duration
+        if duration is None and (seconds := value(slots, DURATION)) is not None:
+            duration = int(seconds * 1_000_000)
+        if duration is not None:
+            found["durationMillis"] = duration // 1000
+    return found
+
+
+def _result(word: str, options: Options) -> str:
+    if word == "ABORT":
+        return "SKIPPED" if options.settings.runs.abort == "skipped" else "FAILURE"
+    return _RESULTS[word]

@@ -1,0 +1,38 @@
+"""Owners and tags: of whatever entity, always by PATCH, so that people's own stay (facets.md 0.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dh_bridge.datahub.proposal import Proposal, patch, upsert
+from dh_bridge.datahub.urns import tag_urn
+from dh_bridge.translation.render.ladders import Slots
+from dh_bridge.translation.render.stamps import add, escaped
+from dh_bridge.translation.slots import OWNER, TAG
+
+
+def people_and_tags(entity: str, urn: str, slots: Slots) -> Iterator[Proposal]:
+    """Yield ownership and globalTags of an entity; nothing where nobody named any (an empty aspect erases)."""
+    owners = slots.get(OWNER)
+    if owners:
+        yield patch(entity, urn, "ownership", [_owner(owner, kind) for owner, kind in sorted(owners)])
+    tags = slots.get(TAG)
+    if tags:
+        yield patch(entity, urn, "globalTags", [_tag(name, tags[name][1]) for name in sorted(tags)])
+
+
+def _owner(owner: str, kind: str) -> dict[str, Any]:
+    value = {"owner": owner, "type": kind, "source": {"type": "SERVICE"}}
+    return add(f"/owners/{escaped(owner)}/{escaped(kind)}", value)
+
+
+def _tag(name: str, context: str | None) -> dict[str, Any]:
+    urn = tag_urn(name)
+    value = {"tag": urn} if context is None else {"tag": urn, "context": context}
+    return add(f"/tags/{escaped(urn)}", value)
+
+
+def tag_key(name: str) -> Proposal:
+    """Return the proposal that makes a tag exist, so that its page does; never its properties: those are people's."""
+    return upsert("tag", tag_urn(name), "tagKey", {"name": name})

@@ -1,0 +1,42 @@
+"""Small shapes that many aspects share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dh_bridge.datahub.guid import datahub_guid
+
+#: Avro default of every timeseries aspect; non-null defaults are always written (datahub_wire 9.2).
+FULL_TABLE = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
+
+
+def millis(micros: int) -> int:
+    """Return whole milliseconds, floored (ruling 2)."""
+    return micros // 1000
+
+
+def audit_stamp(micros: int, actor: str) -> dict[str, Any]:
+    """Return an AuditStamp."""
+    return {"time": micros // 1000, "actor": actor}
+
+
+def message_id(urn: str, run_id: str | None, timestamp: int) -> str:
+    """Return the id that makes replays of a timeseries point overwrite it in place (ruling 2)."""
+    return datahub_guid({"urn": urn, "runId": run_id, "timestampMillis": timestamp})
+
+
+def escaped(segment: str) -> str:
+    """Return one segment of a JSON-patch path, escaped."""
+    if "~" in segment:
+        segment = segment.replace("~", "~0")
+    return segment.replace("/", "~1") if "/" in segment else segment
+
+
+def add(path: str, value: Any) -> dict[str, Any]:
+    """Return a JSON-patch operation that adds."""
+    return {"op": "add", "path": path, "value": value}
+
+
+def remove(path: str) -> dict[str, Any]:
+    """Return a JSON-patch operation that removes."""
+    return {"op": "remove", "path": path}

@@ -1,0 +1,264 @@
+"""The leaf report: every JSON leaf of an event, once, with what became of it (facets.md 0.8, ruling 29).
+
+It is made on request, from what the translation really did: the rows of the facet modules say where a leaf goes, the
+notes of the walk say where one ended, and a target counts only if its aspect is among the proposals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from dh_bridge.openlineage.events import Event
+from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
+from dh_bridge.translation.facets import registry
+from dh_bridge.translation.place import Attach
+
+_decode = msgspec.json.Decoder().decode
+_POSITION = re.compile(r"\[\d+\]")
+_PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
+_BAG = re.compile(r"\$(?:\.(run|job|dataset)|\.(inputs|outputs)\[\d+\])\.(facets|inputFacets|outputFacets)\Z")
+_PROVENANCE = ("_producer", "_schemaURL")
+
+Line = dict[str, Any]
+Path = tuple[Any, ...]
+
+
+def leaves(document: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield (path, value) of every leaf: a scalar, a null, an empty object or array."""
+    if isinstance(document, dict) and document:
+        for key, member in document.items():
+            yield from leaves(member, (*path, key))
+    elif isinstance(document, list) and document:
+        for position, member in enumerate(document):
+            yield from leaves(member, (*path, position))
+    else:
+        yield path, document
+
+
+def shown(path: Sequence[Any]) -> str:
+    """Return a path as people write it: ``$.inputs[0].facets.schema``; odd keys are quoted."""
+    found = "$"
+    for step in path:
+        if isinstance(step, int):
+            found += f"[{step}]"
+        else:
+            found += f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]'
+    return found
+
+
+class Report:
+    """The lines of a call's events, and their counts by verdict."""
+
+    def __init__(self) -> None:
+        self._lines: list[Line] = []
+        self.counts: Counter[str] = Counter()
+
+    @property
+    def mapped(self) -> int:
+        """Leaves that reached typed fields."""
+        return self.counts["mapped"]
+
+    @property
+    def kept(self) -> int:
+        """Leaves that became properties."""
+        return self.counts["kept"]
+
+    @property
+    def withheld(self) -> int:
+        """Leaves that were not stored."""
+        return self.counts["withheld"]
+
+    def lines(self) -> Iterator[Line]:
+        """Yield ``{"event", "path", "verdict", "target", "reason"}``, one a leaf, each leaf once."""
+        return iter(self._lines)
+
+    def add(self, event: Event, notes: list[tuple[str, str]], written: dict[str, str | None]) -> None:
+        """Add the lines of one event; ``written`` names the aspects that its run wrote, or why one was not."""
+        withheld = sorted(notes, key=lambda note: -len(note[0]))
+        for path, value in leaves(_decode(event.raw)):
+            verdict, target, reason = _verdict(path, value, event, withheld, written)
+            self.counts[verdict] += 1
+            self._lines.append(
+                {"event": event.place, "path": shown(path), "verdict": verdict, "target": target, "reason": reason}
+            )
+
+
+_ENVELOPE_KEPT = {("producer",): "producer", ("schemaURL",): "schemaURL"}
+_Verdict = tuple[str, "str | None", "str | None"]
+
+
+def _verdict(
+    path: Path, value: Any, event: Event, notes: list[tuple[str, str]], written: dict[str, str | None]
+) -> _Verdict:
+    text = shown(path)
+    plain = dotted(path)
+    for prefix, reason in notes:
+        if plain == prefix or plain.startswith((prefix + ".", prefix + "[")) or prefix == "$":
+            return "withheld", None, reason
+    if value is None:
+        return "withheld", None, "no-home:null says nothing"
+    found = _facet_leaf(path, value, event, written)
+    return found if found is not None else _envelope_leaf(path, text, value, event, written)
+
+
+def dotted(path: Path) -> str:
+    """Return the path in the plain form of the walk's notes."""
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+
+
+# -- the envelope ----------------------------------------------------------------------------------------------------
+
+
+def _envelope_leaf(path: Path, text: str, value: Any, event: Event, written: dict[str, str | None]) -> _Verdict:
+    if value in ({}, []):
+        return "withheld", None, "no-home:empty"
+    owner = {"run": ("dataProcessInstanceProperties",), "job": ("dataJobInfo", "dataFlowInfo")}.get(
+        event.kind, ("datasetProperties",)
+    )
+    if path in _ENVELOPE_KEPT:
+        return _reached("kept", [f"{aspect}.customProperties[openlineage.{path[0]}]" for aspect in owner], written)
+    row = _ENVELOPE.get((event.kind, _POSITION.sub("[]", text)))
+    if row is None:
+        return "withheld", None, "no-home:not part of OpenLineage's envelope"
+    return _reached("mapped", row, written)
+
+
+_EDGES = {"inputs": "dataJobInputOutput.inputDatasetEdges", "outputs": "dataJobInputOutput.outputDatasetEdges"}
+_RUN_TARGETS = {"inputs": "dataProcessInstanceInput.inputs", "outputs": "dataProcessInstanceOutput.outputs"}
+
+
+def _envelope_rows() -> dict[tuple[str, str], list[str]]:
+    job = ["dataJobInfo.customProperties[openlineage.job.{}]", "dataFlowInfo.customProperties[openlineage.job.{}]"]
+    rows: dict[tuple[str, str], list[str]] = {}
+    for kind in ("run", "job"):
+        rows[kind, "$.job.namespace"] = [target.format("namespace") for target in job]
+        rows[kind, "$.job.name"] = [target.format("name") for target in job]
+        for side, edge in _EDGES.items():
+            for leaf in ("namespace", "name"):
+                targets = [edge, _RUN_TARGETS[side]] if kind == "run" else [edge]
+                rows[kind, f"$.{side}[].{leaf}"] = [*targets, f"datasetProperties.customProperties[openlineage.{leaf}]"]
+    rows["run", "$.run.runId"] = ["dataProcessInstanceRunEvent.urn", "dataProcessInstanceProperties.urn", "dataJobInfo.urn"]
+    rows["run", "$.eventType"] = ["dataProcessInstanceRunEvent.status", "dataProcessInstanceProperties.customProperties"]
+    rows["run", "$.eventTime"] = [
+        "dataProcessInstanceRunEvent.timestampMillis", "dataProcessInstanceProperties.created",
+        "dataJobInputOutput.inputDatasetEdges[].created",
+    ]  # fmt: skip
+    rows["job", "$.eventTime"] = ["dataJobInputOutput.inputDatasetEdges[].created"]
+    rows["dataset", "$.eventTime"] = ["datasetProfile.timestampMillis", "upstreamLineage.upstreams[].auditStamp"]
+    for leaf in ("namespace", "name"):
+        rows["dataset", f"$.dataset.{leaf}"] = [f"datasetProperties.customProperties[openlineage.{leaf}]"]
+    return rows
+
+
+_ENVELOPE = _envelope_rows()
+
+
+# -- facets ----------------------------------------------------------------------------------------------------------
+
+
+def _facet_leaf(path: Path, value: Any, event: Event, written: dict[str, str | None]) -> _Verdict | None:
+    place = _bag_of(path)
+    if place is None:
+        return None
+    attach, depth = place
+    key, rest = str(path[depth]), path[depth + 1 :]
+    if not rest:
+        return "withheld", None, "malformed" if value not in ({}, []) else "no-home:empty"
+    if rest[0] in _PROVENANCE:
+        return "withheld", None, "envelope"
+    if rest == ("_deleted",):
+        return "mapped", "retraction of the bridge's own contribution", None
+    spec = _spec(attach, key, event)
+    if spec is None:
+        if value in ({}, []) and len(rest) == 1:
+            return "withheld", None, "no-home:empty"
+        return _unknown(attach, path, key, written)
+    leaf = row_of(spec, rest)
+    if value in ({}, []) and (leaf is None or leaf.verdict != "withheld"):
+        return "withheld", None, "no-home:empty"
+    if leaf is None:
+        return _reached("kept", _property_targets(spec.at, key, rest), written)
+    if leaf.verdict == "withheld":
+        return "withheld", None, leaf.reason
+    targets = list(leaf.targets) or _property_targets(spec.at, spec.keys[0], rest)
+    return _reached(leaf.verdict, targets, written)
+
+
+def _bag_of(path: Path) -> tuple[Attach, int] | None:
+    """Return (attach point, depth of the facet's key) when the path leads into a facet bag."""
+    if len(path) >= 3 and path[0] in ("run", "job", "dataset") and path[1] == "facets":
+        return path[0], 2
+    if len(path) >= 3 and path[0] == "dataset" and path[1] in ("inputFacets", "outputFacets"):
+        return "dataset", 2
+    if len(path) >= 4 and path[0] in ("inputs", "outputs") and path[2] in ("facets", "inputFacets", "outputFacets"):
+        return "dataset", 3
+    return None
+
+
+def _spec(attach: Attach, key: str, event: Event) -> FacetSpec | None:
+    specs = registry()
+    found = specs[attach].get(key)
+    if found is not None or attach == "dataset":
+        return found
+    other: Attach = "job" if attach == "run" else "run"
+    own = event.job_facets if attach == "run" else event.run_facets
+    return None if key in own else specs[other].get(key)
+
+
+def _unknown(attach: Attach, path: Path, key: str, written: dict[str, str | None]) -> _Verdict:
+    targets = [f"{aspect}.customProperties[openlineage.facet.{key}]" for aspect in PROPERTY_ASPECTS[attach]]
+    if path[0] in ("inputs", "outputs") and path[2] != "facets":
+        targets = [f"{_EDGES[path[0]]}[].properties[openlineage.facet.{key}]"]
+    return _reached("kept", targets, written)
+
+
+def _property_targets(attach: Attach, key: str, rest: Path) -> list[str]:
+    name = ".".join(str(step) for step in rest if not isinstance(step, int))
+    return [f"{aspect}.customProperties[openlineage.{key}.{name}]" for aspect in PROPERTY_ASPECTS[attach]]
+
+
+def row_of(spec: FacetSpec, rest: Path) -> Leaf | None:
+    """Return the row of the facet's table that a leaf's path matches: the exact one, else the first pattern."""
+    plain = ".".join(_joined(rest))
+    exact = spec.leaves.get(plain)
+    return exact if exact is not None else _pattern(spec, plain)
+
+
+def _joined(rest: Path) -> Iterator[str]:
+    word = ""
+    for step in rest:
+        if isinstance(step, int):
+            word += "[]"
+        else:
+            if word:
+                yield word
+            word = step
+    yield word
+
+
+@lru_cache(maxsize=20_000)
+def _pattern(spec: FacetSpec, plain: str) -> Leaf | None:
+    for pattern, leaf in spec.leaves.items():
+        if "*" in pattern:
+            regex = re.escape(pattern).replace(r"\*\*", ".+").replace(r"\*", r".+?")
+            if re.fullmatch(regex, plain, re.DOTALL):
+                return leaf
+    return None
+
+
+def _reached(verdict: str, targets: Sequence[str], written: dict[str, str | None]) -> _Verdict:
+    """Return the first target whose aspect was written; withheld, with the reason of the first, when none was."""
+    reason: str | None = None
+    for target in targets:
+        aspect = re.split(r"[.\[]", target, maxsplit=1)[0]
+        if aspect in written:
+            if written[aspect] is None:
+                return verdict, target, None
+            reason = reason or written[aspect]
+    return "withheld", None, reason or "pending-terminal"

@@ -1,0 +1,43 @@
+"""The state of one run: the cells that its events folded into, and which jobs they named."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.fold import Cells
+from dh_bridge.translation.identity import Job
+from dh_bridge.translation.laws import Stamp
+
+#: Entities that stand for the jobs a placeholder event belongs to, until a named event of the run tells (ruling 6).
+ANY_OWNER = "?owner"
+ANY_TASK = "?task"
+
+
+class RunState:
+    """What a call knows of one run; a job or dataset event, which has no run, is a state of its own with ``urn`` ""."""
+
+    __slots__ = ("cells", "events", "jobs", "kind", "producer", "run_id", "schema_url", "single", "through", "urn")
+
+    def __init__(self, urn: str, run_id: str, kind: str) -> None:
+        self.urn = urn
+        self.run_id = run_id
+        self.kind = kind
+        self.cells: Cells = {}
+        self.events: list[tuple[Stamp, str | None]] = []
+        #: task URN -> (job, (whether terminal, stamp) of its last event)
+        self.jobs: dict[str, tuple[Job, tuple[bool, Stamp]]] = {}
+        #: dataset URNs that are filtered out but lineage runs through
+        self.through: set[str] = set()
+        self.producer: tuple[Stamp, str] | None = None
+        self.schema_url: tuple[Stamp, str] | None = None
+        self.single = False
+
+    def saw(self, job: Job, stamp: Stamp, *, terminal: bool) -> None:
+        """Note that an event of ``stamp`` belongs to ``job``."""
+        rank = (terminal, stamp)
+        old = self.jobs.get(job.job_urn)
+        if old is None or rank > old[1]:
+            self.jobs[job.job_urn] = (job, rank)
+
+    def job(self) -> Job | None:
+        """Return the job that the run's template is: of the last terminal event, else of the last event (ruling 6)."""
+        named = [entry for entry in self.jobs.values() if not entry[0].placeholder]
+        return max(named, key=lambda entry: entry[1])[0] if named else None

@@ -1,0 +1,144 @@
+"""One row for each kind of thing that statements are about: its law, and whether many runs share it.
+
+A statement is ``(entity, slot, key, value)``; the stamp is the event's. ``key`` tells elements of one slot apart
+(a tag, a dataset, a rung of a ladder); ``""`` where there is only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dh_bridge.translation.laws import Cell, collected, edge, largest, latest, span
+
+Law = Callable[[Cell, Cell], Cell]
+Statement = tuple[str, "Slot", Any, Any]
+Statements = Iterator[Statement]
+
+
+class Slot:
+    """A kind of thing; ``aspect`` is where it ends up (for the report and for readers)."""
+
+    __slots__ = ("aspect", "law", "name", "shared")
+
+    def __init__(self, name: str, aspect: str, law: Law, *, shared: bool = False) -> None:
+        self.name = name
+        self.aspect = aspect
+        self.law = law
+        self.shared = shared
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+class Gone:
+    """The value of a tombstone: a facet said ``_deleted`` (facets.md 0.6.3)."""
+
+    def __repr__(self) -> str:
+        return "GONE"
+
+
+GONE = Gone()
+
+# -- of one run ------------------------------------------------------------------------------------------------------
+_PROPERTIES = "dataProcessInstanceProperties"
+_RELATIONSHIPS = "dataProcessInstanceRelationships"
+_RUN_EVENT = "dataProcessInstanceRunEvent"
+
+#: facet key -> {custom property: text}; the later facet replaces the earlier one whole (facets.md 0.6.4)
+RUN_PROPERTIES = Slot("RUN_PROPERTIES", _PROPERTIES, latest)
+#: rung of facets.md 3.2's ladder -> native id
+RUN_NAME = Slot("RUN_NAME", _PROPERTIES, latest)
+#: name of a hint of facets.md 3.3 -> its value
+RUN_TYPE = Slot("RUN_TYPE", _PROPERTIES, latest)
+#: rung of facets.md 3.4's ladder -> URL
+RUN_URL = Slot("RUN_URL", _PROPERTIES, latest)
+#: rung of facets.md 3.9's ladder -> user name
+RUN_USER = Slot("RUN_USER", _PROPERTIES, latest)
+#: "" -> (parent run URN, job namespace, job name)
+PARENT = Slot("PARENT", _RELATIONSHIPS, latest)
+#: run URN -> None
+UPSTREAM_RUN = Slot("UPSTREAM_RUN", _RELATIONSHIPS, latest)
+#: rung -> attempt number
+ATTEMPT = Slot("ATTEMPT", _RUN_EVENT, latest)
+#: "" -> seconds
+DURATION = Slot("DURATION", _RUN_EVENT, latest)
+#: "" -> word of the orchestrator for the outcome (airflowState)
+OUTCOME = Slot("OUTCOME", _RUN_EVENT, latest)
+#: "" -> "COMPLETE_SNAPSHOT" and the like
+CONTENT_MODE = Slot("CONTENT_MODE", "dataJobInputOutput", latest)
+
+# -- of a job within a run: its inputs and outputs; the run's own are the union over its jobs --------------------------
+#: dataset URN -> first time, last stamp
+INPUT = Slot("INPUT", "dataJobInputOutput", span)
+OUTPUT = Slot("OUTPUT", "dataJobInputOutput", span)
+#: (direction, dataset URN, leaf) -> count
+STATISTIC = Slot("STATISTIC", "dataJobInputOutput", largest)
+#: (direction, dataset URN, facet key) -> {property: text}
+EDGE_PROPERTIES = Slot("EDGE_PROPERTIES", "dataJobInputOutput", latest)
+#: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts (ruling 9)
+SQL = Slot("SQL", "dataTransformLogic", collected)
+
+# -- of a dataset within a run --------------------------------------------------------------------------------------
+#: rung of facets.md 4.6 -> the producer's word
+OPERATION = Slot("OPERATION", "operation", latest)
+#: facet key -> {custom property: text}
+OPERATION_PROPERTIES = Slot("OPERATION_PROPERTIES", "operation", latest)
+#: (source rank, metric path) -> number or text
+METRIC = Slot("METRIC", "datasetProfile", latest)
+#: (facet source, position or name) -> Check
+CHECKS = Slot("CHECKS", "assertionRunEvent", latest)
+#: "" -> predicate or partition of the subset facet
+PARTITION = Slot("PARTITION", "operation", latest)
+
+# -- of what many runs share: jobs and flows --------------------------------------------------------------------------
+#: "" -> Job: on the flow and on the dataJob, a flow-level job's twin too once it has inputs or outputs
+JOB = Slot("JOB", "dataJobInfo", latest, shared=True)
+#: "" -> Job: on a flow that is a job itself
+OWN_JOB = Slot("OWN_JOB", "dataFlowInfo", latest, shared=True)
+#: facet key -> {custom property: text}
+JOB_PROPERTIES = Slot("JOB_PROPERTIES", "dataJobInfo", latest, shared=True)
+#: (field, rung) -> text
+JOB_FIELD = Slot("JOB_FIELD", "dataJobInfo", latest, shared=True)
+#: job URN -> {edge property: text}
+JOB_EDGE = Slot("JOB_EDGE", "dataJobInputOutput", latest, shared=True)
+#: schemaField URN -> None
+INPUT_FIELD = Slot("INPUT_FIELD", "dataJobInputOutput", latest, shared=True)
+#: (operation, downstream field URN, upstream field URN) -> None
+FINE_LINEAGE = Slot("FINE_LINEAGE", "dataJobInputOutput", latest, shared=True)
+#: "" -> list of names
+SUBTYPES = Slot("SUBTYPES", "subTypes", latest, shared=True)
+
+#: "" -> lifecycle word; shared only by runs that completed (ruling 11)
+LIFECYCLE = Slot("LIFECYCLE", "status", latest)
+#: "" -> (Check, dataset URN, platform, external URL, {property: text})
+ASSERTION = Slot("ASSERTION", "assertionInfo", latest, shared=True)
+
+# -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
+#: tag name -> context JSON or None
+TAG = Slot("TAG", "globalTags", latest, shared=True)
+#: (owner URN, type) -> None
+OWNER = Slot("OWNER", "ownership", latest, shared=True)
+
+# -- of what many runs share: datasets --------------------------------------------------------------------------------
+#: "" -> Name
+DATASET = Slot("DATASET", "datasetProperties", latest, shared=True)
+#: facet key -> {custom property: text}
+DATASET_PROPERTIES = Slot("DATASET_PROPERTIES", "datasetProperties", latest, shared=True)
+#: (field, rung) -> text
+DATASET_FIELD = Slot("DATASET_FIELD", "datasetProperties", latest, shared=True)
+#: "" -> micros: the largest wins
+LAST_MODIFIED = Slot("LAST_MODIFIED", "datasetProperties", largest, shared=True)
+#: "" -> SchemaFields
+SCHEMA = Slot("SCHEMA", "schemaMetadata", latest, shared=True)
+#: (field path, tag name) -> context JSON or None
+COLUMN_TAG = Slot("COLUMN_TAG", "editableSchemaMetadata", latest, shared=True)
+#: "" -> the SQL text of the last run
+SQL_TEXT = Slot("SQL_TEXT", "dataTransformLogic", latest, shared=True)
+#: dataset URN -> Edge
+INPUT_EDGE = Slot("INPUT_EDGE", "dataJobInputOutput", edge, shared=True)
+OUTPUT_EDGE = Slot("OUTPUT_EDGE", "dataJobInputOutput", edge, shared=True)
+#: dataset URN -> None (DatasetEvents and lineage.target: dataset)
+UPSTREAM = Slot("UPSTREAM", "upstreamLineage", latest, shared=True)
+#: (operation, downstream field URN, upstream field URN) -> None
+UPSTREAM_FIELD = Slot("UPSTREAM_FIELD", "upstreamLineage", latest, shared=True)

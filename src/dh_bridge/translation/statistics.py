@@ -1,0 +1,36 @@
+"""What inputStatistics and outputStatistics share: counts of one run on one dataset."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.facet import Facet
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import STATISTIC, Statements
+
+#: Spark writes Long.MAX_VALUE for "unknown" (OpenLineage pull request 4165).
+_UNKNOWN = 2**63 - 1
+
+
+class Statistics(Facet):
+    """Rows, bytes and files."""
+
+    rowCount: int | None = None
+    size: int | None = None
+    fileCount: int | None = None
+
+
+def counted(facet: Statistics, at: Place, direction: str) -> Statements:
+    """Yield each count that means something."""
+    for leaf in ("rowCount", "size", "fileCount"):
+        count = getattr(facet, leaf)
+        if count is None:
+            continue
+        if count < 0 or count >= _UNKNOWN:
+            at.withheld(leaf, "malformed")
+        elif not at.task:
+            at.withheld(leaf, "no-home:no run")
+        else:
+            yield at.task, STATISTIC, (direction, at.dataset, leaf), count
+
+
+EDGE_PROPERTY = "dataJobInputOutput.{}DatasetEdges[].properties"
+RUN_PROPERTY = "dataProcessInstanceProperties.customProperties"

@@ -1,0 +1,62 @@
+"""Temporary datasets that lineage runs through (settings ``filters.through``): what was made of them was made of their inputs."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.laws import Cell, span
+from dh_bridge.translation.runstate import RunState
+from dh_bridge.translation.slots import FINE_LINEAGE, INPUT, INPUT_FIELD, OUTPUT
+
+
+def run_through(states: list[RunState]) -> None:
+    """Replace temporary inputs, in every run of the call, by what their writers read; drop temporary outputs."""
+    temporary = set().union(*(state.through for state in states)) if states else set()
+    if not temporary:
+        return
+    sources = _sources(states, temporary)
+    for state in states:
+        for slots in state.cells.values():
+            inputs = slots.get(INPUT)
+            if inputs is not None:
+                for urn in sorted(temporary & inputs.keys()):
+                    stamp, first = inputs.pop(urn)
+                    for source in sorted(sources[urn]):
+                        cell: Cell = (stamp, first)
+                        inputs[source] = span(inputs[source], cell) if source in inputs else cell
+                if not inputs:
+                    del slots[INPUT]
+            outputs = slots.get(OUTPUT)
+            if outputs is not None:
+                for urn in temporary & outputs.keys():
+                    del outputs[urn]
+                if not outputs:
+                    del slots[OUTPUT]
+            for slot in (FINE_LINEAGE, INPUT_FIELD):
+                elements = slots.get(slot)
+                if elements is not None:
+                    slots[slot] = {key: cell for key, cell in elements.items() if not _touches(key, temporary)}
+                    if not slots[slot]:
+                        del slots[slot]
+
+
+def _sources(states: list[RunState], temporary: set[str]) -> dict[str, set[str]]:
+    """Return, for each temporary dataset, the lasting ones that it was made of, through other temporary ones too."""
+    made_of: dict[str, set[str]] = {urn: set() for urn in temporary}
+    for state in states:
+        for slots in state.cells.values():
+            for urn in temporary & slots.get(OUTPUT, {}).keys():
+                made_of[urn].update(slots.get(INPUT, {}))
+    found: dict[str, set[str]] = {}
+    for urn in temporary:
+        seen, open_ends = {urn}, [urn]
+        while open_ends:
+            for source in made_of.get(open_ends.pop(), ()):
+                if source not in seen:
+                    seen.add(source)
+                    open_ends.append(source)
+        found[urn] = seen - temporary
+    return found
+
+
+def _touches(key: object, temporary: set[str]) -> bool:
+    fields = key[1:] if isinstance(key, tuple) else (key,)
+    return any(str(field).removeprefix("urn:li:schemaField:(").rpartition(",")[0] in temporary for field in fields)

@@ -1,0 +1,121 @@
+"""The story in order: events -> statements -> state of runs -> state of what they share -> aspects -> proposals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.validation import Validator, validator
+from dh_bridge.openlineage.events import Event
+from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
+from dh_bridge.translation.fold import Cells
+from dh_bridge.translation.history import History, history
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
+from dh_bridge.translation.render.datasets import dataset_proposals
+from dh_bridge.translation.render.jobs import flow_proposals, job_proposals
+from dh_bridge.translation.render.operations import operation_proposals
+from dh_bridge.translation.render.runs import run_proposals, streaming
+from dh_bridge.translation.render.shared import tag_key
+from dh_bridge.translation.runstate import RunState
+from dh_bridge.translation.slots import COLUMN_TAG, DATASET, OUTPUT, TAG
+from dh_bridge.translation.through import run_through
+from dh_bridge.translation.walk import Walk
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A proposal of ours that its schema refuses: our fault, told loudly; the others go on."""
+
+    proposal: Proposal
+    reason: str
+
+
+class Fold:
+    """The open runs of a call; :meth:`close` turns runs into proposals, once, together."""
+
+    def __init__(self, options: Options, *, check: Validator | None = None) -> None:
+        self.options = options
+        self.walk = Walk(options)
+        self.runs: dict[str, RunState] = {}
+        self.rejected: list[Rejected] = []
+        self._validator = check or validator(options.profile)
+
+    def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
+        """Fold one event into its run; the run's state, or None when a filter left the event out."""
+        return self.walk.event(event, self.runs, notes)
+
+    def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
+        """Return the valid proposals of the runs ``keys`` (all by default), which are forgotten."""
+        chosen = list(self.runs) if keys is None else list(keys)
+        states = [self.runs.pop(key) for key in chosen]
+        shared: Cells = {}
+        histories: list[History] = []
+        settings = self.options.settings.runs
+        for state in states:
+            settle_placeholders(state)
+            settle_snapshots(state)
+        run_through(states)
+        for state in states:
+            found = history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat)
+            histories.append(found)
+            contribute(state, found, shared, self.options)
+        return self._valid(proposals(states, histories, shared, self.options))
+
+    def _valid(self, found: Iterable[Proposal]) -> list[Proposal]:
+        valid = []
+        finding = self._validator.finding
+        for proposal in found:
+            reason = finding(proposal)
+            if reason is None:
+                valid.append(proposal)
+            else:
+                self.rejected.append(Rejected(proposal, reason))
+        return valid
+
+
+def proposals(states: list[RunState], histories: list[History], shared: Cells, options: Options) -> Iterator[Proposal]:
+    """Yield the proposals of runs and of what they share: templates first, then datasets, runs, checks (facets.md 3.1)."""
+    written = _written(states)
+    named = sorted(shared)
+    yield from _tags(shared)
+    for urn in named:
+        if urn.startswith("urn:li:dataFlow:"):
+            yield from flow_proposals(urn, shared[urn], options)
+    for urn in named:
+        if urn.startswith("urn:li:dataJob:"):
+            yield from job_proposals(urn, shared[urn], shared, options)
+    for urn in named:
+        if urn.startswith("urn:li:dataset:"):
+            yield from dataset_proposals(urn, shared[urn], options, written=urn in written)
+    for urn in named:
+        if urn.startswith("urn:li:assertion:"):
+            yield from assertion_proposals(urn, shared[urn], options)
+    for state, found in zip(states, histories, strict=True):
+        if state.urn:
+            yield from run_proposals(state, found, options)
+        yield from operation_proposals(state, found, options)
+        yield from result_proposals(state, found, options)
+
+
+def _written(states: list[RunState]) -> set[str]:
+    found: set[str] = set()
+    for state in states:
+        for urn, slots in state.cells.items():
+            if OUTPUT in slots:
+                found.update(slots[OUTPUT])
+            if state.kind == "dataset" and DATASET in slots:
+                found.add(urn)
+    return found
+
+
+def _tags(shared: Cells) -> Iterator[Proposal]:
+    names: set[str] = set()
+    for slots in shared.values():
+        if TAG in slots:
+            names.update(slots[TAG])
+        if COLUMN_TAG in slots:
+            names.update(name for _, name in slots[COLUMN_TAG])
+    for name in sorted(names):
+        yield tag_key(name)

@@ -1,0 +1,194 @@
+"""One event into the state of its run: names first, then inputs and outputs, then facet by facet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from dh_bridge.openlineage.events import RANKS, Dataset, Event
+from dh_bridge.translation.datasets import dataset_name
+from dh_bridge.translation.facet import FacetSpec
+from dh_bridge.translation.facets import registry
+from dh_bridge.translation.filters import Filters
+from dh_bridge.translation.fold import fold
+from dh_bridge.translation.generic import unknown
+from dh_bridge.translation.laws import Digest, Stamp
+from dh_bridge.translation.naming import Name
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.place import Attach, Place, Role
+from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
+from dh_bridge.translation.slots import DATASET, INPUT, JOB, OUTPUT, OWN_JOB, Statement
+
+#: The spec's own bag of a dataset facet wins over the other (facets.md 0.6.1); weights break ties inside one event.
+_BAGS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))
+_OUTPUT_WEIGHT = 1 << 20
+_POSITION_WEIGHT = 4
+
+
+class Walk:
+    """Walks events into run states, by the options of one configuration."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.filters = Filters(options.settings.filters)
+        self._registry = registry()
+
+    def event(self, event: Event, runs: dict[str, RunState], notes: list[tuple[str, str]] | None = None) -> RunState | None:
+        """Fold ``event`` into its run's state in ``runs``; None when a filter leaves it out.
+
+        ``notes`` collects (path, reason) of each leaf that ends on the way, for the report.
+        """
+        refusal = self.filters.event(event)
+        if refusal is not None:
+            if notes is not None:
+                notes.append(("$", f"filtered:{refusal}"))
+            return None
+        stamp: Stamp = (event.time, RANKS.get(event.type or "", 0), Digest(event.raw), 0)
+        at = Place(event, self.options, stamp)
+        at.notes = notes
+        state = self._state(event, runs, at)
+        if event.kind != "dataset":
+            self._job(event, state, at)
+        state.events.append((stamp, event.type))
+        if event.producer:
+            state.producer = max(state.producer or (stamp, event.producer), (stamp, event.producer))
+        if event.schema_url:
+            state.schema_url = max(state.schema_url or (stamp, event.schema_url), (stamp, event.schema_url))
+        self._datasets(event, state, at)
+        at.dataset, at.name, at.columns = "", None, None
+        if event.kind == "run":
+            self._bag(event.run_facets, "run", "$.run.facets", stamp, state, at)
+        if event.kind != "dataset":
+            self._bag(event.job_facets, "job", "$.job.facets", stamp, state, at)
+        return state
+
+    def _state(self, event: Event, runs: dict[str, RunState], at: Place) -> RunState:
+        if event.kind != "run":
+            # Every job or dataset event is a state of its own; its key cannot be a run's URN.
+            state = RunState("", "", event.kind)
+            runs[f"{event.kind}:{len(runs)}"] = state
+            return state
+        urn = at.run = self.options.identity.run_urn(event.namespace, event.name, event.run_id)
+        found = runs.get(urn)
+        if found is None:
+            found = runs[urn] = RunState(urn, event.run_id.strip(), "run")
+        return found
+
+    def _job(self, event: Event, state: RunState, at: Place) -> None:
+        job = at.job = self.options.identity.job(event.namespace, event.name, event.producer)
+        state.saw(job, at.stamp, terminal=event.terminal)
+        producer = self.options.identity.producer(event.producer)
+        state.single = state.single or (producer is not None and producer.single_event)
+        at.assertion_platform = job.platform
+        if job.placeholder or job.skip:
+            at.owner, at.task = ANY_OWNER, ANY_TASK
+            return
+        at.owner = job.flow_urn if job.level == "flow" else job.job_urn
+        at.task = job.job_urn
+        statements: list[Statement] = [(job.flow_urn, JOB, "", job)]
+        if job.level == "flow":
+            statements.append((job.flow_urn, OWN_JOB, "", job))
+        if self.options.identity.has_job(job, has_io=bool(event.inputs or event.outputs)):
+            statements.append((job.job_urn, JOB, "", job))
+        fold(state.cells, statements, at.stamp)
+
+    # -- datasets ---------------------------------------------------------------------------------------------------
+
+    def _datasets(self, event: Event, state: RunState, at: Place) -> None:
+        if event.dataset is not None:
+            entries: list[tuple[Dataset, Name, Role, str]] = list(self._named([event.dataset], "dataset", "$.dataset", at))
+        else:
+            entries = [
+                *self._named(event.inputs, "input", "$.inputs[{}]", at),
+                *self._named(event.outputs, "output", "$.outputs[{}]", at),
+            ]
+        at.inputs = frozenset(name.endpoint for _, name, role, _ in entries if role == "input" and name.endpoint)
+        at.outputs = tuple(name.endpoint for _, name, role, _ in entries if role == "output" and name.endpoint)
+        at.mentioned = at.inputs.union(at.outputs)
+        at.tested = tuple(sorted(at.inputs)) or tuple(sorted(at.outputs))
+        if not at.assertion_platform:
+            producer = self.options.identity.producer(event.producer)
+            at.assertion_platform = producer.platform if producer is not None else "unknown"
+        for position, (dataset, name, role, where) in enumerate(entries):
+            self._dataset(dataset, name, role, where, position, state, at)
+
+    def _named(
+        self, datasets: Iterable[Dataset], role: Role, where: str, at: Place
+    ) -> Iterator[tuple[Dataset, Name, Role, str]]:
+        for position, dataset in enumerate(datasets):
+            path = where.format(position)
+            refusal = self.filters.dataset(dataset)
+            if refusal is not None:
+                at.where = path
+                at.withheld("", f"filtered:{refusal}")
+                continue
+            name = dataset_name(dataset, self.options.naming)
+            at.aliases[dataset.namespace, dataset.name] = name
+            if name.skip is not None:
+                at.where = path
+                at.withheld("", name.skip)
+                if name.skip.startswith("filtered"):
+                    self.filters.count(name.skip.partition(":")[2].strip())
+                continue
+            yield dataset, name, role, path
+
+    def _dataset(  # noqa: PLR0913 - the parts of one step
+        self, dataset: Dataset, name: Name, role: Role, where: str, position: int, state: RunState, at: Place
+    ) -> None:
+        endpoint = name.endpoint
+        if endpoint is None:
+            return
+        at.dataset, at.name, at.role, at.columns = endpoint, name, role, None
+        weight = (_OUTPUT_WEIGHT if role == "output" else 0) + (position + 1) * _POSITION_WEIGHT
+        time, rank, digest, _ = at.stamp
+        through = self.filters.through(dataset)
+        statements: list[Statement] = [] if through else [(endpoint, DATASET, "", name)]
+        if role != "dataset":
+            statements.append((at.task, INPUT if role == "input" else OUTPUT, endpoint, time))
+        fold(state.cells, statements, (time, rank, digest, weight))
+        if through:
+            state.through.add(endpoint)
+            at.where = where
+            at.withheld("", "filtered:through")
+            return
+        bags = (dataset.facets, dataset.input_facets, dataset.output_facets)
+        at.keys = frozenset().union(*bags)
+        for (bag, above), facets in zip(_BAGS, bags, strict=True):
+            if facets:
+                at.bag = bag
+                stamp = (time, rank, digest, weight + above)
+                if "schema" in facets and "columnLineage" in facets:
+                    facets = {"schema": facets["schema"], **facets}  # noqa: PLW2901 - lineage asks for the columns
+                self._bag(facets, "dataset", f"{where}.{bag}", stamp, state, at)
+
+    # -- facets -----------------------------------------------------------------------------------------------------
+
+    def _bag(  # noqa: PLR0913 - the parts of one step
+        self, facets: dict[str, msgspec.Raw], attach: Attach, where: str, stamp: Stamp, state: RunState, at: Place
+    ) -> None:
+        specs = self._registry[attach]
+        cells = state.cells
+        for key, raw in facets.items():
+            at.attach, at.key, at.where, at.stamp = attach, key, f"{where}.{key}", stamp
+            refusal = self.filters.facet(key)
+            if refusal is not None:
+                at.withheld("", f"filtered:{refusal}")
+                continue
+            spec = specs.get(key)
+            if spec is None and attach != "dataset":
+                spec = self._misplaced(key, attach, at)
+            if spec is None:
+                fold(cells, unknown(raw, at), stamp)
+            elif spec.at == "run" and not at.run:
+                at.withheld("", "no-home:no run")
+            else:
+                at.attach = spec.at
+                fold(cells, spec.statements(raw, at), stamp)
+
+    def _misplaced(self, key: str, attach: Attach, at: Place) -> FacetSpec | None:
+        """Return the facet of the other bag: producers put ``parent`` into the job and ``sql`` into the run (0.6.1)."""
+        other: Attach = "job" if attach == "run" else "run"
+        own = at.event.job_facets if attach == "run" else at.event.run_facets
+        return None if key in own else self._registry[other].get(key)
+
