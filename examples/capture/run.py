@@ -81,6 +81,7 @@ def neutral_python() -> Path:
     link = HOME / "python"
     if not link.exists():
         HOME.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)  # a link to a Python that is gone
         link.symlink_to(sys.base_prefix)
     seen = link / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     return seen if seen.exists() else Path(sys.executable)
