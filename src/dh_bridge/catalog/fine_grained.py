@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dh_bridge.catalog.shapes import PLAIN, PatchError, Record, Shape
+from dh_bridge.catalog.shapes import PatchError, Record, Shape
 
 _NONE = "NONE"
 _LEVELS = 4
@@ -18,7 +18,7 @@ class FineGrained:
     """Column lineage, keyed by operation, downstream, query and upstream."""
 
     def __init__(self, levels: int = _LEVELS) -> None:
-        self._below: Shape = FineGrained(levels - 1) if levels > 1 else _Pair()
+        self._below: Shape = FineGrained(levels - 1) if levels > 1 else Record()
         self._top = levels == _LEVELS
 
     def tree(self, value: Any) -> Any:
@@ -56,13 +56,6 @@ class FineGrained:
     def child(self, segment: str) -> Shape:  # noqa: ARG002 - every key of a level has the same shape
         """Return the shape one level further down."""
         return self._below
-
-
-class _Pair(Record):
-    """What is known of one upstream; written as an object (``{"confidenceScore": 1.0}``)."""
-
-    def child(self, segment: str) -> Shape:  # noqa: ARG002 - the protocol's signature
-        return PLAIN
 
 
 def _upstream_type(urn: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -13,6 +14,7 @@ VERSION = 1
 _APPLICATION = 0x64684272
 """``PRAGMA application_id``, "dhBr": what tells a catalogue from any other SQLite file."""
 
+_MEMORY = ":memory:"
 _BUSY_MILLIS = 30_000
 
 _MIGRATIONS = (
@@ -53,15 +55,15 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     The connection is in autocommit mode; WAL lets others read while one writes.
     """
     place = str(path)
-    if readonly and place != ":memory:" and not Path(place).is_file():
+    if readonly and place != _MEMORY and not Path(place).is_file():
         raise SinkError("there is no such catalogue", where=place, now="write one with --to catalog:FILE")
     try:
         connection = _open(place, readonly=readonly)
     except sqlite3.Error as error:
         raise SinkError(f"cannot be opened: {error}", where=place) from error
     try:
-        _check(connection, place)
-        if not readonly:
+        _check(connection, place, readonly=readonly)
+        if not readonly or place == _MEMORY:
             _prepare(connection)
     except sqlite3.Error as error:
         connection.close()
@@ -73,8 +75,8 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
 
 
 def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
-    if readonly and place != ":memory:":
-        uri = Path(place).absolute().as_uri() + "?mode=ro"
+    if readonly and place != _MEMORY:
+        uri = Path(place).absolute().as_uri() + ("?immutable=1" if _is_frozen(Path(place)) else "?mode=ro")
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     else:
         connection = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
@@ -82,12 +84,17 @@ def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
     return connection
 
 
+def _is_frozen(path: Path) -> bool:
+    """Say whether the file lies where we may not write and nobody does: WAL then has no place for its index."""
+    return not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+
+
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
 
 
-def _check(connection: sqlite3.Connection, place: str) -> None:
-    """Refuse a file that another program or a newer release has written."""
+def _check(connection: sqlite3.Connection, place: str, *, readonly: bool) -> None:
+    """Refuse a file that another program or a newer release has written, and for a reader one that must be migrated."""
     version = _pragma(connection, "user_version")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if (tables or version) and _pragma(connection, "application_id") != _APPLICATION:
@@ -96,6 +103,8 @@ def _check(connection: sqlite3.Connection, place: str) -> None:
         raise SinkError(
             f"is a catalogue of version {version}, newer than {VERSION}", where=place, now="use the newer dh-bridge"
         )
+    if readonly and version < VERSION and place != _MEMORY:
+        raise SinkError("is of an older release, or empty", where=place, now="open it for writing once")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+from catalog_sample import (
+    LOAD,
+    NOON,
+    ORDERS,
+    RAW,
+    RUN,
+    TOTALS,
+    column,
+    edge,
+    esc,
+    field,
+    io,
+    point,
+    shop,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import Payload, Proposal, patch, upsert
+
+TABLE = {"typeNames": ["Table"]}
+
+
+def test_an_upsert_replaces_the_aspect(catalog):
+    catalog.apply([upsert("dataset", ORDERS, "subTypes", {"typeNames": ["View", "Table"]})])
+    catalog.apply([upsert("dataset", ORDERS, "subTypes", TABLE)])
+    assert catalog.aspects(ORDERS) == {"subTypes": TABLE}
+    assert catalog.aspect(ORDERS, "subTypes") == TABLE
+    assert catalog.aspect(ORDERS, "status") is None
+    assert catalog.aspects("urn:li:dataset:unknown") == {}
+
+
+def test_patches_and_upserts_of_one_aspect_apply_in_order_inside_a_batch(catalog):
+    tag = [{"op": "add", "path": "/tags/urn:li:tag:b", "value": {"tag": "urn:li:tag:b"}}]
+    batch = [
+        patch("dataset", ORDERS, "globalTags", tag),
+        upsert("dataset", ORDERS, "globalTags", {"tags": [{"tag": "urn:li:tag:a"}]}),
+        patch("dataset", ORDERS, "globalTags", tag),
+    ]
+    assert catalog.apply(batch).delivered == 3
+    assert catalog.aspects(ORDERS)["globalTags"] == {"tags": [{"tag": "urn:li:tag:a"}, {"tag": "urn:li:tag:b"}]}
+    catalog.apply(
+        [*batch[::-1], patch("dataset", ORDERS, "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:b"}])]
+    )
+    assert catalog.aspects(ORDERS)["globalTags"] == {"tags": [{"tag": "urn:li:tag:a"}]}
+
+
+def test_an_upsert_that_a_patch_leaves_as_it_is_is_kept(catalog):
+    gone = [{"op": "remove", "path": "/tags/urn:li:tag:b"}]
+    value = {"tags": [{"tag": "urn:li:tag:a"}]}
+    catalog.apply([upsert("dataset", ORDERS, "globalTags", value), patch("dataset", ORDERS, "globalTags", gone)])
+    assert catalog.aspects(ORDERS) == {"globalTags": value}
+
+
+def test_removing_from_an_aspect_that_is_absent_writes_none(catalog):
+    gone = [{"op": "remove", "path": "/tags/urn:li:tag:b"}]
+    assert catalog.apply([patch("dataset", ORDERS, "globalTags", gone)]).delivered == 1
+    assert list(catalog.entities()) == []
+
+
+BAD = {
+    "malformed patch": patch("dataset", TOTALS, "globalTags", [{"op": "add"}]),
+    "patch that is no list": patch("dataset", TOTALS, "globalTags", "tags"),
+    "patch of a timeseries": patch("dataset", TOTALS, "operation", []),
+    "patch without template": patch("dataset", TOTALS, "subTypes", []),
+    "job without name": patch("dataJob", LOAD, "dataJobInfo", [{"op": "add", "path": "/description", "value": "x"}]),
+    "upsert of a list": upsert("dataset", TOTALS, "subTypes", ["Table"]),
+    "point without time": upsert("dataset", TOTALS, "operation", {"operationType": "INSERT"}),
+    "point with two partitions": upsert(
+        "dataset",
+        TOTALS,
+        "operation",
+        {"timestampMillis": 1, "partitionSpec": {"partition": "a", "timePartition": {"startTimeMillis": 1}}},
+    ),
+    "point with an empty partition": upsert(
+        "dataset", TOTALS, "operation", {"timestampMillis": 1, "partitionSpec": {}}
+    ),
+    "another entity's URN": upsert("dataJob", TOTALS, "status", {"removed": True}),
+    "no change type": Proposal("dataset", TOTALS, "DELETE", "status", Payload({"removed": True})),
+    "no JSON": upsert("dataset", TOTALS, "status", {"removed": object()}),
+    "no text": upsert("dataset", TOTALS, "status", {"removed": "\ud800"}),
+    "a URN that is no text": upsert("dataset", "urn:li:dataset:\ud800", "status", {"removed": True}),
+    "no JSON in a patch": patch("dataset", TOTALS, "status", [{"op": "add", "path": "/removed", "value": object()}]),
+}
+
+
+@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+def test_what_datahub_would_refuse_is_a_failure_and_the_rest_is_kept(catalog, bad):
+    good = [upsert("dataset", ORDERS, "subTypes", TABLE), *shop()]
+    delivery = catalog.apply([good[0], bad, *good[1:]])
+    assert delivery.delivered == len(good)
+    [failure] = delivery.failed
+    assert failure.proposal is bad
+    assert failure.retryable is False
+    assert failure.reason.startswith(f"{bad.entity_urn} {bad.aspect_name}: ")
+    assert catalog.aspects(ORDERS)["subTypes"] == TABLE
+    assert TOTALS not in set(catalog.entities())
+
+
+def test_a_bad_patch_leaves_the_aspect_as_its_good_ones_made_it(catalog):
+    good = io(LOAD, edge("input", RAW))
+    half = io(LOAD, edge("input", TOTALS), {"op": "add", "path": "nowhere", "value": 1})
+    after = io(LOAD, edge("output", ORDERS))
+    delivery = catalog.apply([good, half, after])
+    assert [failure.proposal for failure in delivery.failed] == [half]
+    assert [name for name, _, _ in catalog.relationships(LOAD)] == ["Consumes", "Produces"]
+    assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW, ORDERS]
+
+
+def test_points_are_kept_in_order_of_time_and_the_same_one_overwrites(catalog):
+    catalog.apply(
+        [point(RUN, NOON + 5, "COMPLETE"), point(RUN, NOON, "STARTED"), point(RUN, NOON, "STARTED", attempt=2)]
+    )
+    catalog.apply([point(RUN, NOON + 5, "COMPLETE", durationMillis=5)])
+    points = catalog.timeseries(RUN, "dataProcessInstanceRunEvent")
+    assert [(item["timestampMillis"], item.get("attempt"), item.get("durationMillis")) for item in points] == [
+        (NOON, 2, None),
+        (NOON + 5, None, 5),
+    ]
+    assert catalog.timeseries_aspects(RUN) == ["dataProcessInstanceRunEvent"]
+    assert catalog.timeseries(RUN, "operation") == []
+    assert catalog.aspects(RUN) == {}
+
+
+def test_entities_are_those_that_have_something_not_those_only_referred_to(catalog):
+    catalog.apply([io(LOAD, edge("input", RAW)), point(RUN, NOON, "STARTED")])
+    assert list(catalog.entities()) == [LOAD, RUN]
+    assert list(catalog.entities("dataJob")) == [LOAD]
+    assert list(catalog.entities("dataset")) == []
+
+
+def test_relationships_are_replaced_with_their_aspect(catalog):
+    catalog.apply(shop())
+    before = list(catalog.relationships(LOAD))
+    gone = {"op": "remove", "path": f"/inputDatasetEdges/{esc(RAW)}"}
+    catalog.apply([io(LOAD, gone, edge("input", TOTALS))])
+    assert [urn for name, _, urn in before if name == "Consumes"] == [RAW]
+    assert [urn for name, _, urn in catalog.relationships(LOAD) if name == "Consumes"] == [TOTALS]
+    assert list(catalog.referrers(RAW)) == [("Consumes", "dataProcessInstanceInput", RUN)]
+    catalog.apply([upsert("dataJob", LOAD, "dataJobInputOutput", {"inputDatasets": [], "outputDatasets": []})])
+    assert list(catalog.relationships(LOAD)) == []
+    assert catalog.connection.execute(
+        "SELECT count(*) FROM column_edge c JOIN entity e ON e.id = c.owner WHERE e.urn = ?", (LOAD,)
+    ).fetchone() == (0,)
+
+
+def test_every_annotated_relationship_is_kept_and_lineage_is_told_apart(catalog):
+    owner = {"owner": "urn:li:corpuser:ann", "type": "CUSTOM", "typeUrn": "urn:li:ownershipType:x"}
+    tag = {
+        "op": "add",
+        "path": "/editableSchemaFieldInfo/id/globalTags/tags/urn:li:tag:pii",
+        "value": {"tag": "urn:li:tag:pii"},
+    }
+    upstream = {
+        "upstreams": [{"dataset": RAW, "type": "TRANSFORMED", "auditStamp": {"time": 0, "actor": "urn:li:corpuser:x"}}],
+        "fineGrainedLineages": [
+            {
+                "upstreamType": "DATASET",
+                "upstreams": [TOTALS],
+                "downstreamType": "FIELD",
+                "downstreams": [field(ORDERS, "id")],
+            }
+        ],
+    }
+    catalog.apply(
+        [
+            upsert("dataset", ORDERS, "ownership", {"owners": [owner]}),
+            upsert("dataset", ORDERS, "container", {"container": "urn:li:container:c"}),
+            patch("dataset", ORDERS, "editableSchemaMetadata", [tag]),
+            upsert("dataset", ORDERS, "upstreamLineage", upstream),
+        ]
+    )
+    assert list(catalog.relationships(ORDERS)) == [
+        ("DownstreamOf", "upstreamLineage", TOTALS),
+        ("DownstreamOf", "upstreamLineage", RAW),
+        ("EditableSchemaFieldTaggedWith", "editableSchemaMetadata", "urn:li:tag:pii"),
+        ("IsPartOf", "container", "urn:li:container:c"),
+        ("OwnedBy", "ownership", "urn:li:corpuser:ann"),
+        ("ownershipType", "ownership", "urn:li:ownershipType:x"),
+    ]
+    rows = "SELECT e.urn FROM relationship r JOIN entity e ON e.id = r.target WHERE lineage = 1"
+    assert catalog.connection.execute(rows).fetchall() == [(RAW,)]
+
+
+def test_raw_names_are_the_pair_that_the_entity_was_written_under(catalog):
+    catalog.apply(shop())
+    assert catalog.raw_names(RAW) == [("s3://lake", "raw")]
+    assert catalog.raw_names(LOAD) == [("prod", "shop.load")]
+    assert catalog.raw_names(TOTALS) == []
+
+
+def test_what_was_applied_twice_is_there_once(catalog):
+    catalog.apply(shop())
+    once, changes = list(dump(catalog)), catalog.connection.total_changes
+    catalog.apply(shop())
+    assert list(dump(catalog)) == once
+    points = sum(1 for proposal in shop() if proposal.aspect_name == "dataProcessInstanceRunEvent")
+    assert catalog.connection.total_changes == changes + points  # aspects that say the same are not written again
+
+
+@given(st.lists(st.integers(1, 9), max_size=12))
+@settings(max_examples=25, deadline=None)
+def test_how_proposals_are_cut_into_batches_does_not_matter(cuts):
+    proposals = [*shop(), *shop()[::-1]]
+    with Catalog(":memory:") as whole, Catalog(":memory:") as parts:
+        whole.apply(proposals)
+        start = 0
+        for cut in [*cuts, len(proposals)]:
+            parts.apply(proposals[start : start + cut])
+            start += cut
+        assert list(dump(parts)) == list(dump(whole))
+        rows = "SELECT s.urn, r.aspect, r.name, t.urn, r.lineage FROM relationship r JOIN entity s ON s.id = r.source JOIN entity t ON t.id = r.target ORDER BY 1, 2, 3, 4"
+        assert parts.connection.execute(rows).fetchall() == whole.connection.execute(rows).fetchall()
+
+
+def test_values_are_given_back_as_they_came(catalog):
+    value = {
+        "customProperties": {"a": "ü𝄞\n\u0000", "b": ""},
+        "tags": [],
+        "name": "x" * 100_000,
+        "n": [1, 2.5, 2**62, -0.0, True],
+    }
+    catalog.apply([upsert("dataset", ORDERS, "datasetProperties", value)])
+    assert msgspec.json.encode(catalog.aspects(ORDERS)["datasetProperties"]) == msgspec.json.encode(value)
+
+
+def test_a_large_catalogue_is_asked_by_index(catalog):
+    catalog.apply(shop())
+    for query in (
+        "SELECT value FROM aspect WHERE entity = 1 AND name = 'a'",
+        "SELECT value FROM point WHERE entity = 1 AND aspect = 'a'",
+        "SELECT source FROM relationship WHERE target = 1",
+        "SELECT target FROM relationship WHERE source = 1 AND aspect = 'a'",
+        "SELECT upstream FROM column_edge WHERE downstream = 1",
+        "SELECT downstream FROM column_edge WHERE upstream = 1",
+        "SELECT id FROM entity WHERE urn = 'a'",
+    ):
+        plan = " ".join(row[3] for row in catalog.connection.execute(f"EXPLAIN QUERY PLAN {query}"))
+        assert "USING" in plan
+        assert "INDEX" in plan
+        assert "SCAN" not in plan
+
+
+def test_columns_in_any_number_are_kept_apart_by_operation(catalog):
+    up, down = field(RAW, "id"), field(ORDERS, "id")
+    catalog.apply([io(LOAD, column(up, down, "a"), column(up, down, "b"))])
+    assert catalog.connection.execute("SELECT operation FROM column_edge ORDER BY 1").fetchall() == [("a",), ("b",)]

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+from catalog_sample import LOAD, shop
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.catalog.tables import VERSION
+from dh_bridge.errors import SinkError
+
+
+def test_a_new_file_says_what_it_is(tmp_path):
+    Catalog(tmp_path / "c.db").close()
+    plain = sqlite3.connect(tmp_path / "c.db")
+    assert plain.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    assert plain.execute("PRAGMA application_id").fetchone()[0].to_bytes(4, "big") == b"dhBr"
+    assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    plain.close()
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("these are notes, longer than a header of SQLite is, to be sure" * 9)
+    for readonly in (False, True):
+        with pytest.raises(SinkError, match="is no catalogue") as caught:
+            Catalog(tmp_path / "notes.txt", readonly=readonly)
+        assert "notes.txt" in str(caught.value)
+    assert (tmp_path / "notes.txt").read_text().startswith("these are notes")
+
+
+def test_another_program_s_database_is_refused_and_left_alone(tmp_path):
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE theirs (a)")
+    other.commit()
+    other.close()
+    before = (tmp_path / "other.db").read_bytes()
+    with pytest.raises(SinkError, match="no catalogue"):
+        Catalog(tmp_path / "other.db")
+    assert (tmp_path / "other.db").read_bytes() == before
+
+
+def test_a_file_of_a_newer_release_is_refused(tmp_path):
+    Catalog(tmp_path / "c.db").close()
+    plain = sqlite3.connect(tmp_path / "c.db")
+    plain.execute(f"PRAGMA user_version = {VERSION + 1}")
+    plain.close()
+    for readonly in (False, True):
+        with pytest.raises(SinkError, match=f"version {VERSION + 1}, newer than {VERSION}"):
+            Catalog(tmp_path / "c.db", readonly=readonly)
+
+
+def test_a_reader_makes_no_file(tmp_path):
+    with pytest.raises(SinkError, match="no such catalogue"):
+        Catalog(tmp_path / "c.db", readonly=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_needs_no_place_to_write(tmp_path, monkeypatch):
+    with Catalog(tmp_path / "c.db") as catalog:
+        catalog.apply(shop())
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with Catalog(tmp_path / "c.db", readonly=True) as catalog:
+        assert LOAD in set(catalog.entities())
+        assert [path.name for path in tmp_path.iterdir()] == ["c.db"]
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    with pytest.raises(SinkError, match="cannot be opened") as caught:
+        Catalog(tmp_path / "missing" / "c.db")
+    assert "missing" in str(caught.value)
+
+
+def test_an_empty_file_becomes_a_catalogue_but_not_for_a_reader(tmp_path):
+    (tmp_path / "c.db").touch()
+    with pytest.raises(SinkError, match="or empty"):
+        Catalog(tmp_path / "c.db", readonly=True)
+    with Catalog(tmp_path / "c.db") as catalog:
+        assert list(catalog.entities()) == []
+
+
+@pytest.mark.parametrize("name", ["a b.db", "per%20cent.db", "question?.db", "hash#.db", "ünïcode.db"])
+def test_any_file_name_will_do(tmp_path, name):
+    Catalog(tmp_path / name).close()
+    with Catalog(tmp_path / name, readonly=True) as catalog:
+        assert list(catalog.entities()) == []
+    assert [path.name for path in tmp_path.glob("*.db")] == [name]
+
+
+def test_a_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("dh_bridge.catalog.tables._MIGRATIONS", ("CREATE TABLE a (b); CREATE TABLE a (b)",))
+    with pytest.raises(SinkError, match="already exists"):
+        Catalog(tmp_path / "c.db")
+    monkeypatch.undo()
+    with Catalog(tmp_path / "c.db") as catalog:
+        assert list(catalog.entities()) == []
+
+
+def test_a_catalogue_in_memory_can_be_read_only_in_name():
+    with Catalog(":memory:", readonly=True) as catalog:
+        assert list(catalog.entities()) == []

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from hashlib import md5
+
+import pytest
+
+from dh_bridge.catalog.timeseries import PointError, document_id, is_timeseries
+
+URN = "urn:li:dataset:(urn:li:dataPlatform:x,a,PROD)"
+WHOLE = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
+POINT = {"timestampMillis": 5, "messageId": "m", "partitionSpec": WHOLE}
+
+
+def test_the_id_is_the_one_that_the_server_makes():
+    """TimeseriesAspectTransformer.getDocId: time, granularity, URN, messageId and partition as JSON, one after another."""
+    text = f'5"{URN}""m"' + '{"partition":"FULL_TABLE_SNAPSHOT"}'
+    assert document_id(URN, POINT) == md5(text.encode(), usedforsecurity=False).digest()
+    hourly = POINT | {"eventGranularity": {"unit": "HOUR", "multiple": 1}}
+    text = r'5"{\"unit\":\"HOUR\",\"multiple\":1}"' + f'"{URN}""m"' + '{"partition":"FULL_TABLE_SNAPSHOT"}'
+    assert document_id(URN, hourly) == md5(text.encode(), usedforsecurity=False).digest()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"timestampMillis": 6},
+        {"messageId": "n"},
+        {"messageId": None},
+        {"partitionSpec": {"partition": "day=1", "type": "PARTITION"}},
+        {"partitionSpec": None},
+        {"partitionSpec": {"timePartition": {"startTimeMillis": 1, "length": {"unit": "DAY", "multiple": 1}}}},
+        {"eventGranularity": {"unit": "HOUR", "multiple": 1}},
+    ],
+)
+def test_what_names_a_point_makes_another_document(other):
+    assert document_id(URN, POINT | other) != document_id(URN, POINT)
+
+
+@pytest.mark.parametrize(
+    "same", [{"status": "COMPLETE"}, {"partitionSpec": WHOLE | {"type": "QUERY"}}, {"rowCount": 3}]
+)
+def test_what_does_not_name_a_point_leaves_the_document(same):
+    assert document_id(URN, POINT | same) == document_id(URN, POINT)
+
+
+def test_another_entity_is_another_document():
+    assert document_id(URN + "x", POINT) != document_id(URN, POINT)
+
+
+@pytest.mark.parametrize(
+    ("point", "reason"),
+    [
+        ({}, "needs timestampMillis"),
+        ({"timestampMillis": "5"}, "needs timestampMillis"),
+        ({"timestampMillis": True}, "needs timestampMillis"),
+        ({"timestampMillis": 5, "partitionSpec": {}}, "neither"),
+        ({"timestampMillis": 5, "partitionSpec": {"partition": "a", "timePartition": {}}}, "both"),
+    ],
+)
+def test_what_the_server_would_throw_at_is_refused(point, reason):
+    with pytest.raises(PointError, match=reason):
+        document_id(URN, point)
+
+
+@pytest.mark.parametrize("aspect", ["dataProcessInstanceRunEvent", "assertionRunEvent", "operation", "datasetProfile"])
+def test_what_is_timeseries(aspect):
+    assert is_timeseries(aspect)
+
+
+@pytest.mark.parametrize(
+    "aspect", ["datasetProperties", "dataJobInputOutput", "dataProcessInstanceProperties", "nothing"]
+)
+def test_what_is_not(aspect):
+    assert not is_timeseries(aspect)
