@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 _REMEMBERED = 32_768
 _NOW = "the translation is at fault, please report it; this aspect is left out"
 _places = re.compile(r" - at `(.*?)`").findall
+_unhashable = re.compile(r"unhashable type: '(\w+)'").sub
 
 
 class Validator:
@@ -127,7 +128,8 @@ def _is_key_of(file: str, entity_type: str) -> bool:
 def _refusal(aspect: str, what: str) -> AspectError:
     """Return the error of a finding; msgspec names the innermost place first."""
     places = _places(what)
-    text = re.sub(r" - at `.*?`", "", what)
+    # A list or an object where a URN belongs fails in the look-up, before anyone can say so in our words.
+    text = _unhashable(r"Expected a URN, got `\1`", re.sub(r" - at `.*?`", "", what))
     place = "$" + "".join(place.removeprefix("$") for place in reversed(places))
     if places[-1:] == ["entityUrn"]:
         place = "entityUrn"

@@ -1,0 +1,194 @@
+"""A proposal that DataHub would refuse is refused before it leaves, with its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from dh_bridge.datahub import structs, validation
+from dh_bridge.datahub.profiles import profile
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.datahub.validation import validator
+from dh_bridge.errors import AspectError
+
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:postgres,db.public.orders,PROD)"
+RUN = "urn:li:dataProcessInstance:018cc251-f400-7662-b080-b72299e0a86b"
+FLOW = "urn:li:dataFlow:(airflow,orders,prod)"
+EVENT = {
+    "timestampMillis": 1,
+    "partitionSpec": {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"},
+    "status": "COMPLETE",
+}
+COLUMN = {
+    "fieldPath": "id",
+    "nullable": True,
+    "type": {"type": {"com.linkedin.schema.ArrayType": {"nestedType": ["int"]}}},
+    "nativeDataType": "int[]",
+}
+TABLE = {
+    "schemaName": "orders",
+    "platform": "urn:li:dataPlatform:postgres",
+    "version": 0,
+    "hash": "",
+    "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+    "fields": [COLUMN],
+}
+
+
+def finding(proposal, name="0.15.0"):
+    return validator(profile(name)).finding(proposal)
+
+
+@pytest.mark.parametrize(
+    "proposal",
+    [
+        upsert("dataset", DATASET, "schemaMetadata", TABLE),
+        upsert(
+            "dataset",
+            DATASET,
+            "datasetKey",
+            {"platform": TABLE["platform"], "name": "db.public.orders", "origin": "PROD"},
+        ),
+        upsert("dataProcessInstance", RUN, "dataProcessInstanceRunEvent", EVENT),
+        upsert(
+            "dataProcessInstance",
+            RUN,
+            "dataProcessInstanceRelationships",
+            {"parentTemplate": FLOW, "upstreamInstances": []},
+        ),
+        upsert("corpuser", "urn:li:corpuser:jo", "corpUserKey", {"username": "jo"}),
+        patch("dataset", DATASET, "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:pii"}]),
+    ],
+)
+def test_a_sound_proposal_passes(proposal):
+    assert finding(proposal) is None
+    validator(profile()).check(proposal)
+
+
+@pytest.mark.parametrize(
+    ("aspect", "value", "where", "what"),
+    [
+        ("status", {"removed": True, "since": 1}, "$", "unknown field `since`"),
+        ("status", {"removed": "yes"}, "$.removed", "Expected `bool`, got `str`"),
+        ("status", [], "$", "Expected `object`, got `array`"),
+        ("status", None, "$", "Expected `object`, got `null`"),
+        ("schemaMetadata", {**TABLE, "hash": None}, "$.hash", "Expected `str`, got `null`"),
+        ("schemaMetadata", {**TABLE, "cluster": None}, "$.cluster", "Expected `str`, got `null`"),
+        ("schemaMetadata", {**TABLE, "version": 2**63}, "$.version", "Expected `int` <= 9223372036854775807"),
+        ("schemaMetadata", {**TABLE, "platform": "postgres"}, "$.platform", "'postgres' is no URN of dataPlatform"),
+        ("schemaMetadata", {**TABLE, "platform": DATASET}, "$.platform", "is no URN of dataPlatform"),
+        ("schemaMetadata", {**TABLE, "platform": 7}, "$.platform", "Expected a URN, got `int`"),
+        ("schemaMetadata", {**TABLE, "platform": [7]}, "$.platform", "Expected a URN, got `list`"),
+        ("schemaMetadata", {**TABLE, "platformSchema": {}}, "$.platformSchema", "an object with one tag"),
+        (
+            "schemaMetadata",
+            {
+                **TABLE,
+                "fields": [
+                    COLUMN,
+                    COLUMN,
+                    {**COLUMN, "type": {"type": {"com.linkedin.schema.ArrayType": {"nestedType": [1]}}}},
+                ],
+            },
+            "$.fields[2].type.type.nestedType[0]",
+            "Expected `str`, got `int`",
+        ),
+        (
+            "schemaMetadata",
+            {**TABLE, "fields": [{**COLUMN, "type": {"type": {"com.linkedin.schema.StringType": []}}}]},
+            "$.fields[0].type.type",
+            "Expected `object`, got `array`",
+        ),
+        (
+            "operation",
+            {"timestampMillis": 1, "operationType": "LOOK", "lastUpdatedTimestamp": 1},
+            "$.operationType",
+            "'LOOK'",
+        ),
+        ("browsePathsV2", {"path": [{"id": "a", "urn": "x"}]}, "$.path[0].urn", "'x' is no URN"),
+    ],
+)
+def test_a_defect_is_named_with_its_place(aspect, value, where, what):
+    with pytest.raises(AspectError) as caught:
+        validator(profile()).check(upsert("dataset", DATASET, aspect, value))
+    assert caught.value.where == f"dataset/{aspect} {where}"
+    assert what in caught.value.what
+    assert " - at " not in caught.value.what
+    assert caught.value.now
+
+
+@pytest.mark.parametrize(
+    ("name", "entity", "urn", "aspect", "what"),
+    [
+        ("0.15.0", "dataset", DATASET, "dataJobInfo", "DataHub 0.15.0 knows no dataJobInfo on dataset"),
+        ("0.15.0", "dataset", DATASET, "noSuchAspect", "knows no noSuchAspect on dataset"),
+        ("0.15.0", "spaceship", "urn:li:spaceship:x", "status", "knows no status on spaceship"),
+        ("0.15.0", "dataProcessInstance", RUN, "subTypes", "DataHub 0.15.0 knows no subTypes"),
+        ("1.7", "dataProcessInstance", RUN, "ownership", "DataHub 1.7 knows no ownership"),
+        ("1.7", "dataset", DATASET, "forms", "forms is not among the bundled schemas"),
+    ],
+)
+def test_an_aspect_that_the_entity_does_not_have_is_refused(name, entity, urn, aspect, what):
+    assert what in finding(upsert(entity, urn, aspect, {}), name)
+
+
+def test_what_a_version_does_not_know_is_refused_there_and_taken_later():
+    edges = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": [], "inputEdges": []})
+    assert "unknown field `inputEdges`" in finding(edges, "0.15.0")
+    assert finding(edges, "1.0") is None
+    kind = upsert("dataProcessInstance", RUN, "subTypes", {"typeNames": ["DAG Run"]})
+    assert [finding(kind, name) is None for name in ("0.15.0", "0.15.0.5", "1.7")] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("entity", "urn"),
+    [
+        ("dataset", "urn:li:dataset:orders"),
+        ("dataset", FLOW),
+        ("dataset", "urn:li:dataset:(urn:li:dataPlatform:postgres,orders,prod)"),
+        ("dataset", "urn:li:dataset:(urn:li:dataPlatform:postgres,orders,PRD)"),
+        ("dataset", "orders"),
+        ("dataset", f"urn:li:dataset:(urn:li:dataPlatform:postgres,{'x' * 500},PROD)"),
+        ("dataFlow", "urn:li:dataFlow:(airflow,orders)"),
+        ("tag", "urn:li:tag:a "),
+    ],
+)
+def test_the_entitys_urn_must_be_one_of_its_type_that_the_version_knows(entity, urn):
+    found = finding(upsert(entity, urn, "status", {"removed": False}))
+    assert found.startswith(f"{entity}/status entityUrn: ")
+    assert f"no URN of {entity}" in found
+
+
+def test_a_new_environment_is_known_from_its_version_on():
+    status = upsert("dataset", "urn:li:dataset:(urn:li:dataPlatform:postgres,orders,PRD)", "status", {"removed": False})
+    assert [finding(status, name) is None for name in ("1.0", "1.1", "1.7")] == [False, True, True]
+
+
+def test_a_strict_urn_field_is_strict_from_its_version_on():
+    event = {
+        "timestampMillis": 1,
+        "runId": "r",
+        "asserteeUrn": FLOW,
+        "status": "COMPLETE",
+        "assertionUrn": "urn:li:assertion:a",
+    }
+    proposal = upsert("assertion", "urn:li:assertion:a", "assertionRunEvent", event)
+    assert finding(proposal, "0.15.0") is None
+    assert "asserteeUrn: " in finding(proposal, "1.7")
+
+
+def test_a_profile_has_one_validator():
+    assert validator(profile("1.7")) is validator(profile("1.7.0.3"))
+    assert validator(profile("1.7")) is not validator(profile("1.6"))
+
+
+def test_what_is_remembered_is_bounded(monkeypatch):
+    monkeypatch.setattr(structs, "_REMEMBERED", 5)
+    monkeypatch.setattr(validation, "_REMEMBERED", 5)
+    fresh = validation.Validator(profile())
+    marker = structs.Marker()
+    seen = structs.SeenUrns(marker, frozenset(["tag"]))
+    for at in range(20):
+        fresh.check(upsert("tag", f"urn:li:tag:{at}", "status", {"removed": False}))
+        assert seen[f"urn:li:tag:{at}"] is marker
+    assert 0 < len(fresh._entities["tag"]) <= 5
+    assert 0 < len(seen) <= 5
