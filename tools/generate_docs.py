@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
-from dh_bridge.cli.tables import facet_rows, system_rows
 
 from dh_bridge.cli import MENU, commands
+from dh_bridge.cli.facets import facet_rows
+from dh_bridge.cli.systems import system_rows
 from dh_bridge.settings import Settings
-from dh_bridge.settings.fields import REQUIRED, area, leaves, names
+from dh_bridge.settings.fields import REQUIRED, Leaf, area, leaves, names
 from dh_bridge.settings.loading import json_schema
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def helps(group: click.Group, parent: click.Context) -> Iterator[tuple[str, str]
 
 def cli_page() -> str:
     """Return docs/cli.md: what ``--help`` says, pasted."""
-    root = click.Context(commands, info_name="dh-bridge", terminal_width=WIDTH, max_content_width=WIDTH)
+    sizes = {"terminal_width": WIDTH, "max_content_width": WIDTH}
+    root = click.Context(commands, info_name="dh-bridge", **commands.context_settings | sizes)
     texts = [("dh-bridge", commands.get_help(root)), *helps(commands, root)]
     pages = [f"## {path}\n\n```text\n{text}\n```\n" for path, text in texts]
     return f"# The command line\n\n{NOTE}\n\n" + "\n".join(pages)
@@ -60,8 +62,8 @@ def cli_page() -> str:
 def settings_page() -> str:
     """Return docs/settings.md: one table per area."""
     parts = [f"# Settings\n\n{NOTE}\n\n{_SETTINGS_HEAD}"]
-    for title, group in groupby(leaves(Settings), key=lambda leaf: leaf.key.split(".")[0] if "." in leaf.key else ""):
-        model = area(names(Settings)[title]) if title and "[" not in title else None
+    for title, group in groupby(sorted(leaves(Settings), key=_area), key=_area):
+        model = area(names(Settings)[title]) if title else None
         parts.append(f"## {title or 'General'}\n\n" + (f"{_sentence(model)}\n\n" if model is not None else ""))
         rows = [(f"`{leaf.key}`", leaf.kind, _default(leaf.default), leaf.description) for leaf in group]
         parts.append(table(("setting", "value", "default", "what it does"), rows) + "\n")
@@ -137,6 +139,11 @@ An unknown key is refused, with the nearest known one. `dh-bridge config check` 
 """
 
 
+def _area(leaf: Leaf) -> str:
+    """Return the area of a setting; those of none come first."""
+    return leaf.key.partition(".")[0] if "." in leaf.key else ""
+
+
 def _sentence(model: Any) -> str:
     return " ".join((model.__doc__ or "").split())
 
@@ -144,7 +151,7 @@ def _sentence(model: Any) -> str:
 def _default(value: Any) -> str:
     if value == REQUIRED:
         return REQUIRED
-    if value is None or value == ():
+    if value is None or value in ((), {}, frozenset()):
         return "none"
     return _code(value if isinstance(value, str) else orjson.dumps(value, default=str).decode())
 

@@ -10,6 +10,7 @@ import pytest
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import CONFIG_VARIABLE, Flag, examine, json_schema, load
+from dh_bridge.settings.problems import problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,3 +198,7 @@ def test_published_schema_takes_what_we_take_and_refuses_what_we_refuse():
     assert check.is_valid({"schema": {"write": "never"}, "filters": {"through": ["a"]}})
     for wrong in ({"schema_": {}}, {"schema": {"write": "x"}}, {"window": 0}, {"runs": {"x": 1}}):
         assert not check.is_valid(wrong)
+
+
+def test_error_of_no_place_is_said_of_the_settings():
+    assert problem({"loc": (), "type": "value_error", "msg": "Value error, odd", "input": 1}, {}).where == "settings"

@@ -73,7 +73,6 @@ class Commands(click.Group):
             ctx.exit(exit_code(error))
 
 
-@examples("dh-bridge urn postgres://db.example.com:5432 shop.public.orders")
 def exit_code(error: BridgeError) -> int:
     """Return the exit code of an error's kind."""
     if isinstance(error, SinkError):
@@ -87,6 +86,7 @@ def exit_code(error: BridgeError) -> int:
     epilog="Exit codes: 0 all is well, 1 some events failed, 2 usage or settings, 3 translated but not delivered.",
 )
 @click.version_option(package_name="dh-bridge", message="%(prog)s %(version)s")
+@examples("dh-bridge urn postgres://db.example.com:5432 shop.public.orders")
 def commands() -> None:
     """Translate OpenLineage events into DataHub."""
 

@@ -37,9 +37,10 @@ def demo(*, settings: Settings, events: tuple[str, ...], file: str) -> None:
     if not events and not Path("examples/events").is_dir():
         raise click.UsageError("there is no examples/events here: run it in a checkout, or name your EVENTS")
     Path(file).parent.mkdir(parents=True, exist_ok=True)
+    bridge = Bridge(settings)
     with Outcome() as outcome, Catalog(file) as catalog:
         sink = CatalogSink(catalog)
-        for translation in Bridge(settings).stream(events_of(events or ("examples/events",), settings), report=True):
+        for translation in bridge.stream(events_of(events or ("examples/events",), bridge), report=True):
             outcome.add(translation)
             outcome.deliver(sink.emit(translation.proposals))
         for line in outcome.summary():

@@ -59,7 +59,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
         waiting = 0
         try:
             with open_sink(target, file_format=file_format) as sink:
-                for translation in bridge.stream(events_of(events, settings), report=outcome.reports):
+                for translation in bridge.stream(events_of(events, bridge), report=outcome.reports):
                     outcome.add(translation)
                     waiting = len(translation.proposals)
                     outcome.deliver(sink.emit(translation.proposals))
@@ -68,4 +68,5 @@ def emit(  # noqa: PLR0913 - one parameter per option
             outcome.break_off(error, waiting)
         for line in outcome.summary():
             say(line)
+        outcome.warn_of_profile(bridge)
         outcome.leave()

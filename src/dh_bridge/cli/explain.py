@@ -33,8 +33,9 @@ def explain(*, settings: Settings, events: tuple[str, ...], as_json: bool, verdi
     `withheld`: nowhere, for the reason given.
     """
     text = json_line if as_json else _line
+    bridge = Bridge(settings)
     with Outcome(fail_on=fail_on) as outcome:
-        for translation in Bridge(settings).stream(events_of(events, settings), report=True):
+        for translation in bridge.stream(events_of(events, bridge), report=True):
             outcome.add(translation)
             if translation.report is not None:
                 lines = translation.report.lines()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @with_settings
 @examples(
     "dh-bridge get 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db",
-    "dh-bridge get 'URN' --catalog shop.db --aspect datasetProperties",
+    "dh-bridge get 'urn:li:dataset:(urn:li:dataPlatform:postgres,shop.mart.daily_revenue,PROD)' --catalog out/demo.db --aspect datasetProperties",
 )
 def get(*, settings: Settings, urn: str, file: str, aspect: str | None, as_json: bool) -> None:  # noqa: ARG001 - every command takes -c
     """Show the aspects of one entity.

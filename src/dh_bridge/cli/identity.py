@@ -30,7 +30,7 @@ def identity(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail
     """
     bridge = Bridge(settings)
     with Outcome(fail_on=fail_on) as outcome:
-        for item in events_of(events, settings):
+        for item in events_of(events, bridge):
             if isinstance(item, DeadLetter):
                 outcome.bury(item)
             elif as_json:

@@ -6,12 +6,13 @@ import gc
 import sys
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import click
 
+from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
+from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.openlineage.read import read_events
 
 if TYPE_CHECKING:
@@ -19,25 +20,24 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from dh_bridge.bridge import Translation
     from dh_bridge.errors import SinkError
     from dh_bridge.openlineage.events import DeadLetter, Event
-    from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Delivery
 
 _SHOWN = 20
 """Messages of one kind that are shown one by one; the rest is counted."""
 
 _COUNTERS = ("events", "runs", "jobs", "datasets", "proposals", "mapped", "kept", "withheld")
+"""Counters that are shown even when they are 0, unless nobody counted (None)."""
 
 
 class Outcome:
     """Follows the translations of one command; ``with`` it, so that its files are closed."""
 
     def __init__(self, *, report: str | None = None, dead: str | None = None, fail_on: str = "events") -> None:
-        self.counts: dict[str, int] = {}
-        self.filtered: dict[str, int] = {}
+        self.counts = Counts()
         self.dead = 0
+        self.rejected = 0
         self.delivered = 0
         self.refused = 0
         self._fail_on = fail_on
@@ -58,15 +58,12 @@ class Outcome:
 
     def add(self, translation: Translation) -> None:
         """Count a translation, write its report, and tell of its dead letters."""
-        counts = translation.counts
-        for name in _COUNTERS:
-            number = getattr(counts, name)
-            if number is not None:
-                self.counts[name] = self.counts.get(name, 0) + number
-        for rule, number in counts.filtered.items():
-            self.filtered[rule] = self.filtered.get(rule, 0) + number
+        self.counts.add(translation.counts)
         for letter in translation.dead:
             self.bury(letter)
+        for ours in translation.rejected:
+            self.rejected += 1
+            _limited(self.rejected, f"left out: {ours.proposal.entity_urn}: {ours.reason}")
         if self._report is not None and translation.report is not None:
             self._report.writelines(map(json_line, translation.report.lines()))
 
@@ -92,17 +89,28 @@ class Outcome:
 
     def summary(self) -> list[str]:
         """Return the counters as lines that a person likes to read."""
-        numbers = self.counts | {"dead letters": self.dead, "delivered": self.delivered, "not delivered": self.refused}
-        shown = {name: number for name, number in numbers.items() if number or name in self.counts}
-        width = max(map(len, shown), default=0)
+        counted = {name: getattr(self.counts, name) for name in _COUNTERS}
+        shown = {name: number for name, number in counted.items() if number is not None}
+        failed = {"dead letters": self.dead, "left out": self.rejected, "not delivered": self.refused}
+        shown |= {name: number for name, number in failed.items() if number}
+        shown |= {"delivered": self.delivered} if self.delivered else {}
+        width = max(map(len, shown))
         lines = [f"{name.ljust(width)}  {number:>9,}" for name, number in shown.items()]
-        return lines + [f"left out by {rule}: {number:,}" for rule, number in self.filtered.items()]
+        lines += [f"left out by {rule}: {number:,}" for rule, number in sorted(self.counts.filtered.items())]
+        return lines + [f"noted {note}: {number:,}" for note, number in sorted(self.counts.notes.items())]
+
+    def warn_of_profile(self, bridge: Bridge) -> None:
+        """Say once that nobody chose a profile (ruling 24)."""
+        if bridge.settings.profile is None and self.counts.proposals:
+            say(
+                f"written for DataHub {DEFAULT}, as no profile is chosen; --profile VERSION writes what newer ones take too"
+            )
 
     def leave(self) -> None:
         """Leave the command with the exit code that all of this gives."""
         if self.refused and self._fail_on != "never":
             raise click.exceptions.Exit(EXIT_DELIVERY)
-        if self.dead and self._fail_on == "events":
+        if (self.dead or self.rejected) and self._fail_on == "events":
             raise click.exceptions.Exit(EXIT_EVENTS)
 
     def _opened(self, path: str | None) -> IO[bytes] | None:
@@ -114,12 +122,11 @@ class Outcome:
             raise click.FileError(path, str(error.strerror)) from error
 
 
-def events_of(paths: Sequence[str], settings: Settings) -> Iterator[Event | DeadLetter]:
+def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLetter]:
     """Yield the events and dead letters of ``paths``, with a progress bar on a terminal."""
     if click.get_current_context().find_root().obj:
         gc.freeze()  # a process of our own: what is loaded by now stays
-    zone = ZoneInfo(settings.event_time.default_zone)
-    return progress(read_events(paths, stdin=sys.stdin.buffer, zone=zone), "events")
+    return progress(read_events(paths, stdin=sys.stdin.buffer, zone=bridge.zone), "events")
 
 
 def _limited(number: int, text: str) -> None:

@@ -39,8 +39,10 @@ def translate(
 
     EVENTS are files (JSON, NDJSON, each also gzipped), folders, or - for stdin.
     """
+    bridge = Bridge(settings)
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
-        for translation in Bridge(settings).stream(events_of(events, settings), report=outcome.reports):
+        for translation in bridge.stream(events_of(events, bridge), report=outcome.reports):
             write(map(ndjson_line, translation.proposals))
             outcome.add(translation)
+        outcome.warn_of_profile(bridge)
         outcome.leave()

@@ -94,7 +94,9 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
         key = f"{prefix}{field.alias or name}"
         inner = area(field.annotation)
         if inner is not None:
-            yield from leaves(inner, f"{key}.")
+            about = f"{field.description} " if prefix else ""
+            for leaf in leaves(inner, f"{key}."):
+                yield leaf._replace(description=about + leaf.description)
             continue
         default = REQUIRED if field.is_required() else field.get_default(call_default_factory=True)
         yield Leaf(key, readable(field.annotation), default, field.description or "")

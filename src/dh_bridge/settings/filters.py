@@ -28,8 +28,8 @@ class AllowDeny(BaseModel):
 
     model_config = _MODEL
 
-    allow: Patterns = Field(default=(), description="Globs; when there are any, what matches none of them is left out.")
-    deny: Patterns = Field(default=(), description="Globs; what matches one of them is left out.")
+    allow: Patterns = Field(default=(), description="When there are any: what matches none of them is left out.")
+    deny: Patterns = Field(default=(), description="What matches one of them is left out.")
 
     @cached_property
     def _compiled(self) -> tuple[re.Pattern[str] | None, re.Pattern[str] | None]:
@@ -50,7 +50,11 @@ class AllowDeny(BaseModel):
 
 
 class FilterSettings(BaseModel):
-    """What is left out, and temporary datasets that lineage runs through."""
+    """What is left out, and temporary datasets that lineage runs through.
+
+    Patterns are globs over the whole text, with its case: `*` stands for any characters (dots and slashes too), `?` for
+    one, `[0-9]` for one of a set. Deny wins; an empty allow list allows all.
+    """
 
     model_config = _MODEL
 

@@ -126,7 +126,7 @@ class EventTimeSettings(BaseModel):
     @classmethod
     def _known(cls, name: str) -> str:
         try:
-            ZoneInfo(name)
+            name.upper() == "UTC" or ZoneInfo(name)  # UTC needs no table of zones
         except (KeyError, ValueError, OSError) as error:
             raise ValueError("is no zone that this machine knows") from error
         return name

@@ -1,0 +1,92 @@
+"""The command line, run inside the test: its exit code, its stdout and its stderr apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from dh_bridge.bridge import Counts, Translation
+from dh_bridge.cli import commands
+from dh_bridge.openlineage.events import DeadLetter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.translation.translate import Rejected
+
+
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path, monkeypatch):
+    """Nobody's dh_bridge.yml and nobody's variables take part."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DH_BRIDGE_CONFIG", raising=False)
+
+
+@pytest.fixture
+def run():
+    """Return a function that runs ``dh-bridge`` with arguments and returns click's result."""
+
+    def ran(*arguments: str, stdin: bytes | str | None = None):
+        result = CliRunner().invoke(commands, list(arguments), input=stdin, prog_name="dh-bridge")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return ran
+
+
+class Report:
+    def __init__(self, lines: list[dict[str, Any]]) -> None:
+        self._lines = lines
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        return iter(self._lines)
+
+
+class ScriptedBridge:
+    """A bridge that answers every event with the proposals and report lines it was given, one window per event."""
+
+    def __init__(self, proposals: list[Proposal], lines: list[dict[str, Any]], filtered: dict[str, int]) -> None:
+        self.proposals = proposals
+        self.lines = lines
+        self.filtered = filtered
+        self.settings = None
+        self.zone = timezone.utc
+        self.rejected: list[Rejected] = []
+
+    def __call__(self, settings):
+        self.settings = settings
+        return self
+
+    def stream(self, items, *, report: bool):
+        for item in items:
+            yield self.translate(item, report=report)
+
+    def translate(self, item, *, report: bool = False):
+        if isinstance(item, DeadLetter):
+            return Translation([], [item], [], Counts(), Report([]) if report else None)
+        said = Report([{"event": item.place, **line} for line in self.lines]) if report else None
+        number = len(self.lines) if report else None
+        counts = Counts(events=1, runs=1, proposals=len(self.proposals), filtered=Counter(self.filtered), mapped=number)
+        return Translation(list(self.proposals), [], self.rejected, counts, said)
+
+    def identity(self, event):
+        return {"event": event.place, "platform": "airflow", "dataJob": None, "rules": ["a", "b"]}
+
+
+@pytest.fixture
+def scripted(monkeypatch):
+    """Return a function that puts a ScriptedBridge into every command that translates."""
+
+    def put(proposals=(), lines=(), filtered=None):
+        bridge = ScriptedBridge(list(proposals), list(lines), dict(filtered or {}))
+        for name in ("translate", "emit", "validate", "explain", "identity", "demo"):
+            monkeypatch.setattr(f"dh_bridge.cli.{name}.Bridge", bridge)
+        return bridge
+
+    return put

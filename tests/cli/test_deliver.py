@@ -1,0 +1,253 @@
+"""``translate``, ``emit``, ``explain``, ``identity``: what goes to stdout, what to stderr, and the exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.translation.translate import Rejected
+
+EVENT = {
+    "eventType": "COMPLETE",
+    "eventTime": "2024-05-01T10:00:00Z",
+    "producer": "https://example.com/me",
+    "run": {"runId": "01890d3e-0000-7000-8000-000000000001"},
+    "job": {"namespace": "n", "name": "j"},
+    "inputs": [],
+    "outputs": [],
+}
+URN = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
+PROPOSAL = upsert("dataset", URN, "status", {"removed": False})
+LINES = [
+    {"path": "$.eventType", "verdict": "mapped", "target": "dataProcessInstanceRunEvent.status", "reason": None},
+    {"path": "$.x", "verdict": "withheld", "target": None, "reason": "plan"},
+]
+
+
+@pytest.fixture
+def events(tmp_path):
+    """Return a file with a good event, and one that cannot be used."""
+    path = tmp_path / "events.ndjson"
+    path.write_text(json.dumps(EVENT) + "\n" + '{"eventTime": 1}\n')
+    return "events.ndjson"
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.ndjson"
+    path.write_text(json.dumps(EVENT) + "\n")
+    return "good.ndjson"
+
+
+def test_translate_writes_proposals_and_nothing_else_to_stdout(run, scripted, events):
+    scripted([PROPOSAL])
+    result = run("translate", events)
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {
+            "entityType": "dataset",
+            "entityUrn": URN,
+            "changeType": "UPSERT",
+            "aspectName": "status",
+            "aspect": {"json": {"removed": False}},
+        }
+    ]
+    assert result.exit_code == 1
+    assert result.stderr.startswith("events.ndjson:2: ")
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("events", 1), ("delivery", 0), ("never", 0)])
+def test_dead_letters_count_as_the_user_says(fail_on, code, run, scripted, events):
+    scripted([PROPOSAL])
+    assert run("translate", events, "--fail-on", fail_on).exit_code == code
+
+
+def test_translate_reads_stdin(run, scripted):
+    scripted([PROPOSAL])
+    result = run("translate", "-", "--profile", "1.4", stdin=json.dumps(EVENT))
+    assert (result.exit_code, len(result.stdout.splitlines()), result.stderr) == (0, 1, "")
+
+
+def test_report_and_dead_letters_go_to_files(run, scripted, events, tmp_path):
+    scripted([PROPOSAL], LINES)
+    run("translate", events, "--report", "report.ndjson", "--dead-letters", "dead.ndjson")
+    report = [json.loads(line) for line in (tmp_path / "report.ndjson").read_text().splitlines()]
+    assert [line["path"] for line in report] == ["$.eventType", "$.x"]
+    letter = json.loads((tmp_path / "dead.ndjson").read_text())
+    assert (letter["place"], letter["event"]) == ("events.ndjson:2", '{"eventTime": 1}')
+
+
+def test_report_that_cannot_be_written_is_an_error(run, scripted, good):
+    scripted([PROPOSAL])
+    result = run("translate", good, "--report", "no/such/folder/report")
+    assert result.exit_code == 1
+    assert "Could not open file 'no/such/folder/report'" in result.stderr
+
+
+def test_profile_and_settings_reach_the_bridge(run, scripted, good):
+    bridge = scripted()
+    run("translate", good, "--profile", "1.4", "--set", "window=3")
+    assert (bridge.settings.profile, bridge.settings.window) == ("1.4", 3)
+
+
+def test_nobody_chose_a_profile_is_said_once(run, scripted, good):
+    scripted([PROPOSAL])
+    assert run("translate", good, good).stderr.count("written for DataHub 0.15.0, as no profile is chosen") == 1
+    assert run("translate", good, "--profile", "1.4").stderr == ""
+
+
+def test_proposal_that_we_refuse_ourselves_is_told_and_is_exit_code_1(run, scripted, good):
+    scripted([PROPOSAL]).rejected.append(Rejected(PROPOSAL, "dataset/status $.x: wrong"))
+    result = run("translate", good)
+    assert result.exit_code == 1
+    assert f"left out: {URN}: dataset/status $.x: wrong" in result.stderr
+
+
+def test_many_dead_letters_are_counted_not_listed(run, scripted):
+    scripted()
+    result = run("translate", "-", stdin="{}\n" * 30)
+    assert len(result.stderr.splitlines()) == 21
+    assert "more like that" in result.stderr
+
+
+def test_emit_fills_a_catalogue_and_sums_up_on_stderr(run, scripted, events, tmp_path):
+    scripted([PROPOSAL], filtered={"dataset_name deny: tmp_*": 2})
+    result = run("emit", events, "--to", "catalog:c.db")
+    assert (result.exit_code, result.stdout) == (1, "")
+    summed = [line.split() for line in result.stderr.splitlines()]
+    for line in (["events", "1"], ["proposals", "1"], ["dead", "letters", "1"], ["delivered", "1"]):
+        assert line in summed
+    assert "left out by dataset_name deny: tmp_*: 2" in result.stderr
+    with Catalog(tmp_path / "c.db", readonly=True) as catalog:
+        assert catalog.aspects(URN) == {"status": {"removed": False}}
+
+
+@pytest.mark.parametrize(
+    ("target", "form", "first"), [("p.ndjson", (), b"{"), ("p.json", (), b"["), ("p.out", ("--format", "json"), b"[")]
+)
+def test_emit_writes_files_in_the_format_of_their_ending(target, form, first, run, scripted, good, tmp_path):
+    scripted([PROPOSAL])
+    assert run("emit", good, "--to", f"file:{target}", *form).exit_code == 0
+    assert (tmp_path / target).read_bytes()[:1] == first
+
+
+def test_emit_to_stdout_keeps_stdout_pure(run, scripted, good):
+    scripted([PROPOSAL])
+    result = run("emit", good, "--to", "file:-")
+    assert [json.loads(line)["aspectName"] for line in result.stdout.splitlines()] == ["status"]
+
+
+def test_unknown_target_is_wrong_settings(run, scripted, good):
+    scripted([PROPOSAL])
+    result = run("emit", good, "--to", "ftp:x")
+    assert result.exit_code == 2
+    assert "use one of memory:, file:, catalog:" in result.stderr
+
+
+class _Refusing:
+    """A sink that refuses every proposal, or breaks."""
+
+    def __init__(self, error: SinkError | None) -> None:
+        self.error = error
+
+    def emit(self, proposals):
+        if self.error is not None:
+            raise self.error
+        return Delivery(0, [Failure(proposal, "no such aspect") for proposal in proposals])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("error", [None, SinkError("is gone", where="rest:x")])
+@pytest.mark.parametrize(("fail_on", "code"), [("events", 3), ("delivery", 3), ("never", 0)])
+def test_what_is_not_delivered_is_exit_code_3(*, error, fail_on, code, run, scripted, events, monkeypatch):
+    scripted([PROPOSAL])
+    monkeypatch.setattr("dh_bridge.cli.emit.open_sink", lambda *_, **__: _Refusing(error))
+    result = run("emit", events, "--to", "catalog:x", "--fail-on", fail_on)
+    assert result.exit_code == code
+    expected = "Error: rest:x: is gone" if error else f"not delivered: {URN} status: no such aspect"
+    assert expected in result.stderr
+    assert ["not", "delivered", "1"] in [line.split() for line in result.stderr.splitlines()]
+
+
+def test_explain_tells_of_every_leaf(run, scripted, good):
+    scripted([], LINES)
+    rows = [json.loads(line) for line in run("explain", good, "--json").stdout.splitlines()]
+    assert [(row["event"], row["path"], row["verdict"]) for row in rows] == [
+        ("good.ndjson:1", "$.eventType", "mapped"),
+        ("good.ndjson:1", "$.x", "withheld"),
+    ]
+
+
+def test_explain_for_people_ends_in_target_or_reason(run, scripted, good):
+    scripted([], LINES)
+    assert [line.split() for line in run("explain", good).stdout.splitlines()] == [
+        ["good.ndjson:1", "mapped", "$.eventType", "dataProcessInstanceRunEvent.status"],
+        ["good.ndjson:1", "withheld", "$.x", "plan"],
+    ]
+    assert run("explain", good, "--verdict", "withheld").stdout.splitlines() == ["good.ndjson:1  withheld  $.x  plan"]
+
+
+def test_identity_answers_for_every_event(run, scripted, events):
+    scripted()
+    result = run("identity", events, "--json")
+    assert json.loads(result.stdout) == {
+        "event": "events.ndjson:1",
+        "platform": "airflow",
+        "dataJob": None,
+        "rules": ["a", "b"],
+    }
+    assert result.exit_code == 1
+    assert run("identity", events, "--fail-on", "never").stdout == (
+        "event     events.ndjson:1\nplatform  airflow\nrules     a, b\n\n"
+    )
+
+
+def test_missing_file_is_wrong_usage(run, scripted):
+    scripted()
+    result = run("translate", "nowhere.ndjson")
+    assert result.exit_code == 2
+    assert "'nowhere.ndjson' does not exist" in result.stderr
+
+
+def test_demo_needs_examples_or_events(run, scripted):
+    scripted()
+    result = run("demo")
+    assert result.exit_code == 2
+    assert "name your EVENTS" in result.stderr
+
+
+def test_demo_sums_up_and_shows_where_a_dataset_comes_from(run, scripted, good, tmp_path):
+    upstream = URN.replace("lake/a", "lake/b")
+    link = upsert("dataset", URN, "upstreamLineage", {"upstreams": [{"dataset": upstream, "type": "COPY"}]})
+    scripted([PROPOSAL, link], LINES)
+    result = run("demo", good)
+    assert (result.exit_code, result.stderr) == (0, "")
+    for line in (["events", "1"], ["proposals", "2"], ["mapped", "2"], ["delivered", "2"]):
+        assert line in [said.split() for said in result.stdout.splitlines()]
+    assert "lake/b  s3" in result.stdout
+    assert f"dh-bridge lineage '{URN}' --catalog out/demo.db" in result.stdout
+    assert (tmp_path / "out" / "demo.db").is_file()
+
+
+def test_demo_without_lineage_shows_no_tree(run, scripted, good):
+    scripted([PROPOSAL])
+    assert "comes from" not in run("demo", good).stdout
+
+
+def test_explain_shows_events_without_leaves_as_nothing(run, scripted):
+    scripted([], [])
+    result = run(
+        "explain",
+        "-",
+        stdin='{"eventTime": 1}',
+    )
+    assert (result.exit_code, result.stdout) == (1, "")

@@ -1,0 +1,200 @@
+"""``lineage``, ``get``, ``runs``, ``catalog``: a small catalogue, looked at by people and by programs."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
+
+
+def _dataset(name: str) -> str:
+    return f"urn:li:dataset:(urn:li:dataPlatform:postgres,{name},PROD)"
+
+
+def _field(name: str, column: str) -> str:
+    return f"urn:li:schemaField:({_dataset(name)},{column})"
+
+
+RAW, CLEAN = _dataset("shop.raw"), _dataset("shop.clean")
+FLOW = "urn:li:dataFlow:(airflow,nightly,prod)"
+JOB = f"urn:li:dataJob:({FLOW},clean)"
+RUN, CHILD = "urn:li:dataProcessInstance:r1", "urn:li:dataProcessInstance:r2"
+
+
+def _edge(urn: str) -> dict[str, str]:
+    return {"destinationUrn": urn}
+
+
+def _run(urn: str, name: str, started: int, template: str, **related: object):
+    properties = {"name": name, "created": {"time": started, "actor": "urn:li:corpuser:datahub"}}
+    event = {
+        "timestampMillis": started + 1500,
+        "status": "COMPLETE",
+        "result": {"type": "SUCCESS", "nativeResultType": "airflow"},
+        "durationMillis": 1500,
+        "attempt": 1,
+    }
+    relations = {"parentTemplate": template, "upstreamInstances": [], **related}
+    return [
+        upsert("dataProcessInstance", urn, "dataProcessInstanceProperties", properties),
+        upsert("dataProcessInstance", urn, "dataProcessInstanceRelationships", relations),
+        upsert("dataProcessInstance", urn, "dataProcessInstanceRunEvent", event),
+    ]
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """Return the file of a catalogue with one job from raw to clean, and its run inside another."""
+    pair = {
+        "upstreamType": "FIELD_SET",
+        "upstreams": [_field("shop.raw", "id")],
+        "downstreamType": "FIELD",
+        "downstreams": [_field("shop.clean", "id")],
+        "transformOperation": "IDENTITY",
+        "confidenceScore": 1.0,
+    }
+    lineage = {
+        "inputDatasets": [],
+        "outputDatasets": [],
+        "inputDatasetEdges": [_edge(RAW)],
+        "outputDatasetEdges": [_edge(CLEAN)],
+        "fineGrainedLineages": [pair],
+    }
+    proposals = [
+        upsert("dataset", CLEAN, "datasetProperties", {"customProperties": {"a": "1"}, "tags": []}),
+        upsert("dataFlow", FLOW, "dataFlowInfo", {"name": "nightly", "customProperties": {}}),
+        upsert("dataJob", JOB, "dataJobInfo", {"name": "clean", "type": {"string": "airflow"}, "customProperties": {}}),
+        upsert("dataJob", JOB, "dataJobInputOutput", lineage),
+        *_run(RUN, "night of the 1st", 1_700_000_000_000, FLOW),
+        *_run(CHILD, "clean try 1", 1_700_000_001_000, JOB, parentInstance=RUN),
+        upsert("dataProcessInstance", CHILD, "dataProcessInstanceInput", {"inputs": [RAW]}),
+    ]
+    with Catalog(tmp_path / "shop.db") as catalog:
+        delivery = catalog.apply(proposals)
+    assert delivery.failed == []
+    return "shop.db"
+
+
+def test_lineage_is_a_tree_for_people(run, shop):
+    result = run("lineage", CLEAN, "--catalog", shop)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = [line.strip("│├└─ ") for line in result.stdout.splitlines()]
+    assert lines == [
+        "shop.clean  postgres",
+        "comes from",
+        "nightly.clean  job",
+        "shop.raw  postgres",
+        "goes to nothing known",
+    ]
+
+
+def test_lineage_up_or_down_leaves_the_other_side_out(run, shop):
+    assert "goes to" not in run("lineage", CLEAN, "--catalog", shop, "--up").stdout
+    down = run("lineage", RAW, "--catalog", shop, "--down").stdout
+    assert "comes from" not in down
+    assert "shop.clean" in down
+
+
+def test_lineage_with_columns_names_the_pairs(run, shop):
+    assert "id -> id  IDENTITY" in run("lineage", CLEAN, "--catalog", shop, "--columns").stdout
+
+
+def test_lineage_that_goes_on_below_the_depth_says_so(run, shop):
+    assert "nightly.clean  job  (goes on: --depth)" in run("lineage", CLEAN, "--catalog", shop, "--depth", "1").stdout
+
+
+def test_lineage_for_programs_is_nested_json(run, shop):
+    tree = json.loads(run("lineage", CLEAN, "--catalog", shop, "--json").stdout)
+    assert tree["urn"] == CLEAN
+    assert tree["upstream"][0]["upstream"][0]["urn"] == RAW
+
+
+@pytest.mark.parametrize(("option", "start"), [("--dot", "digraph lineage {"), ("--mermaid", "flowchart LR")])
+def test_lineage_is_a_picture_too(option, start, run, shop):
+    result = run("lineage", CLEAN, "--catalog", shop, option)
+    assert result.stdout.startswith(start)
+    assert "nightly.clean" in result.stdout
+
+
+def test_lineage_tree_marks_what_is_removed_and_shows_odd_names_as_they_are(run, shop, tmp_path):
+    odd = _dataset("shop.[red]odd")
+    with Catalog(tmp_path / shop) as catalog:
+        catalog.apply(
+            [
+                upsert("dataset", odd, "status", {"removed": True}),
+                upsert("dataset", odd, "upstreamLineage", {"upstreams": [{"dataset": RAW, "type": "COPY"}]}),
+            ]
+        )
+    assert "shop.[red]odd  postgres  removed" in run("lineage", odd, "--catalog", shop).stdout
+
+
+@pytest.mark.parametrize("command", [("lineage",), ("get",), ("lineage", "--json")])
+def test_unknown_entity_is_said_on_stderr_with_exit_code_1(command, run, shop):
+    result = run(*command, _dataset("nothing"), "--catalog", shop)
+    assert result.exit_code == 1
+    assert f"{shop} knows nothing of {_dataset('nothing')}" in result.stderr
+
+
+def test_get_shows_aspects_relations_and_points(run, shop):
+    found = json.loads(run("get", JOB, "--catalog", shop).stdout)
+    assert found["aspects"].keys() == {"dataJobInfo", "dataJobInputOutput"}
+    assert found["name"] == "nightly.clean"
+    assert len(run("get", JOB, "--catalog", shop, "--json").stdout.splitlines()) == 1
+
+
+def test_get_of_one_aspect_is_its_value(run, shop):
+    assert json.loads(run("get", CLEAN, "--catalog", shop, "--aspect", "datasetProperties").stdout) == {
+        "customProperties": {"a": "1"},
+        "tags": [],
+    }
+    points = json.loads(run("get", RUN, "--catalog", shop, "--aspect", "dataProcessInstanceRunEvent", "--json").stdout)
+    assert [point["timestampMillis"] for point in points] == [1_700_000_001_500]
+    absent = run("get", CLEAN, "--catalog", shop, "--aspect", "ownership")
+    assert absent.exit_code == 1
+    assert absent.stderr.endswith(" ownership\n")
+
+
+def test_runs_are_a_table_like_the_runs_tab(run, shop):
+    lines = run("runs", JOB, "--catalog", shop).stdout.splitlines()
+    assert lines[0].split()[:3] == ["name", "status", "role"]
+    assert re.split(r"\s{2,}", lines[1]) == [
+        "clean try 1", "SUCCESS", "runs", "1", "2023-11-14 22:13:21", "1.5 s", "night of the 1st", "1", "0",
+    ]  # fmt: skip
+
+
+def test_runs_for_programs_have_children_and_inputs(run, shop):
+    row = json.loads(run("runs", FLOW, "--catalog", shop, "--json").stdout)
+    assert (row["urn"], row["status"], row["children"]) == (RUN, "SUCCESS", [CHILD])
+
+
+def test_no_runs_is_no_failure(run, shop):
+    result = run("runs", _dataset("nothing"), "--catalog", shop)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "knows no runs of" in result.stderr
+
+
+def test_dump_of_equal_catalogues_is_equal_and_sorted(run, shop):
+    lines = run("catalog", "dump", "--catalog", shop).stdout.splitlines()
+    urns = [json.loads(line)["entityUrn"] for line in lines]
+    assert urns == sorted(urns)
+    assert run("catalog", "dump", "--catalog", shop).stdout.splitlines() == lines
+
+
+def test_summary_counts_what_the_catalogue_holds(run, shop):
+    counts = json.loads(run("catalog", "summary", "--catalog", shop, "--json").stdout)
+    assert counts["entities"]["dataProcessInstance"] == 2
+    table = [line.split() for line in run("catalog", "summary", "--catalog", shop).stdout.splitlines()]
+    assert ["entities", "dataJob", "1"] in table
+    assert ["columns", "1"] in table
+
+
+def test_file_that_is_no_catalogue_is_a_delivery_failure(run, tmp_path):
+    (tmp_path / "text.db").write_text("no database, but long enough to be looked at" * 50)
+    result = run("get", CLEAN, "--catalog", "text.db")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "is no catalogue" in result.stderr
+    assert run("get", CLEAN, "--catalog", "absent.db").exit_code == 2

@@ -1,0 +1,89 @@
+"""The screen: tables that grep likes, trees that are never cut, a bar only where somebody watches."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from rich.tree import Tree
+
+from dh_bridge.cli import exit_code, screen
+from dh_bridge.doctor import WRONG, Finding
+from dh_bridge.errors import AspectError, EventError, MappingError, SettingsError, SinkError
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_table_is_aligned_and_nothing_is_cut(capsys):
+    screen.write_table(("a", "long head"), [("x" * 300, None), ("y", 5)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["a" + " " * 301 + "long head", "x" * 300, "y" + " " * 301 + "5"]
+
+
+def test_pairs_without_a_value_are_left_out(capsys):
+    screen.write_pairs({"a": 1, "bcd": None, "e": [], "f": ["x", "y"], "g": False})
+    assert capsys.readouterr().out == "a    1\nf    x, y\ng    False\n"
+
+
+def test_tree_is_plain_and_whole_when_nobody_watches(capsys):
+    tree = Tree("[bold]root[/bold]")
+    tree.add("x" * 500)
+    screen.write_tree(tree)
+    assert capsys.readouterr().out == "root\n└── " + "x" * 500 + "\n"
+
+
+def test_tree_on_a_terminal_is_printed_by_rich(monkeypatch):
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    screen.write_tree(Tree("root"))
+    assert terminal.getvalue() == "root\n"
+
+
+def test_progress_shows_a_bar_on_a_terminal_only(monkeypatch, capsys):
+    assert list(screen.progress([1, 2], "events")) == [1, 2]
+    assert capsys.readouterr().err == ""
+    terminal = _Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    assert list(screen.progress([1, 2], "events")) == [1, 2]
+    assert "events" in terminal.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(EventError("x"), 1), (SettingsError("x"), 2), (MappingError("x"), 2), (AspectError("x"), 2), (SinkError("x"), 3)],
+)
+def test_each_kind_of_error_has_its_exit_code(error, code):
+    assert exit_code(error) == code
+
+
+def test_doctor_is_a_table_for_people_and_json_for_programs(run):
+    result = run("doctor")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines()[0].split() == ["area", "subject", "status", "found", "remedy"]
+    rows = [json.loads(line) for line in run("doctor", "--json").stdout.splitlines()]
+    assert {row["area"] for row in rows} >= {"versions", "extras", "java", "settings"}
+
+
+def test_doctor_that_finds_something_wrong_gives_exit_code_1(run, monkeypatch):
+    monkeypatch.setattr(
+        "dh_bridge.cli.doctor.findings", lambda _: [Finding("files", "mappings", WRONG, "0 files", "mend")]
+    )
+    assert run("doctor").exit_code == 1
+
+
+def test_program_translates_a_pipe_as_a_process_of_its_own():
+    event = {"eventTime": "2024-05-01T10:00:00Z", "run": {"runId": "r"}, "job": {"namespace": "n", "name": "j"}}
+    code = "import sys; sys.argv = ['dh-bridge', 'identity', '-', '--json']; from dh_bridge.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(event), capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    row = json.loads(done.stdout)
+    assert (row["event"], row["dataJob"] is not None or row["dataFlow"] is not None) == ("stdin:1", True)

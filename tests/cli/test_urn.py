@@ -1,0 +1,115 @@
+"""``dh-bridge urn``: forward, line by line, and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+KEYS = ["urn", "level", "endpoint", "fqn", "system", "rule"]
+
+
+def test_people_see_names_and_values(run):
+    result = run("urn", "postgres://db:5432", "shop.public.orders")
+    lines = dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert lines["urn"] == ORDERS
+    assert lines["system"] == "postgres"
+
+
+@pytest.mark.parametrize(
+    ("options", "urn"),
+    [
+        ((), ORDERS),
+        (("--env", "DEV"), ORDERS.replace("PROD", "DEV")),
+        (("--platform-instance", "wh"), ORDERS.replace("shop.", "wh.shop.")),
+        (("--set", "naming.env=QA"), ORDERS.replace("PROD", "QA")),
+        (("--set", "naming.env=QA", "--env", "DEV"), ORDERS.replace("PROD", "DEV")),
+    ],
+)
+def test_programs_get_one_json_object(options, urn, run):
+    row = json.loads(run("urn", "postgres://db:5432", "shop.public.orders", "--json", *options).stdout)
+    assert list(row) == KEYS
+    assert row["urn"] == urn
+
+
+def test_users_own_rule_goes_before_the_flags_platform_instance(run, tmp_path):
+    (tmp_path / "dh_bridge.yml").write_text(
+        "naming: {rules: [{namespace: 'postgres://db:5432', platform_instance: mine}]}\n"
+    )
+    row = json.loads(run("urn", "postgres://db:5432", "a.b.c", "--platform-instance", "other", "--json").stdout)
+    assert "mine.a.b.c" in row["urn"]
+
+
+def test_unknown_environment_is_refused(run):
+    result = run("urn", "s3://lake", "a", "--env", "PROUD")
+    assert result.exit_code == 2
+    assert "flag --env: `naming.env`" in result.stderr
+    assert "did you mean `PROD`?" in result.stderr
+
+
+def test_dataset_that_is_skipped_says_why(run):
+    row = json.loads(run("urn", "inmemory://", "x", "--json").stdout)
+    assert (row["urn"], row["skip"]) == (None, "policy:inmemory")
+
+
+def test_stdin_is_answered_line_by_line(run):
+    lines = [
+        '{"namespace": "s3://lake", "name": "a/b"}',
+        "",
+        '{"namespace": "http://catalog:8181", "name": "db.t", "select": "iceberg"}',
+    ]
+    result = run("urn", "-", stdin="\n".join(lines))
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == 0
+    assert [row["urn"] for row in rows] == [
+        "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a/b,PROD)",
+        "urn:li:dataset:(urn:li:dataPlatform:iceberg,db.t,PROD)",
+    ]
+
+
+def test_lines_that_cannot_be_read_are_answered_too_and_give_exit_code_1(run):
+    result = run("urn", "-", stdin='{"name": "a"}\n{"namespace": "s3://lake", "name": "a"}\n[\n')
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == 1
+    assert [row.get("error", "")[:7] for row in rows] == ["line 1:", "", "line 3:"]
+    assert result.stderr == "2 lines could not be answered\n"
+
+
+def test_namespace_that_may_not_be_unknown_is_exit_code_1(run):
+    result = run("urn", "food://x", "y", "--set", "naming.unknown=fail")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no naming system knows this namespace" in result.stderr
+
+
+def test_name_is_needed(run):
+    result = run("urn", "s3://lake")
+    assert result.exit_code == 2
+    assert "NAME is missing" in result.stderr
+
+
+def test_way_back_is_unique_where_the_urn_keeps_the_server(run):
+    result = run("urn", "--reverse", "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a/b,PROD)")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "s3://lake  a/b\n", "")
+
+
+def test_way_back_without_the_server_fails_unless_the_catalogue_knows(run, tmp_path):
+    result = run("urn", "--reverse", ORDERS)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "try --catalog FILE" in result.stderr
+    bag = {"openlineage.namespace": "postgres://db:5432", "openlineage.name": "shop.public.orders"}
+    with Catalog(tmp_path / "c.db") as catalog:
+        catalog.apply([upsert("dataset", ORDERS, "datasetProperties", {"customProperties": bag, "tags": []})])
+    found = run("urn", "--reverse", ORDERS, "--catalog", "c.db", "--json")
+    assert found.exit_code == 0
+    assert json.loads(found.stdout) == {"namespace": "postgres://db:5432", "name": "shop.public.orders"}
+
+
+def test_several_candidates_are_shown_and_give_exit_code_1(run, monkeypatch):
+    monkeypatch.setattr("dh_bridge.translation.naming.Naming.reverse", lambda *_: [("a://x", "n"), ("b://x", "n")])
+    result = run("urn", "--reverse", "anything")
+    assert (result.exit_code, result.stdout, result.stderr) == (1, "a://x  n\nb://x  n\n", "2 candidates\n")

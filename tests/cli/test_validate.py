@@ -1,0 +1,89 @@
+"""``dh-bridge validate``: one line per finding, events and proposals alike."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dh_bridge.datahub.proposal import ndjson_line, patch, upsert
+from dh_bridge.openlineage.events import DeadLetter
+
+URN = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
+GOOD = upsert("dataset", URN, "status", {"removed": True})
+BAD = upsert("dataset", URN, "status", {"removed": "yes"})
+PATCHED = patch("dataset", URN, "datasetProperties", [{"op": "add", "path": "/customProperties/a", "value": "1"}])
+EVENT = {
+    "eventTime": "2024-05-01T10:00:00Z",
+    "run": {"runId": "r"},
+    "job": {"namespace": "n", "name": "j"},
+}
+
+
+def test_sound_proposals_have_no_findings(run, scripted):
+    scripted()
+    result = run("validate", "-", stdin=ndjson_line(GOOD) + ndjson_line(PATCHED))
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "2 checked, 0 findings\n")
+
+
+def test_array_of_datahubs_file_source_is_read_too(run, scripted):
+    scripted()
+    item = json.loads(ndjson_line(PATCHED))
+    item["aspect"] = {"value": json.dumps(PATCHED.value), "contentType": "application/json-patch+json"}
+    result = run("validate", "-", stdin=json.dumps([item]))
+    assert (result.exit_code, result.stdout) == (0, "")
+    item["aspect"]["value"] = "[not json"
+    result = run("validate", "-", stdin=json.dumps([item]))
+    assert result.exit_code == 1
+    assert result.stdout.startswith("stdin:1[0]: no proposal: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (ndjson_line(BAD), "dataset/status $.removed: "),
+        (b'{"aspectName": "status"}', "no proposal: "),
+        (b'{"hello": 1}', ""),
+        (b"[[", ""),
+        (b"no json", ""),
+    ],
+)
+def test_unsound_lines_are_findings_with_their_place(line, reason, run, scripted):
+    scripted()
+    result = run("validate", "-", stdin=ndjson_line(GOOD) + line)
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"stdin:2: {reason}")
+    assert result.stderr == "2 checked, 1 findings\n"
+
+
+def test_findings_for_programs_are_json(run, scripted):
+    scripted()
+    row = json.loads(run("validate", "-", "--json", stdin=ndjson_line(BAD)).stdout)
+    assert row.keys() == {"place", "reason"}
+
+
+def test_events_are_judged_by_their_leaves_and_by_their_proposals(run, scripted):
+    lines = [
+        {"path": "$.run.facets.x", "verdict": "withheld", "target": None, "reason": "malformed"},
+        {"path": "$.run.facets.y", "verdict": "withheld", "target": None, "reason": "plan"},
+    ]
+    scripted([GOOD, BAD], lines)
+    result = run("validate", "-", stdin=json.dumps(EVENT))
+    first, second = result.stdout.splitlines()
+    assert first == "stdin:1 $.run.facets.x: malformed"
+    assert second.startswith(f"stdin:1 -> {URN}: dataset/status $.removed: ")
+
+
+def test_profile_decides_what_is_known(run, scripted):
+    scripted()
+    newer = upsert("dataJob", "urn:li:dataJob:(urn:li:dataFlow:(a,b,c),d)", "dataTransformLogic", {"transforms": []})
+    assert run("validate", "-", "--profile", "1.4", stdin=ndjson_line(newer)).exit_code == 0
+    assert run("validate", "-", "--profile", "0.15.0", stdin=ndjson_line(newer)).exit_code == 1
+
+
+def test_event_that_the_bridge_gives_up_is_a_finding(run, scripted, monkeypatch):
+    bridge = scripted()
+    translate = bridge.translate
+    letter = DeadLetter("stdin:1", "no namespace", b"")
+    monkeypatch.setattr(bridge, "translate", lambda _, *, report: translate(letter, report=report))
+    assert run("validate", "-", stdin=json.dumps(EVENT)).stdout == "stdin:1: no namespace\n"
