@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas
-from dh_bridge.datahub.structs import Compiler, Marker, conform, urn_of, urn_type
+from dh_bridge.datahub.structs import REFUSALS, Compiler, Marker, conform, urn_of, urn_type
 
 _EDGES = (
     "inputDatasetEdges/{destinationUrn}",
@@ -131,11 +131,11 @@ class Patch:
         """Check the operations together; when they fail, name the first one that fails alone."""
         try:
             items = msgspec.convert({"items": operations}, Operations).items
-        except msgspec.ValidationError as error:
+        except REFUSALS as error:
             raise ValueError(str(error).replace("$.items", "$")) from None
         try:
             self._check(items)
-        except ValueError:
+        except REFUSALS:
             for at, item in enumerate(items):
                 self._check_one(at, item)
             raise
@@ -171,7 +171,7 @@ class Patch:
     def _check_one(self, at: int, item: Operation) -> None:
         try:
             self._check([item])
-        except ValueError as error:
+        except REFUSALS as error:
             what = str(error).replace("$.items[0]", f"$[{at}].value")
             raise ValueError(what if "- at `" in what else f"{what} - at `$[{at}]` {item.path}") from None
 

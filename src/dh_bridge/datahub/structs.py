@@ -47,6 +47,10 @@ _URN_CLASSES = {
 }
 
 
+# What a check raises; in msgspec before 0.20 its error is no ValueError.
+REFUSALS = (ValueError, msgspec.ValidationError)
+
+
 class Marker:
     """A type that msgspec does not know; ``seen[value]`` returns an instance of it, or raises ValueError."""
 
@@ -117,14 +121,14 @@ class Branches:
             raise ValueError(f"Invalid tag {tag!r}: no branch of the union")
         try:
             conform(inner, kind)
-        except msgspec.ValidationError as error:
+        except REFUSALS as error:
             raise ValueError(str(error)) from None
 
 
 def _takes_nothing(kind: Any) -> bool:
     try:
         conform({}, kind)
-    except msgspec.ValidationError:
+    except REFUSALS:
         return False
     return True
 

@@ -65,7 +65,7 @@ class Validator:
             check = self._checks.get(named) or self._compile(*named)
             self._entities[kind][proposal.entity_urn]
             check(proposal.aspect.json)
-        except ValueError as error:
+        except structs.REFUSALS as error:
             raise _refusal(f"{kind}/{proposal.aspect_name}", str(error)) from None
 
     def finding(self, proposal: Proposal) -> str | None:
@@ -113,7 +113,7 @@ class _Entities(dict[str, bool]):
         _, parts = urns.parse(urn)
         try:
             structs.conform(dict(zip(self._names, parts, strict=True)), self._key)
-        except ValueError as error:
+        except structs.REFUSALS as error:
             raise ValueError(f"{urn!r} is no URN of {self._type}: {error} - at `entityUrn`") from None
         if len(self) >= _REMEMBERED:
             self.clear()
