@@ -249,4 +249,6 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise SettingsError(f"no time zone {name!r}", where="event_time.default_zone", now="e.g. Europe/Berlin") from error
+        raise SettingsError(
+            f"no time zone {name!r}", where="event_time.default_zone", now="e.g. Europe/Berlin"
+        ) from error

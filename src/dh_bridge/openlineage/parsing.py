@@ -72,7 +72,13 @@ def _event(envelope: _Envelope, raw: bytes, place: str, zone: tzinfo, notes: tup
         raise EventError(str(error), where=f"{place} $.eventTime", now="send ISO 8601 with an offset") from error
     event_type = envelope.eventType
     event = Event(
-        kind, time, place, raw, event_type.strip().upper() if event_type else None, envelope.producer, envelope.schemaURL
+        kind,
+        time,
+        place,
+        raw,
+        event_type.strip().upper() if event_type else None,
+        envelope.producer,
+        envelope.schemaURL,
     )
     event.notes = notes if zoned else (*notes, "zone-less")
     if kind == "dataset":
@@ -133,7 +139,9 @@ def _repaired(raw: bytes, place: str) -> tuple[_Envelope, tuple[str, ...]]:
     job = _object(document, "job", "$", notes)
     if job is not None:
         envelope.job = _Job(
-            _text(job, "namespace", notes, "$.job"), _text(job, "name", notes, "$.job"), _bag(job, "facets", "$.job", notes)
+            _text(job, "namespace", notes, "$.job"),
+            _text(job, "name", notes, "$.job"),
+            _bag(job, "facets", "$.job", notes),
         )
     envelope.inputs = _datasets(document, "inputs", notes)
     envelope.outputs = _datasets(document, "outputs", notes)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.assertions import Check, assertion_urns
+import msgspec
+
+from dh_bridge.translation.assertions import Check, assertion_urns, outcome
 from dh_bridge.translation.facet import Leaf, kept, mapped, withheld
+from dh_bridge.translation.naming import Name
 from dh_bridge.translation.place import Place
-from dh_bridge.translation.slots import CHECKS, Statements
+from dh_bridge.translation.slots import CHECKS, RESULTS, Statements
 
 INFO = "assertionInfo"
 RESULT = "assertionRunEvent.result"
@@ -22,9 +25,29 @@ CHECK_LEAVES: dict[str, Leaf] = {
 }
 
 
+class Stated(msgspec.Struct, frozen=True, gc=False):
+    """A check on a dataset: ``name`` is the dataset's when it is known here, ``platform`` whose check it is."""
+
+    check: Check
+    dataset: str
+    platform: str
+    label: str
+    name: Name | None
+
+
 def stated_checks(checks: list[Check], dataset: str, at: Place) -> Statements:
     """Yield each check under its assertion URN: the same check in two bags is one (producers.md 2)."""
-    column = at.name.column if at.name is not None and at.name.endpoint == dataset else None
-    urns = assertion_urns(checks, dataset, at.assertion_platform, column_path=column)
+    name = at.named.get(dataset)
+    urns = assertion_urns(checks, dataset, at.assertion_platform, column_path=name.column if name is not None else None)
     for urn, check in zip(urns, checks, strict=True):
-        yield dataset, CHECKS, urn, check
+        yield from stated(urn, check, dataset, at)
+        if check.name:
+            at.checks[dataset, check.name] = (urn, check)
+
+
+def stated(urn: str, check: Check, dataset: str, at: Place) -> Statements:
+    """Yield the description of a check, and its result when it has one."""
+    entry = Stated(check, dataset, at.assertion_platform, at.assertion_label, at.named.get(dataset))
+    yield dataset, CHECKS, urn, entry
+    if outcome(check, at.assertion_platform) not in ("SKIPPED", "UNKNOWN"):
+        yield dataset, RESULTS, urn, check

@@ -10,6 +10,8 @@ from dh_bridge.translation.laws import Cell, Stamp
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
+    ASSERTION,
+    CHECKS,
     CONTENT_MODE,
     EDGE_PROPERTIES,
     INPUT,
@@ -63,6 +65,8 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
             if LIFECYCLE in slots:
                 pour(shared.setdefault(urn, {}).setdefault(LIFECYCLE, {}), LIFECYCLE, slots[LIFECYCLE])
     for urn, slots in state.cells.items():
+        for assertion, (stamp, entry) in slots.get(CHECKS, {}).items():
+            fold(shared, ((assertion, ASSERTION, "", entry),), stamp)
         if SQL in slots:
             stamp, text = _sql_text(slots[SQL][""])
             fold(shared, ((urn, SQL_TEXT, "", text),), stamp)

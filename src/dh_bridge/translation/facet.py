@@ -85,6 +85,7 @@ class FacetSpec:
         retracts: State | None,
         since: str,
         producer: str,
+        remember: bool,
     ) -> None:
         self.state = state
         self.keys = keys
@@ -95,7 +96,9 @@ class FacetSpec:
         self.since = since
         self.producer = producer
         self.doc = (state.__doc__ or "").strip()
-        self._decode = msgspec.json.Decoder(reads).decode if reads is not None else None
+        self._decode: Callable[[Any], Any] | None = msgspec.json.Decoder(reads).decode if reads is not None else None
+        if remember and self._decode is not None:
+            self._decode = _Remembered(self._decode)
 
     def statements(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
         """Yield what the facet in ``raw`` states; nothing when it cannot be used (noted at ``at``)."""
@@ -132,6 +135,28 @@ class FacetSpec:
         if facet is not UNUSABLE:
             yield from self.state(facet, at)
         yield from extra_statements(mending.extra, at)
+
+
+class _Remembered:
+    """Decodes a facet; the same bytes, which tables send hour after hour, are decoded once."""
+
+    _MOST = 2048
+    _LONGEST = 256 * 1024
+
+    def __init__(self, decode: Callable[[Any], Any]) -> None:
+        self._decode = decode
+        self._known: dict[bytes, Any] = {}
+
+    def __call__(self, raw: msgspec.Raw) -> Any:
+        key = bytes(raw)
+        found = self._known.get(key)
+        if found is None:
+            found = self._decode(raw)
+            if len(self._known) >= self._MOST:
+                self._known.clear()
+            if len(key) <= self._LONGEST:
+                self._known[key] = found
+        return found
 
 
 def readable(raw: msgspec.Raw, at: Place) -> dict[str, Any] | None:
@@ -187,16 +212,18 @@ def facet(  # noqa: PLR0913 - one argument for each column of the facets table
     retracts: State | None = None,
     since: str = "0.15.0",
     producer: str = "",
+    remember: bool = False,
 ) -> Callable[[State], FacetSpec]:
     """Declare a facet: its keys (the spec's first), attach point, Struct, and a row for each leaf.
 
     ``leaves`` maps paths (``fields[].name``, ``properties.*``, ``**`` for everything below) to what becomes of them.
-    The decorated function yields the facet's statements.
+    ``remember``: large, and the same for a table in every event. The decorated function yields the facet's statements.
     """
 
     def declared(state: State) -> FacetSpec:
         return FacetSpec(
-            state, keys=keys, at=at, reads=reads, leaves=leaves, retracts=retracts, since=since, producer=producer
-        )
+            state, keys=keys, at=at, reads=reads, leaves=leaves, retracts=retracts, since=since, producer=producer,
+            remember=remember,
+        )  # fmt: skip
 
     return declared

@@ -33,7 +33,10 @@ class Filters:
         settings = self._settings
         texts = [("producer", settings.producer, event.producer or "")]
         if event.kind != "dataset":
-            texts += [("job_namespace", settings.job_namespace, event.namespace), ("job_name", settings.job_name, event.name)]
+            texts += [
+                ("job_namespace", settings.job_namespace, event.namespace),
+                ("job_name", settings.job_name, event.name),
+            ]
         if event.kind == "run":
             texts.append(("event_type", settings.event_type, event.type or ""))
         return self._first(texts)

@@ -68,9 +68,14 @@ def collected(old: Cell, new: Cell) -> Cell:
     return (max(old[0], new[0]), tuple(sorted([*old[1], *(pair for pair in new[1] if pair not in old[1])])))
 
 
+def joined(old: Cell, new: Cell) -> Cell:
+    """Keep the elements of both sets and the last stamp."""
+    return (max(old[0], new[0]), old[1] if old[1] is new[1] else old[1] | new[1])
+
+
 def edge(old: Cell, new: Cell) -> Cell:
     """Keep the first (created, actor), the last (modified, actor) and the properties of the last terminal run."""
-    first, last = (old, new) if old[0] <= new[0] else (new, old)
+    first, last = (new, old) if old[0] > new[0] else (old, new)
     created = min(old[1][0], new[1][0])
     modified = max(old[1][1], new[1][1])
     return (last[0], (created, modified, last[1][2] or first[1][2]))

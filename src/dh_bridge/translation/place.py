@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dh_bridge.openlineage.events import Event
+    from dh_bridge.translation.assertions import Check
     from dh_bridge.translation.identity import Identity, Job
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.naming import Name
@@ -23,13 +24,14 @@ class Place:
     ``run`` is the run's URN ("" for job and dataset events); ``owner`` the URN that job facets belong to (dataFlow for a
     flow-level job, else dataJob); ``task`` the dataJob URN that carries inputs and outputs; ``dataset`` the dataset URN
     of the bag that is being read, with its ``name``, ``role`` and, when its schema was read, its ``columns``;
-    ``inputs`` and ``mentioned`` the dataset URNs of the event, ``tested`` those that its tests are about.
+    ``inputs`` and ``mentioned`` the dataset URNs of the event, ``named`` what they are called, ``tested`` those that its
+    tests are about, ``checks`` the named checks that were read so far.
     ``key``, ``bag`` and ``where`` name the facet.
     """
 
     __slots__ = (
-        "aliases", "assertion_platform", "attach", "bag", "columns", "dataset", "event", "identity", "inputs", "job", "key", "keys",
-        "mentioned", "name", "notes", "options", "outputs", "owner", "raw", "resolve", "role", "run", "stamp", "task", "tested", "where",
+        "aliases", "assertion_label", "assertion_platform", "attach", "bag", "checks", "columns", "dataset", "event", "identity", "inputs", "job", "key", "keys",
+        "mentioned", "name", "named", "notes", "options", "outputs", "owner", "raw", "resolve", "role", "run", "stamp", "task", "tested", "where",
     )  # fmt: skip
 
     def __init__(self, event: Event, options: Options, stamp: Stamp) -> None:
@@ -46,6 +48,9 @@ class Place:
         self.role: Role = "dataset"
         self.attach: Attach = "run"
         self.assertion_platform = ""
+        self.assertion_label = ""
+        self.checks: dict[tuple[str, str], tuple[str, Check]] = {}
+        self.named: dict[str, Name] = {}
         self.columns: dict[str, str] | None = None
         self.inputs: frozenset[str] = frozenset()
         self.outputs: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dh_bridge.translation.redaction import redacted, redacted_json, secret_name, REDACTED
+from dh_bridge.translation.redaction import REDACTED, redacted, redacted_json, secret_name, suspect
 
 VALUE_CAP = 4000
 KEY_CAP = 200
@@ -60,7 +60,8 @@ def kept(key: str, value: Any) -> str | None:
             return REDACTED
         return capped(redacted(value)) if len(value) > 7 else value
     if isinstance(value, (dict, list)):
-        return capped(text(redacted_json(value, key)))
+        written = text(value)
+        return capped(text(redacted_json(value, key)) if suspect(written) or secret_name(key) else written)
     return REDACTED if not isinstance(value, bool) and secret_name(key) else text(value)
 
 

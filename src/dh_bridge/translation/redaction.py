@@ -13,6 +13,7 @@ _NAME = re.compile(
     r"|auth(orization)?$|sas$|signature|connection[-_.]?string|jaas|keytab",
     re.IGNORECASE,
 )
+_ANY_NAME = re.compile(_NAME.pattern.replace("$", r"\b"), re.IGNORECASE)
 _USERINFO = re.compile(r"(\w[\w+.-]*://[^/\s:@]+):[^@/\s]+@")
 _QUERY = re.compile(
     r"([?&;](?:[\w-]*(?:sig|signature|token|password|passwd|pwd|secret|credential|api[-_]?key|access[-_]?key))=)[^&\s;\"']+",
@@ -29,14 +30,20 @@ def secret_name(key: str) -> bool:
     return _NAME.search(".".join(key.rsplit(".", 2)[-2:])) is not None
 
 
+def suspect(text: str) -> bool:
+    """Return whether ``text``, a JSON document, may hold a secret: in the shape of a value or under a telling name."""
+    return _SUSPECT.search(text) is not None or _ANY_NAME.search(text) is not None
+
+
 def redacted(text: str) -> str:
     """Return ``text`` without user info of URLs, secret query parameters, private keys and JSON web tokens."""
-    if _SUSPECT.search(text) is None:
-        return text
-    text = _USERINFO.sub(r"\1:***@", text)
-    text = _QUERY.sub(r"\1***", text)
-    text = _KEY.sub(REDACTED, text)
-    return _JWT.sub(REDACTED, text)
+    if "@" in text and "://" in text:
+        text = _USERINFO.sub(r"\1:***@", text)
+    if "=" in text:
+        text = _QUERY.sub(r"\1***", text)
+    if "-----BEGIN" in text:
+        text = _KEY.sub(REDACTED, text)
+    return _JWT.sub(REDACTED, text) if "eyJ" in text else text
 
 
 def redacted_json(value: Any, key: str = "") -> Any:

@@ -143,8 +143,15 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
             for leaf in ("namespace", "name"):
                 targets = [edge, _RUN_TARGETS[side]] if kind == "run" else [edge]
                 rows[kind, f"$.{side}[].{leaf}"] = [*targets, f"datasetProperties.customProperties[openlineage.{leaf}]"]
-    rows["run", "$.run.runId"] = ["dataProcessInstanceRunEvent.urn", "dataProcessInstanceProperties.urn", "dataJobInfo.urn"]
-    rows["run", "$.eventType"] = ["dataProcessInstanceRunEvent.status", "dataProcessInstanceProperties.customProperties"]
+    rows["run", "$.run.runId"] = [
+        "dataProcessInstanceRunEvent.urn",
+        "dataProcessInstanceProperties.urn",
+        "dataJobInfo.urn",
+    ]
+    rows["run", "$.eventType"] = [
+        "dataProcessInstanceRunEvent.status",
+        "dataProcessInstanceProperties.customProperties",
+    ]
     rows["run", "$.eventTime"] = [
         "dataProcessInstanceRunEvent.timestampMillis", "dataProcessInstanceProperties.created",
         "dataJobInputOutput.inputDatasetEdges[].created",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dh_bridge.translation.laws import Cell, collected, edge, largest, latest, span
+from dh_bridge.translation.laws import Cell, collected, edge, joined, largest, latest, span
 
 Law = Callable[[Cell, Cell], Cell]
 Statement = tuple[str, "Slot", Any, Any]
@@ -63,6 +63,8 @@ UPSTREAM_RUN = Slot("UPSTREAM_RUN", _RELATIONSHIPS, latest)
 ATTEMPT = Slot("ATTEMPT", _RUN_EVENT, latest)
 #: "" -> seconds
 DURATION = Slot("DURATION", _RUN_EVENT, latest)
+#: "" -> batchSpec of a validation
+BATCH = Slot("BATCH", "assertionRunEvent", latest)
 #: "" -> word of the orchestrator for the outcome (airflowState)
 OUTCOME = Slot("OUTCOME", _RUN_EVENT, latest)
 #: "" -> "COMPLETE_SNAPSHOT" and the like
@@ -86,8 +88,10 @@ OPERATION = Slot("OPERATION", "operation", latest)
 OPERATION_PROPERTIES = Slot("OPERATION_PROPERTIES", "operation", latest)
 #: (source rank, metric path) -> number or text
 METRIC = Slot("METRIC", "datasetProfile", latest)
-#: (facet source, position or name) -> Check
-CHECKS = Slot("CHECKS", "assertionRunEvent", latest)
+#: assertion URN -> Stated: the check as it was last described
+CHECKS = Slot("CHECKS", "assertionInfo", latest)
+#: assertion URN -> Check that has a result; one without never replaces it (ruling 2)
+RESULTS = Slot("RESULTS", "assertionRunEvent", latest)
 #: "" -> predicate or partition of the subset facet
 PARTITION = Slot("PARTITION", "operation", latest)
 
@@ -104,14 +108,14 @@ JOB_FIELD = Slot("JOB_FIELD", "dataJobInfo", latest, shared=True)
 JOB_EDGE = Slot("JOB_EDGE", "dataJobInputOutput", latest, shared=True)
 #: schemaField URN -> None
 INPUT_FIELD = Slot("INPUT_FIELD", "dataJobInputOutput", latest, shared=True)
-#: (operation, downstream field URN, upstream field URN) -> None
-FINE_LINEAGE = Slot("FINE_LINEAGE", "dataJobInputOutput", latest, shared=True)
+#: downstream dataset URN -> frozenset of (operation, downstream field URN, upstream field URN)
+FINE_LINEAGE = Slot("FINE_LINEAGE", "dataJobInputOutput", joined, shared=True)
 #: "" -> list of names
 SUBTYPES = Slot("SUBTYPES", "subTypes", latest, shared=True)
 
 #: "" -> lifecycle word; shared only by runs that completed (ruling 11)
 LIFECYCLE = Slot("LIFECYCLE", "status", latest)
-#: "" -> (Check, dataset URN, platform, external URL, {property: text})
+#: "" -> Stated
 ASSERTION = Slot("ASSERTION", "assertionInfo", latest, shared=True)
 
 # -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
@@ -140,5 +144,5 @@ INPUT_EDGE = Slot("INPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 OUTPUT_EDGE = Slot("OUTPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 #: dataset URN -> None (DatasetEvents and lineage.target: dataset)
 UPSTREAM = Slot("UPSTREAM", "upstreamLineage", latest, shared=True)
-#: (operation, downstream field URN, upstream field URN) -> None
-UPSTREAM_FIELD = Slot("UPSTREAM_FIELD", "upstreamLineage", latest, shared=True)
+#: "" -> frozenset of (operation, downstream field URN, upstream field URN)
+UPSTREAM_FIELD = Slot("UPSTREAM_FIELD", "upstreamLineage", joined, shared=True)

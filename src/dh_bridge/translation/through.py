@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dh_bridge.translation.laws import Cell, span
+from dh_bridge.translation.render.ladders import Slots
 from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.slots import FINE_LINEAGE, INPUT, INPUT_FIELD, OUTPUT
 
@@ -30,12 +31,26 @@ def run_through(states: list[RunState]) -> None:
                     del outputs[urn]
                 if not outputs:
                     del slots[OUTPUT]
-            for slot in (FINE_LINEAGE, INPUT_FIELD):
-                elements = slots.get(slot)
-                if elements is not None:
-                    slots[slot] = {key: cell for key, cell in elements.items() if not _touches(key, temporary)}
-                    if not slots[slot]:
-                        del slots[slot]
+            _forget_fields(slots, temporary)
+
+
+def _forget_fields(slots: Slots, temporary: set[str]) -> None:
+    """Drop what is said of the columns of temporary datasets."""
+    fields = slots.get(INPUT_FIELD)
+    if fields is not None:
+        slots[INPUT_FIELD] = {field: cell for field, cell in fields.items() if _dataset_of(field) not in temporary}
+        if not slots[INPUT_FIELD]:
+            del slots[INPUT_FIELD]
+    fine = slots.get(FINE_LINEAGE)
+    if fine is not None:
+        for dataset, (stamp, pairs) in list(fine.items()):
+            left = frozenset(p for p in pairs if not {_dataset_of(p[1]), _dataset_of(p[2])} & temporary)
+            if left:
+                fine[dataset] = (stamp, left)
+            else:
+                del fine[dataset]
+        if not fine:
+            del slots[FINE_LINEAGE]
 
 
 def _sources(states: list[RunState], temporary: set[str]) -> dict[str, set[str]]:
@@ -57,6 +72,5 @@ def _sources(states: list[RunState], temporary: set[str]) -> dict[str, set[str]]
     return found
 
 
-def _touches(key: object, temporary: set[str]) -> bool:
-    fields = key[1:] if isinstance(key, tuple) else (key,)
-    return any(str(field).removeprefix("urn:li:schemaField:(").rpartition(",")[0] in temporary for field in fields)
+def _dataset_of(field: str) -> str:
+    return field.removeprefix("urn:li:schemaField:(").rpartition(",")[0]

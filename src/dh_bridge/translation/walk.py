@@ -34,7 +34,9 @@ class Walk:
         self.filters = Filters(options.settings.filters)
         self._registry = registry()
 
-    def event(self, event: Event, runs: dict[str, RunState], notes: list[tuple[str, str]] | None = None) -> RunState | None:
+    def event(
+        self, event: Event, runs: dict[str, RunState], notes: list[tuple[str, str]] | None = None
+    ) -> RunState | None:
         """Fold ``event`` into its run's state in ``runs``; None when a filter leaves it out.
 
         ``notes`` collects (path, reason) of each leaf that ends on the way, for the report.
@@ -81,6 +83,7 @@ class Walk:
         producer = self.options.identity.producer(event.producer)
         state.single = state.single or (producer is not None and producer.single_event)
         at.assertion_platform = job.platform
+        at.assertion_label = (producer.assertion_label if producer is not None else None) or f"{job.platform} check"
         if job.placeholder or job.skip:
             at.owner, at.task = ANY_OWNER, ANY_TASK
             return
@@ -97,7 +100,9 @@ class Walk:
 
     def _datasets(self, event: Event, state: RunState, at: Place) -> None:
         if event.dataset is not None:
-            entries: list[tuple[Dataset, Name, Role, str]] = list(self._named([event.dataset], "dataset", "$.dataset", at))
+            entries: list[tuple[Dataset, Name, Role, str]] = list(
+                self._named([event.dataset], "dataset", "$.dataset", at)
+            )
         else:
             entries = [
                 *self._named(event.inputs, "input", "$.inputs[{}]", at),
@@ -105,11 +110,13 @@ class Walk:
             ]
         at.inputs = frozenset(name.endpoint for _, name, role, _ in entries if role == "input" and name.endpoint)
         at.outputs = tuple(name.endpoint for _, name, role, _ in entries if role == "output" and name.endpoint)
+        at.named = {name.endpoint: name for _, name, _, _ in entries if name.endpoint}
         at.mentioned = at.inputs.union(at.outputs)
         at.tested = tuple(sorted(at.inputs)) or tuple(sorted(at.outputs))
         if not at.assertion_platform:
             producer = self.options.identity.producer(event.producer)
             at.assertion_platform = producer.platform if producer is not None else "unknown"
+            at.assertion_label = (producer.assertion_label if producer is not None else None) or "check"
         for position, (dataset, name, role, where) in enumerate(entries):
             self._dataset(dataset, name, role, where, position, state, at)
 
@@ -191,4 +198,3 @@ class Walk:
         other: Attach = "job" if attach == "run" else "run"
         own = at.event.job_facets if attach == "run" else at.event.run_facets
         return None if key in own else self._registry[other].get(key)
-

@@ -46,7 +46,9 @@ DAG_LEAVES = {
         "task.**": kept(_JOB, _FLOW),
         "taskInstance.try_number": mapped("dataProcessInstanceRunEvent.attempt"),
         "taskInstance.log_url": mapped("dataProcessInstanceProperties.externalUrl"),
-        "taskInstance.duration": mapped("dataProcessInstanceRunEvent.durationMillis", "dataProcessInstanceProperties.customProperties"),
+        "taskInstance.duration": mapped(
+            "dataProcessInstanceRunEvent.durationMillis", "dataProcessInstanceProperties.customProperties"
+        ),
         "taskInstance.**": kept(),
         "taskUuid": withheld("duplicate-of:run.runId"),
         "**": kept(),

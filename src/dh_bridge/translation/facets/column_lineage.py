@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from dh_bridge.datahub.urns import schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.naming import Name
@@ -75,7 +77,9 @@ def operation_of(transformations: list[Transformation] | None, legacy: str | Non
 
 
 _SOURCE = mapped(
-    "dataJobInputOutput.fineGrainedLineages", "dataJobInputOutput.inputDatasetFields", "upstreamLineage.fineGrainedLineages"
+    "dataJobInputOutput.fineGrainedLineages",
+    "dataJobInputOutput.inputDatasetFields",
+    "upstreamLineage.fineGrainedLineages",
 )
 _INDIRECT = mapped("dataJobInputOutput.inputDatasetFields", "upstreamLineage.upstreams")
 _DESCRIBED = kept("dataJobInfo.customProperties", "dataFlowInfo.customProperties", "datasetProperties.customProperties")
@@ -85,6 +89,7 @@ _DESCRIBED = kept("dataJobInfo.customProperties", "dataFlowInfo.customProperties
     "columnLineage",
     at="dataset",
     reads=ColumnLineage,
+    remember=True,
     leaves={
         "fields.*.inputFields[].namespace": _SOURCE,
         "fields.*.inputFields[].name": _SOURCE,
@@ -107,25 +112,63 @@ def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
         # Lineage is a matter of outputs; some producers repeat it on the other side (facets.md 0.6.1).
         yield property_statement(at, {"columnLineage": kept_text("columnLineage", _plain(facet)) or ""})
         return
+    found = _lineage(facet, at)
+    if found.pairs and at.role == "output":
+        yield at.task, FINE_LINEAGE, at.dataset, found.pairs
+    elif found.pairs:
+        yield at.dataset, UPSTREAM_FIELD, "", found.pairs
+    yield from _indirect(found, at)
+    yield from _inputs(found, at)
+    if found.descriptions:
+        properties = {"columnLineage.descriptions": found.descriptions}
+        if at.owner:
+            yield at.owner, JOB_PROPERTIES, f"columnLineage {at.dataset}", properties
+        else:
+            yield property_statement(at, properties)
+
+
+class _Lineage(msgspec.Struct, frozen=True):
+    """What a facet says: pairs of columns, columns that touch the whole output (by dataset), the datasets, descriptions."""
+
+    pairs: frozenset[tuple[str | None, str, str]]
+    indirect: tuple[tuple[str, str, str], ...]
+    named: dict[str, Name]
+    descriptions: str
+
+
+_REMEMBERED = 2048
+_remembered: dict[tuple[object, ...], _Lineage] = {}
+
+
+def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
+    """Return what the facet says of this dataset; said again in the same bytes it is not worked out again."""
+    if at.notes is not None:
+        return _read(facet, at)
+    settings = at.options.settings.column_lineage
+    columns = tuple(at.columns) if at.columns is not None else None
+    key = (bytes(at.raw), at.dataset, columns, settings.indirect, *at.aliases.items())
+    found = _remembered.get(key)
+    if found is None:
+        if len(_remembered) >= _REMEMBERED:
+            _remembered.clear()
+        found = _remembered[key] = _read(facet, at)
+    return found
+
+
+def _read(facet: ColumnLineage, at: Place) -> _Lineage:
     pairs = list(_pairs(facet, at))
     collapsed = _collapsed(pairs, facet, at)
-    slot, owner = (FINE_LINEAGE, at.task) if at.role == "output" else (UPSTREAM_FIELD, at.dataset)
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
+    fine = set()
     for down, source, up, operation, description in pairs:
         named[source.endpoint or ""] = source
         if description:
             descriptions[f"{down}<-{up}"] = description
         if up not in collapsed:
-            yield owner, slot, (operation, schema_field_urn(at.dataset, down), up), None
-    yield from _indirect(facet, collapsed, at, named)
-    yield from _inputs(named, at)
-    if descriptions:
-        written = kept_text("columnLineage.descriptions", descriptions) or ""
-        if at.owner:
-            yield at.owner, JOB_PROPERTIES, f"columnLineage {at.dataset}", {"columnLineage.descriptions": written}
-        else:
-            yield property_statement(at, {"columnLineage.descriptions": written})
+            fine.add((operation, schema_field_urn(at.dataset, down), up))
+    written = kept_text("columnLineage.descriptions", descriptions) if descriptions else None
+    return _Lineage(frozenset(fine), tuple(_whole(facet, collapsed, at, named)), named, written or "")
 
 
 _Pair = tuple[str, Name, str, "str | None", "str | None"]
@@ -170,37 +213,44 @@ def _collapsed(pairs: list[_Pair], facet: ColumnLineage, at: Place) -> set[str]:
     return {up for up, downs in indirect.items() if up not in direct and every > 1 and len(downs) == every}
 
 
-def _indirect(facet: ColumnLineage, collapsed: set[str], at: Place, named: dict[str, Name]) -> Iterator[Statement]:
-    """Yield the input fields of the job, and on each edge which of its columns touch the whole output."""
+def _whole(
+    facet: ColumnLineage, collapsed: set[str], at: Place, named: dict[str, Name]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield (dataset URN, field URN, mark) of the columns that touch the whole output: filters, joins, sorting."""
     if at.options.settings.column_lineage.indirect == "drop":
         if facet.dataset:
             at.withheld("dataset", "policy:column_lineage.indirect")
         return
-    edges: dict[str, list[str]] = {}
     for up in sorted(collapsed):
         dataset, _, path = up.removeprefix("urn:li:schemaField:(").removesuffix(")").rpartition(",")
-        edges.setdefault(dataset, []).append(f"{path}:INDIRECT")
-        if at.task:
-            yield at.task, INPUT_FIELD, up, None
+        yield dataset, up, f"{path}:INDIRECT"
     for position, source in enumerate(facet.dataset or ()):
         found = at.endpoint(source.namespace, source.name)
         if found.endpoint is None or not source.field:
             at.withheld(f"dataset[{position}]", found.skip or "malformed")
             continue
         named[found.endpoint] = found
+        column = found.column(source.field)
         kind = (operation_of(source.transformations, None) or "INDIRECT").removeprefix("INDIRECT:")
-        edges.setdefault(found.endpoint, []).append(f"{found.column(source.field)}:{kind}")
-        if at.task:
-            yield at.task, INPUT_FIELD, schema_field_urn(found.endpoint, found.column(source.field)), None
+        yield found.endpoint, schema_field_urn(found.endpoint, column), f"{column}:{kind}"
+
+
+def _indirect(found: _Lineage, at: Place) -> Iterator[Statement]:
+    """Yield the input fields of the job, and on each edge which of its columns touch the whole output."""
+    if not at.task:
+        return
+    edges: dict[str, list[str]] = {}
+    for dataset, field, mark in found.indirect:
+        edges.setdefault(dataset, []).append(mark)
+        yield at.task, INPUT_FIELD, field, None
     for dataset, columns in edges.items():
-        if at.task:
-            properties = {"columnLineage.indirect": ",".join(sorted(set(columns)))}
-            yield at.task, EDGE_PROPERTIES, ("input", dataset, f"columnLineage {at.dataset}"), properties
+        properties = {"columnLineage.indirect": ",".join(sorted(set(columns)))}
+        yield at.task, EDGE_PROPERTIES, ("input", dataset, f"columnLineage {at.dataset}"), properties
 
 
-def _inputs(named: dict[str, Name], at: Place) -> Iterator[Statement]:
+def _inputs(found: _Lineage, at: Place) -> Iterator[Statement]:
     """Yield the datasets that only column lineage names: they are inputs too."""
-    for urn, name in named.items():
+    for urn, name in found.named.items():
         if at.role == "dataset":
             if urn != at.dataset:
                 yield at.dataset, UPSTREAM, urn, None

@@ -14,7 +14,6 @@ from dh_bridge.translation.place import Place
 from dh_bridge.translation.slots import Statements
 
 
-
 class Assertion(Facet):
     """One check on a dataset."""
 

@@ -4,4 +4,8 @@ from __future__ import annotations
 
 from dh_bridge.translation.generic import kept_facet
 
-data_source = kept_facet("dataSource", at="dataset", doc="Name and URI, redacted: a connection is neither a platform instance nor a page to link to.")
+data_source = kept_facet(
+    "dataSource",
+    at="dataset",
+    doc="Name and URI, redacted: a connection is neither a platform instance nor a page to link to.",
+)

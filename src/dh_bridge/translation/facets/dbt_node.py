@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from dh_bridge.translation.generic import kept_facet
 
-dbt_node = kept_facet("dbt_node", at="job", doc="File, database, schema, alias and unique id of the node.", producer="dbt")
+dbt_node = kept_facet(
+    "dbt_node", at="job", doc="File, database, schema, alias and unique id of the node.", producer="dbt"
+)

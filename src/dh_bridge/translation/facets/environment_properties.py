@@ -16,7 +16,9 @@ _USER_RUNG = 3
     at="run",
     leaves={
         "environment-properties.mountPoints[].**": withheld("too-large"),
-        "environment-properties.user": mapped("dataProcessInstanceProperties.created", "dataProcessInstanceProperties.customProperties"),
+        "environment-properties.user": mapped(
+            "dataProcessInstanceProperties.created", "dataProcessInstanceProperties.customProperties"
+        ),
         "**": kept(),
     },
     producer="Spark",

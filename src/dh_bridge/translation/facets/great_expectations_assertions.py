@@ -41,7 +41,9 @@ def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
         return
     checks = []
     for position, one in enumerate(facet.assertions or ()):
-        success = {"true": True, "false": False}.get(one.success.lower()) if isinstance(one.success, str) else one.success
+        success = (
+            {"true": True, "false": False}.get(one.success.lower()) if isinstance(one.success, str) else one.success
+        )
         if one.success is not None and success is None:
             at.withheld(f"assertions[{position}].success", "malformed")
         checks.append(

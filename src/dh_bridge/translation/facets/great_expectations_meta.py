@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import kept_facet
+from dh_bridge.translation.assertions import batch_spec
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import BATCH, Statements
 
-great_expectations_meta = kept_facet(
-    "great_expectations_meta", at="run", doc="Suite, checkpoint, run id and batch of the validation.", producer="Great Expectations"
+_BATCH = mapped("assertionRunEvent.batchSpec", "dataProcessInstanceProperties.customProperties")
+
+
+@facet(
+    "great_expectations_meta",
+    at="run",
+    leaves={"active_batch_definition.**": _BATCH, "batch_spec.**": _BATCH, "batch_kwargs.**": _BATCH, "**": kept()},
+    producer="Great Expectations",
 )
+def great_expectations_meta(opened: Open, at: Place) -> Statements:
+    """Properties of the run; the batch that was validated goes to the results."""
+    properties = flattened("great_expectations_meta", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+    batch = batch_spec(opened.body)
+    if batch is not None:
+        yield at.run, BATCH, "", batch

@@ -15,7 +15,9 @@ _USER_RUNG = 1
     "hive_session",
     at="run",
     leaves={
-        "username": mapped("dataProcessInstanceProperties.created.actor", "dataProcessInstanceProperties.customProperties"),
+        "username": mapped(
+            "dataProcessInstanceProperties.created.actor", "dataProcessInstanceProperties.customProperties"
+        ),
         "**": kept(),
     },
     producer="Hive",

@@ -30,7 +30,9 @@ class JobType(Facet):
     at="job",
     reads=JobType,
     leaves={
-        "processingType": mapped("dataProcessInstanceProperties.type", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "processingType": mapped(
+            "dataProcessInstanceProperties.type", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"
+        ),
         "integration": kept(),
         "jobType": mapped("subTypes.typeNames", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
         "emissionPattern.eventTrigger": kept(),

@@ -39,7 +39,9 @@ class LifecycleStateChange(Facet):
     at="dataset",
     reads=LifecycleStateChange,
     leaves={
-        "lifecycleStateChange": mapped("operation.operationType", "status.removed", "dataJobInputOutput.outputDatasetEdges[].properties"),
+        "lifecycleStateChange": mapped(
+            "operation.operationType", "status.removed", "dataJobInputOutput.outputDatasetEdges[].properties"
+        ),
         "previousIdentifier.namespace": kept(),
         "previousIdentifier.name": kept(),
     },
@@ -55,7 +57,12 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
             if at.run:
                 yield at.dataset, OPERATION, RUNG, word
                 yield at.dataset, OPERATION_PROPERTIES, "lifecycleStateChange", {"lifecycleStateChange": word}
-                yield at.task, EDGE_PROPERTIES, ("output", at.dataset, "lifecycleStateChange"), {"lifecycleStateChange": word}
+                yield (
+                    at.task,
+                    EDGE_PROPERTIES,
+                    ("output", at.dataset, "lifecycleStateChange"),
+                    {"lifecycleStateChange": word},
+                )
     if facet.previousIdentifier is not None:
         identifier = {"namespace": facet.previousIdentifier.namespace, "name": facet.previousIdentifier.name}
         yield property_statement(at, {"previousIdentifier": text(identifier)})

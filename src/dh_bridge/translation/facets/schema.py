@@ -25,6 +25,7 @@ _FIELDS = mapped("schemaMetadata.fields", "dataJobInputOutput.inputDatasetFields
     "schema",
     at="dataset",
     reads=Schema,
+    remember=True,
     leaves={
         "fields[].name": _FIELDS,
         "fields[].type": mapped("schemaMetadata.fields[].type"),

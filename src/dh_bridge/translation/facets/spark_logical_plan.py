@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from dh_bridge.translation.generic import bulk_facet
 
-spark_logical_plan = bulk_facet("spark.logicalPlan", at="run", reason="plan", doc="Withheld (the bulk of an event, of use to nobody in a catalogue); hash and size kept.", producer="Spark")
+spark_logical_plan = bulk_facet(
+    "spark.logicalPlan",
+    at="run",
+    reason="plan",
+    doc="Withheld (the bulk of an event, of use to nobody in a catalogue); hash and size kept.",
+    producer="Spark",
+)

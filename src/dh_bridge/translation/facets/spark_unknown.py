@@ -4,4 +4,6 @@ from __future__ import annotations
 
 from dh_bridge.translation.generic import bulk_facet
 
-spark_unknown = bulk_facet("spark_unknown", at="run", reason="plan", doc="Withheld; hash and size kept.", producer="Spark")
+spark_unknown = bulk_facet(
+    "spark_unknown", at="run", reason="plan", doc="Withheld; hash and size kept.", producer="Spark"
+)

@@ -20,7 +20,9 @@ class Sql(Facet):
     at="job",
     reads=Sql,
     leaves={
-        "query": mapped("dataTransformLogic.transforms", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "query": mapped(
+            "dataTransformLogic.transforms", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"
+        ),
         "dialect": kept(),
     },
 )

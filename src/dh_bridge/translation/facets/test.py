@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dh_bridge.translation.assertions import Check
-from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, stated_checks
+from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome
+from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, stated, stated_checks
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
 from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import Statements
-
-_SKIPPED = ("skip", "skipped")
-_STATUSES = {"pass": True, "success": True, "passed": True, "fail": False, "failed": False, "failure": False, "error": False}
 
 
 class Test(Facet):
@@ -42,34 +39,42 @@ class Tests(Facet):
     reads=Tests,
     leaves={
         f"tests[].{leaf}": row
-        for leaf, row in {**CHECK_LEAVES, "type": mapped(INFO), "status": mapped(RESULT, "dataProcessInstanceProperties")}.items()
+        for leaf, row in {
+            **CHECK_LEAVES,
+            "type": mapped(INFO),
+            "status": mapped(RESULT, "dataProcessInstanceProperties"),
+        }.items()
     },
 )
 def test(facet: Tests, at: Place) -> Statements:
-    """One assertion per test and tested dataset (the run's inputs, else its outputs); skipped ones stay on the run."""
-    datasets = at.tested
-    skipped, kept_here, checks = [], [], []
+    """One assertion per test and tested dataset (the event's inputs, else its outputs); skipped ones stay on the run."""
+    skipped, untold = [], []
+    loose: dict[str, list[Check]] = {}
     for position, one in enumerate(facet.tests or ()):
-        status = (one.status or "").lower()
-        if status in _SKIPPED:
+        check = Check(
+            assertion=one.type or one.name, severity=one.severity, name=one.name, description=one.description,
+            expected=one.expected, actual=one.actual, content=one.content, content_type=one.contentType,
+            params=one.params or {}, source="test", status=one.status,
+        )  # fmt: skip
+        ended = outcome(check, at.assertion_platform)
+        if ended == "SKIPPED":
             skipped.append(one.name)
-        elif status not in _STATUSES or not datasets:
-            at.withheld(f"tests[{position}]", "malformed" if datasets else "no-dataset")
-            kept_here.append({"name": one.name, "status": one.status, "severity": one.severity, "type": one.type})
+        elif ended == "UNKNOWN" or not at.tested:
+            at.withheld(f"tests[{position}]", "malformed" if at.tested else "no-dataset")
+            untold.append({"name": one.name, "status": one.status, "severity": one.severity, "type": one.type})
         else:
-            checks.append(
-                Check(
-                    assertion=one.type or one.name, success=_STATUSES[status], severity=one.severity, name=one.name,
-                    description=one.description, expected=one.expected, actual=one.actual, content=one.content,
-                    content_type=one.contentType, params=one.params or {}, source="test", status=one.status,
-                )
-            )  # fmt: skip
-    for dataset in datasets:
+            for dataset in datasets_of_test(check, at.tested):
+                same = at.checks.get((dataset, one.name))
+                if same is None:
+                    loose.setdefault(dataset, []).append(check)
+                else:
+                    yield from stated(same[0], merge(same[1], check), dataset, at)
+    for dataset, checks in loose.items():
         yield from stated_checks(checks, dataset, at)
     properties = {}
     if skipped:
         properties["test.skipped"] = kept_text("test.skipped", skipped) or ""
-    if kept_here:
-        properties["test.results"] = kept_text("test.results", kept_here) or ""
+    if untold:
+        properties["test.results"] = kept_text("test.results", untold) or ""
     if properties:
         yield property_statement(at, properties)

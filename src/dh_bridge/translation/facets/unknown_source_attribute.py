@@ -11,7 +11,11 @@ from dh_bridge.translation.slots import Statements
 @facet(
     "unknownSourceAttribute",
     at="run",
-    leaves={"unknownItems[].name": kept("dataProcessInstanceProperties.customProperties"), "unknownItems[].type": kept("dataProcessInstanceProperties.customProperties"), "**": withheld("bulk")},
+    leaves={
+        "unknownItems[].name": kept("dataProcessInstanceProperties.customProperties"),
+        "unknownItems[].type": kept("dataProcessInstanceProperties.customProperties"),
+        "**": withheld("bulk"),
+    },
     producer="Airflow",
 )
 def unknown_source_attribute(opened: Open, at: Place) -> Statements:

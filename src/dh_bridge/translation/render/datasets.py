@@ -7,7 +7,7 @@ from typing import Any
 
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn, tag_urn
-from dh_bridge.translation.columns import schema_metadata
+from dh_bridge.translation.columns import SchemaFields, schema_metadata
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.options import Options
@@ -44,8 +44,7 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     schema = value(slots, SCHEMA)
     write = options.settings.schema_.write
     if schema is not None and (write == "all" or (write == "outputs" and written)):
-        full = f"{name.instance}.{name.dataset_name}" if name.instance else name.dataset_name
-        yield upsert(ENTITY, urn, "schemaMetadata", schema_metadata(full, name.platform, schema.fields))
+        yield _schema(urn, name, schema)
     column_tags = slots.get(COLUMN_TAG)
     if column_tags:
         yield patch(ENTITY, urn, "editableSchemaMetadata", _column_tags(column_tags))
@@ -58,6 +57,22 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     yield from people_and_tags(ENTITY, urn, slots)
     if value(slots, LIFECYCLE) == "DROP" and options.settings.lifecycle.drop_removes == "outputs":
         yield upsert(ENTITY, urn, "status", {"removed": True})
+
+
+_schemas: dict[str, tuple[SchemaFields, Proposal]] = {}
+_REMEMBERED = 8192
+
+
+def _schema(urn: str, name: Name, schema: SchemaFields) -> Proposal:
+    """Return the schema's proposal; the same object while the dataset's fields are the same object (see facets/schema.py)."""
+    found = _schemas.get(urn)
+    if found is None or found[0] is not schema:
+        full = f"{name.instance}.{name.dataset_name}" if name.instance else name.dataset_name
+        if len(_schemas) >= _REMEMBERED:
+            _schemas.clear()
+        found = (schema, upsert(ENTITY, urn, "schemaMetadata", schema_metadata(full, name.platform, schema.fields)))
+        _schemas[urn] = found
+    return found[1]
 
 
 def _properties(slots: Slots, name: Name, options: Options) -> list[dict[str, Any]]:
@@ -87,8 +102,10 @@ def _column_tags(tags: dict[Any, Any]) -> list[dict[str, Any]]:
     for (column, name), (_, context) in sorted(tags.items(), key=lambda entry: entry[0]):
         urn = tag_urn(name)
         found = {"tag": urn} if context is None else {"tag": urn, "context": context}
-        path = f"/editableSchemaFieldInfo/{escaped(column)}/globalTags/tags/{escaped(urn)}"
-        operations.append(add(path, found))
+        field = f"/editableSchemaFieldInfo/{escaped(column)}"
+        # The server needs the key of a field that has no tags yet (datahub-project/datahub#18138).
+        operations.append(add(f"{field}/fieldPath", column))
+        operations.append(add(f"{field}/globalTags/tags/{escaped(urn)}", found))
     return operations
 
 

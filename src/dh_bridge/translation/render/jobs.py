@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.translation.fold import Cells, value
 from dh_bridge.translation.identity import Job
+from dh_bridge.translation.laws import Cell
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.redaction import redacted
@@ -34,6 +36,7 @@ from dh_bridge.translation.slots import (
 _SQL_CAP = 100_000
 _DISPLAY_CAP = 120
 _MOST_FINE = 2000
+_SURE = {"confidenceScore": 1.0}
 
 
 def flow_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
@@ -153,15 +156,21 @@ def _io(slots: Slots) -> list[dict[str, Any]]:
     return found
 
 
-def fine_operations(fine: dict[Any, Any]) -> list[dict[str, Any]]:
+def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
     """Return one operation for each (operation, downstream, upstream): one downstream each, no query (facets.md 4.4)."""
-    keys = sorted(fine, key=lambda key: (key[1], key[0] or "", key[2]))[:_MOST_FINE]
-    confidence = {"confidenceScore": 1.0}
+    sets = [pairs for _, pairs in cells.values()]
+    return _fine_operations(sets[0] if len(sets) == 1 else frozenset().union(*sets))
+
+
+@lru_cache(maxsize=512)
+def _fine_operations(pairs: frozenset[tuple[str | None, str, str]]) -> list[dict[str, Any]]:
+    """Return the operations of a set of pairs; never changed by those who get them, so the same set is rendered once."""
+    keys = sorted(pairs, key=lambda pair: (pair[1], pair[0] or "", pair[2]))[:_MOST_FINE]
     return [
         {
             "op": "add",
             "path": f"/fineGrainedLineages/{escaped(operation) if operation else 'NONE'}/{escaped(down)}/NONE/{escaped(up)}",
-            "value": confidence,
+            "value": _SURE,
         }
         for operation, down, up in keys
     ]

@@ -58,18 +58,27 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
     inputs, outputs = io_of(state, INPUT), io_of(state, OUTPUT)
     whole = history.started or state.single
     if whole:
-        yield upsert(ENTITY, state.urn, "dataProcessInstanceProperties", _properties(state, slots, job, history, options))
         yield upsert(
-            ENTITY, state.urn, "dataProcessInstanceRelationships", _relationships(slots, job, options, bool(inputs or outputs))
+            ENTITY, state.urn, "dataProcessInstanceProperties", _properties(state, slots, job, history, options)
+        )
+        yield upsert(
+            ENTITY,
+            state.urn,
+            "dataProcessInstanceRelationships",
+            _relationships(slots, job, options, bool(inputs or outputs)),
         )
     if inputs:
         yield upsert(ENTITY, state.urn, "dataProcessInstanceInput", {"inputs": sorted(inputs.keys() - state.through)})
     if outputs:
-        yield upsert(ENTITY, state.urn, "dataProcessInstanceOutput", {"outputs": sorted(outputs.keys() - state.through)})
+        yield upsert(
+            ENTITY, state.urn, "dataProcessInstanceOutput", {"outputs": sorted(outputs.keys() - state.through)}
+        )
     yield from _companions(state, slots, job, options)
     attempt = first_rung(slots, ATTEMPT)
     for point in history.points:
-        yield upsert(ENTITY, state.urn, "dataProcessInstanceRunEvent", _run_event(state, slots, job, point, attempt, options))
+        yield upsert(
+            ENTITY, state.urn, "dataProcessInstanceRunEvent", _run_event(state, slots, job, point, attempt, options)
+        )
 
 
 def _companions(state: RunState, slots: Slots, job: Job | None, options: Options) -> Iterator[Proposal]:
