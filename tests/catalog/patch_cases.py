@@ -290,6 +290,26 @@ CASES = {
         ],
         {"customProperties": {"openlineage.k": "v"}, "name": "load", "type": {"string": "COMMAND"}},
     ),
+    "nulls that another writer stored": (
+        "editableSchemaMetadata",
+        {
+            "created": STAMP,
+            "lastModified": STAMP,
+            "deleted": None,
+            "editableSchemaFieldInfo": [{"fieldPath": "id", "globalTags": None, "description": "x"}],
+        },
+        [
+            remove("deleted", "time"),
+            add("editableSchemaFieldInfo", "id", "globalTags", "tags", "urn:li:tag:x", value={"tag": "urn:li:tag:x"}),
+        ],
+        {
+            "created": STAMP,
+            "lastModified": STAMP,
+            "editableSchemaFieldInfo": [
+                {"fieldPath": "id", "description": "x", "globalTags": {"tags": [{"tag": "urn:li:tag:x"}]}}
+            ],
+        },
+    ),
     "siblings": (
         "siblings",
         None,

@@ -251,3 +251,37 @@ def test_columns_in_any_number_are_kept_apart_by_operation(catalog):
     up, down = field(RAW, "id"), field(ORDERS, "id")
     catalog.apply([io(LOAD, column(up, down, "a"), column(up, down, "b"))])
     assert catalog.connection.execute("SELECT operation FROM column_edge ORDER BY 1").fetchall() == [("a",), ("b",)]
+
+
+def test_column_lineage_follows_a_patch_that_names_its_keys(catalog):
+    operations = [column(field(RAW, "id"), field(ORDERS, "id")), column(field(RAW, "sum"), field(ORDERS, "total"))]
+    catalog.apply([io(LOAD, operations[0])])
+    keyed = {
+        "arrayPrimaryKeys": {"inputDatasetEdges": ["destinationUrn"]},
+        "patch": [edge("input", RAW), operations[1]],
+    }
+    assert catalog.apply([patch("dataJob", LOAD, "dataJobInputOutput", keyed)]).failed == []
+    assert catalog.connection.execute("SELECT count(*) FROM column_edge").fetchone() == (2,)
+    assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW]
+
+
+def test_column_lineage_that_a_patch_does_not_name_stays(catalog):
+    upserted = {
+        "inputDatasets": [],
+        "outputDatasets": [],
+        "fineGrainedLineages": [
+            {
+                "upstreamType": "FIELD_SET",
+                "upstreams": [field(RAW, "id")],
+                "downstreamType": "FIELD",
+                "downstreams": [field(ORDERS, "id")],
+            }
+        ],
+    }
+    other = LOAD.replace("load", "other")
+    catalog.apply([upsert("dataJob", LOAD, "dataJobInputOutput", upserted), io(LOAD, edge("input", RAW))])
+    catalog.apply([upsert("dataJob", other, "dataJobInputOutput", upserted)])
+    catalog.apply([io(other, edge("input", RAW))])
+    assert catalog.connection.execute("SELECT count(*) FROM column_edge").fetchone() == (2,)
+    catalog.apply([io(LOAD, {"op": "remove", "path": "/fineGrainedLineages"}), io(other, edge("output", RAW))])
+    assert catalog.connection.execute("SELECT count(*) FROM column_edge").fetchone() == (1,)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from dh_bridge.catalog import timeseries
-from dh_bridge.catalog.edges import COLUMN_LINEAGE, column_edges, entity_type, relations
+from dh_bridge.catalog.edges import COLUMN_LINEAGE, COLUMNS, column_edges, entity_type, relations
 from dh_bridge.catalog.patching import Draft
 from dh_bridge.catalog.shapes import PatchError
 from dh_bridge.sinks.base import Failure
@@ -41,17 +41,18 @@ _UNENCODABLE = (TypeError, ValueError, OverflowError, RecursionError)
 class _Pending:
     """An aspect that this transaction has read or written: its bytes before and after, and the draft that is still open."""
 
-    __slots__ = ("draft", "new", "old", "value")
+    __slots__ = ("draft", "new", "old", "upserted", "value")
 
     def __init__(self, old: bytes | None) -> None:
         self.old = old
         self.new = old
         self.value: dict[str, Any] | None = None
         self.draft: Draft | None = None
+        self.upserted = False
 
     def write(self, value: dict[str, Any], data: bytes) -> None:
         """Replace the aspect; an open draft is void."""
-        self.value, self.new, self.draft = value, data, None
+        self.value, self.new, self.draft, self.upserted = value, data, None, True
 
     def open(self, aspect: str) -> Draft:
         """Return the draft of the present value, parsed on the first patch only."""
@@ -62,9 +63,13 @@ class _Pending:
     def settle(self) -> bool:
         """Render the draft; tell whether there is anything to write."""
         if self.draft is not None and self.draft.changed:
-            value = self.draft.value()
-            self.write(value, _encode(value))
+            self.value = self.draft.value()
+            self.new = _encode(self.value)
         return self.new != self.old
+
+    def says_columns(self, aspect: str) -> bool:
+        """Say whether the column lineage of the aspect may have changed: no other patch touches it."""
+        return aspect in COLUMN_LINEAGE and (self.upserted or self.draft is None or COLUMNS in self.draft.touched)
 
 
 class Batch:
@@ -156,7 +161,7 @@ class Batch:
             rows.append((entity, aspect, cast("bytes", pending.new)))
             found = {(name, number(target), lineage) for (name, target), lineage in relations(aspect, value).items()}
             relationships.replace((entity, aspect), found, fresh=pending.old is None)
-            if "fineGrainedLineages" in value or aspect in COLUMN_LINEAGE:
+            if pending.says_columns(aspect):
                 pairs = {(number(down), number(up), operation) for down, up, operation in column_edges(value)}
                 columns.replace((entity, aspect), pairs, fresh=pending.old is None)
         execute = self._connection.executemany

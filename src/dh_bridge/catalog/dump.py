@@ -44,7 +44,7 @@ def canonical(aspect: str, value: dict[str, Any]) -> dict[str, Any] | None:
     value = _without_nulls(value)
     if template is not None:
         with suppress(PatchError):  # column lineage that cannot be patched has no keys to be sorted by
-            value = template.value(_sorted(template, template.tree(value)))
+            value = template.without_emptied(template.value(_sorted(template, template.tree(value))))
     return value if _says_something(template, value) else None
 
 

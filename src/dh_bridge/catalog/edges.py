@@ -16,8 +16,9 @@ UPSTREAM, DOWNSTREAM, NEITHER = 1, -1, 0
 _DOWNSTREAM = {"Produces", "DataProcessInstanceProduces"}
 """Lineage whose target is downstream: those that DataHub annotates ``isUpstream: false``, which the bundle leaves out."""
 
+COLUMNS = "fineGrainedLineages"
 COLUMN_LINEAGE = frozenset({"dataJobInputOutput", "upstreamLineage"})
-"""The aspects that may hold ``fineGrainedLineages``."""
+"""The aspects that may hold COLUMNS."""
 
 
 def entity_type(urn: str) -> str:
@@ -57,7 +58,7 @@ def _side(node: Any) -> int:
 
 def column_edges(value: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yield ``(downstream, upstream, operation)`` for each pair that ``fineGrainedLineages`` states, without repeats."""
-    entries = value.get("fineGrainedLineages")
+    entries = value.get(COLUMNS)
     if not entries:
         return
     seen = set()

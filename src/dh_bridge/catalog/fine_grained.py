@@ -22,18 +22,16 @@ class FineGrained:
         self._top = levels == _LEVELS
 
     def tree(self, value: Any) -> Any:
-        """Return the entries by key; a PatchError for an entry that the server cannot patch."""
+        """Return the entries by key."""
         if not self._top or not isinstance(value, list):
             raise PatchError(
                 "column lineage is patched as /fineGrainedLineages/<operation>/<downstream>/<query>/<upstream>"
             )
+        check_entries(value)
         tree: dict[str, Any] = {}
         for entry in value:
-            downstreams = entry.get("downstreams") if isinstance(entry, dict) else None
-            if not isinstance(downstreams, list) or len(downstreams) != 1:
-                raise PatchError("column lineage with other than one downstream field cannot be patched")
             operation = tree.setdefault(entry.get("transformOperation") or _NONE, {})
-            pairs = operation.setdefault(downstreams[0], {}).setdefault(entry.get("query") or _NONE, {})
+            pairs = operation.setdefault(entry["downstreams"][0], {}).setdefault(entry.get("query") or _NONE, {})
             upstreams = entry.get("upstreams") or []
             for upstream in upstreams:
                 pairs[upstream] = {
@@ -56,6 +54,14 @@ class FineGrained:
     def child(self, segment: str) -> Shape:  # noqa: ARG002 - every key of a level has the same shape
         """Return the shape one level further down."""
         return self._below
+
+
+def check_entries(entries: Any) -> None:
+    """Raise a PatchError for an entry that the server cannot patch, be it by a patch of another field."""
+    for entry in entries or ():
+        downstreams = entry.get("downstreams") if isinstance(entry, dict) else None
+        if not isinstance(downstreams, list) or len(downstreams) != 1:
+            raise PatchError("column lineage with other than one downstream field cannot be patched")
 
 
 def _upstream_type(urn: str) -> str:

@@ -8,31 +8,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.catalog.fine_grained import check_entries
 from dh_bridge.catalog.shapes import PatchError
-from dh_bridge.catalog.templates import TEMPLATES, Template
+from dh_bridge.catalog.templates import TEMPLATES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dh_bridge.catalog.shapes import Shape
 
 _ABSENT: Any = object()
 
 
 class Draft:
-    """An aspect that is being patched; ``changed`` says whether a patch did anything."""
+    """An aspect that is being patched; ``changed`` says whether a patch did anything.
 
-    def __init__(self, aspect: str, value: dict[str, Any] | None) -> None:
-        """Start from the stored ``value``, or None; a PatchError when this aspect cannot be patched."""
+    A field is laid out when a patch first names it (``touched``): most patches leave the longest array of an aspect alone.
+    """
+
+    def __init__(
+        self, aspect: str, value: dict[str, Any] | None, *, keys: Mapping[str, list[str]] | None = None
+    ) -> None:
+        """Start from the stored ``value``, or None; a PatchError when it cannot be patched. ``keys`` re-key some arrays."""
         template = TEMPLATES.get(aspect)
         if template is None:
             raise PatchError(f"DataHub has no PATCH for {aspect}: write it as UPSERT")
-        self.template: Template = template
-        self.tree: dict[str, Any] = template.empty() if value is None else template.tree(value)
+        self.aspect = aspect
+        self.template = template.keyed(keys) if keys else template
+        stored = template.default if value is None else value
+        self.tree: dict[str, Any] = {field: item for field, item in stored.items() if item is not None}
+        self.touched: set[str] = set()
         self.changed = False
+        check_entries(self.tree.get("fineGrainedLineages"))  # the server lays out all of it, and refuses
 
     def value(self) -> dict[str, Any]:
         """Return the aspect in UPSERT form."""
-        value: dict[str, Any] = self.template.value(self.tree)
-        return value
+        child, touched = self.template.child, self.touched
+        value = {field: child(field).value(item) if field in touched else item for field, item in self.tree.items()}
+        return self.template.without_emptied(value)
+
+    def lay_out(self, field: str) -> None:
+        """Replace a field by its tree, which shares nothing with what it was made of."""
+        if field in self.tree:
+            self.tree[field] = self.template.child(field).tree(self.tree[field])
+        self.touched.add(field)
 
     def apply(self, payload: Any) -> None:
         """Apply a list of operations, or ``{"arrayPrimaryKeys", "patch"}``: all of it, or nothing and a PatchError."""
@@ -55,7 +74,7 @@ class Draft:
         if not isinstance(payload, (list, tuple)):
             raise PatchError("a patch is a list of operations")
         for operation in payload:
-            _apply_one(operation, self.template, self.tree, undo)
+            _apply_one(operation, self, undo)
         missing = self.template.required.difference(self.tree)
         if undo and missing:
             raise PatchError(f"the aspect would lack {' and '.join(sorted(missing))}, which it must have")
@@ -65,21 +84,24 @@ class Draft:
         keys = payload.get("arrayPrimaryKeys") or {}
         if not isinstance(keys, dict) or not all(isinstance(names, list) for names in keys.values()):
             raise PatchError("arrayPrimaryKeys must map field names to arrays of key fields")
-        other = Draft.__new__(Draft)
-        other.template = self.template.keyed(keys)
-        other.tree = other.template.tree(self.value())
-        other.changed = False
+        other = Draft(self.aspect, self.value(), keys=keys)
         other.apply(payload["patch"])
         if other.changed:
-            self.tree = self.template.tree(other.value())
-            self.changed = True
+            self.tree, self.changed = other.value(), True
+            for field in self.touched | other.touched:
+                self.lay_out(field)
 
 
-def _apply_one(operation: Any, shape: Shape, node: dict[str, Any], undo: list[tuple[dict[str, Any], str, Any]]) -> None:
-    """Apply one operation to the tree, noting in ``undo`` what each changed place held."""
+def _apply_one(operation: Any, draft: Draft, undo: list[tuple[dict[str, Any], str, Any]]) -> None:
+    """Apply one operation to the draft's tree, noting in ``undo`` what each changed place held."""
     kind, path = _head(operation)
-    *way, last = _segments(path)
-    for segment in way:
+    segments = _segments(path)
+    if segments[0] not in draft.touched:
+        draft.lay_out(segments[0])
+    shape: Shape = draft.template
+    node = draft.tree
+    last = segments.pop()
+    for segment in segments:
         shape = shape.child(segment)
         below = node.get(segment)
         if below is None:

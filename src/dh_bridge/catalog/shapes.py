@@ -68,10 +68,11 @@ class Record:
         self.fields: Mapping[str, Shape] = fields
 
     def tree(self, value: Any) -> Any:
-        """Return the object with the trees of its fields; a PatchError when it is no object."""
+        """Return the object with the trees of its fields, nulls left out; a PatchError when it is no object."""
         if not isinstance(value, dict):
             raise PatchError(f"an object is wanted, not {type(value).__name__}")
-        return {key: self.fields.get(key, PLAIN).tree(item) for key, item in value.items()}
+        fields = self.fields
+        return {key: fields.get(key, PLAIN).tree(item) for key, item in value.items() if item is not None}
 
     def value(self, tree: Any) -> Any:
         """Return the object with the values of its fields."""

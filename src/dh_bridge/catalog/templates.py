@@ -6,7 +6,7 @@ Avro default (time 0, ``urn:li:corpuser:unknown``), so that equal patches give e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.catalog.fine_grained import FineGrained
 from dh_bridge.catalog.shapes import Elements, Record, Shape, Words
@@ -30,13 +30,8 @@ class Template(Record):
         self.default: Mapping[str, Any] = default or {}
         self.required = frozenset(required)
 
-    def empty(self) -> dict[str, Any]:
-        """Return the tree of an aspect that nobody has written yet."""
-        return cast("dict[str, Any]", self.tree(self.default))
-
-    def value(self, tree: Any) -> Any:
-        """Return the aspect without the arrays that a patch has emptied, unless the aspect must have them."""
-        value = super().value(tree)
+    def without_emptied(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return the aspect without the arrays that a patch has emptied, those that it must have put back."""
         default = self.default
         for field in self.fields:
             if field not in default and not value.get(field, True):

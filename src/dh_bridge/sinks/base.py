@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
-from dh_bridge.datahub.proposal import Proposal  # noqa: TC001 - as above
+from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.errors import SettingsError
 
 if TYPE_CHECKING:
