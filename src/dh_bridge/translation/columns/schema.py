@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from dh_bridge.datahub.urns import platform_urn
+
 
 def schema_metadata(name: str, platform: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the aspect's JSON: ``name`` is the dataset's name in its URN, ``platform`` an id (``postgres``) or its URN.
 
     Stamps are the model's defaults and the hash is empty, so that the same columns are the same bytes in every run.
     """
-    urn = platform if platform.startswith("urn:li:dataPlatform:") else f"urn:li:dataPlatform:{platform}"
     return {
         "schemaName": name,
-        "platform": urn,
+        "platform": platform_urn(platform),
         "version": 0,
         "created": {"time": 0, "actor": "urn:li:corpuser:unknown"},
         "lastModified": {"time": 0, "actor": "urn:li:corpuser:unknown"},

@@ -1,0 +1,34 @@
+"""Assertions: from checks as OpenLineage's facets report them to DataHub's assertions (facets.md 2)."""
+
+from __future__ import annotations
+
+from dh_bridge.translation.assertions.check import Check, distinct, merge
+from dh_bridge.translation.assertions.identity import assertion_urn, assertion_urns
+from dh_bridge.translation.assertions.info import assertion_info, assertion_platform
+from dh_bridge.translation.assertions.reading import Reading, read
+from dh_bridge.translation.assertions.result import Outcome, assertion_result, outcome
+from dh_bridge.translation.assertions.run_event import batch_spec, check_partition, run_event
+from dh_bridge.translation.assertions.table import AssertionTable, default_table, load
+from dh_bridge.translation.assertions.tested import datasets_of_test
+
+__all__ = [
+    "AssertionTable",
+    "Check",
+    "Outcome",
+    "Reading",
+    "assertion_info",
+    "assertion_platform",
+    "assertion_result",
+    "assertion_urn",
+    "assertion_urns",
+    "batch_spec",
+    "check_partition",
+    "datasets_of_test",
+    "default_table",
+    "distinct",
+    "load",
+    "merge",
+    "outcome",
+    "read",
+    "run_event",
+]

@@ -1,0 +1,96 @@
+"""Assertion URNs: the same check has the same URN in every run, job and mode (facets.md 2.4)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Literal
+
+from dh_bridge.datahub import urns
+from dh_bridge.datahub.guid import datahub_guid
+from dh_bridge.translation.assertions.check import Check, said
+from dh_bridge.translation.assertions.reading import Reading, read
+from dh_bridge.translation.assertions.table import AssertionTable, default_table
+from dh_bridge.translation.properties import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Identity = Literal["full", "name_only"]
+
+
+def assertion_urn(  # noqa: PLR0913 - what the identity is made of
+    check: Check,
+    dataset_urn: str,
+    platform: str,
+    *,
+    instance: str | None = None,
+    column_path: Callable[[str], str] | None = None,
+    identity: Identity = "full",
+    ordinal: int = 1,
+    table: AssertionTable | None = None,
+) -> str:
+    """Return the URN of ``check`` on a dataset, reported by ``platform`` (an id: ``dbt``) and its ``instance``.
+
+    ``column_path`` gives the dotted path of a column's field; ``identity: name_only`` leaves parameters and content
+    out; ``ordinal`` is 2 for the second check of one list that nothing else tells from the first.
+    """
+    table = table if table is not None else default_table()
+    found = read(check, platform, table)
+    mark = _discriminator(check, found, table, identity)
+    if ordinal > 1:
+        mark = f"{mark or ''}#{ordinal}"
+    column = found.columns[0] if found.columns else None
+    key: dict[str, Any] = {
+        "platform": platform,
+        "instance": instance,
+        "dataset": dataset_urn,
+        "type": found.kind,
+        "column": column_path(column) if column is not None and column_path is not None else column,
+        "d": mark,
+    }
+    return urns.assertion_urn(datahub_guid({name: value for name, value in key.items() if value is not None}))
+
+
+def assertion_urns(  # noqa: PLR0913 - as assertion_urn
+    checks: list[Check],
+    dataset_urn: str,
+    platform: str,
+    *,
+    instance: str | None = None,
+    column_path: Callable[[str], str] | None = None,
+    identity: Identity = "full",
+    table: AssertionTable | None = None,
+) -> list[str]:
+    """Return the URNs of one list of one dataset; of checks that nothing tells apart, the second is ``#2``, and so on."""
+    found: list[str] = []
+    times: dict[str, int] = {}
+    for check in checks:
+        urn = assertion_urn(
+            check, dataset_urn, platform,
+            instance=instance, column_path=column_path, identity=identity, table=table,
+        )  # fmt: skip
+        ordinal = times[urn] = times.get(urn, 0) + 1
+        if ordinal > 1:
+            urn = assertion_urn(
+                check, dataset_urn, platform,
+                instance=instance, column_path=column_path, identity=identity, ordinal=ordinal, table=table,
+            )  # fmt: skip
+        found.append(urn)
+    return found
+
+
+def _discriminator(check: Check, found: Reading, table: AssertionTable, identity: Identity) -> str | None:
+    if found.one_of_a_kind:
+        return None
+    name = said(check.name)
+    if name is not None and name not in (check.assertion, found.native):
+        return str(name)
+    if identity == "name_only":
+        return None
+    params = {
+        key: value for key, value in check.params.items() if key not in table.no_identity and said(value) is not None
+    }
+    if params:
+        return text(params)
+    content = said(check.content)
+    return hashlib.sha256(" ".join(content.split()).encode("utf-8", "surrogatepass")).hexdigest() if content else None

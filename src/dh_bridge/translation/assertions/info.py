@@ -1,0 +1,106 @@
+"""The assertionInfo aspect: what is checked (facets.md 2.2, 2.9)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub import urns
+from dh_bridge.translation.assertions.check import Check, said
+from dh_bridge.translation.assertions.reading import Reading, read
+from dh_bridge.translation.assertions.table import AssertionTable, default_table
+from dh_bridge.translation.properties import bounded, capped, kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dh_bridge.datahub.profiles import Profile
+
+DESCRIPTION_CAP = 65_536
+LOGIC_CAP = 32_000
+NATIVE_TYPE_CAP = 4000
+MOST_PARAMETERS = 50
+
+
+def assertion_info(  # noqa: PLR0913 - what the aspect is made of
+    check: Check,
+    dataset_urn: str,
+    *,
+    profile: Profile,
+    platform: str,
+    column_path: Callable[[str], str] | None = None,
+    label: str,
+    properties: Mapping[str, str] | None = None,
+    external_url: str | None = None,
+    prefix: str = "openlineage.",
+    table: AssertionTable | None = None,
+) -> dict[str, Any]:
+    """Return the aspect's JSON: a DATASET assertion, from DataHub 1.7 on a CUSTOM one called ``label`` (``dbt Test``).
+
+    It holds nothing that differs from run to run, so that it changes only when the check does. ``properties`` are
+    further custom properties under their whole keys; ``external_url`` is written when it is a web address.
+    """
+    table = table if table is not None else default_table()
+    found = read(check, platform, table)
+    custom = profile.at_least(1, 7)
+    info: dict[str, Any] = {"customProperties": _properties(check, prefix, properties or {})}
+    if external_url is not None and external_url.startswith(("http://", "https://")):
+        info["externalUrl"] = external_url
+    info["type"] = "CUSTOM" if custom else "DATASET"
+    fields = _fields(found, dataset_urn, column_path)
+    typed = _typed(check, found, table)
+    if custom:
+        head = {"type": label, "entity": dataset_urn, **({"field": fields[0], "fields": fields} if fields else {})}
+        info["customAssertion"] = {**head, "scope": found.scope, **typed}
+    else:
+        head = {"dataset": dataset_urn, "scope": found.scope, **({"fields": fields} if fields else {})}
+        info["datasetAssertion"] = {**head, **typed}
+    # no `created`: unknown, and it would make the aspect differ from run to run
+    info["source"] = {"type": "EXTERNAL"}
+    if (description := said(check.description)) is not None:
+        info["description"] = capped(description, DESCRIPTION_CAP)
+    return info
+
+
+def assertion_platform(platform: str, instance: str | None = None) -> dict[str, Any]:
+    """Return the dataPlatformInstance aspect that an EXTERNAL assertion is expected to have."""
+    aspect = {"platform": urns.platform_urn(platform)}
+    return {**aspect, "instance": urns.platform_instance_urn(platform, instance)} if instance else aspect
+
+
+def native_parameters(check: Check, table: AssertionTable) -> dict[str, str]:
+    """Return what the producer says of the check, as text: at most 50 parameters, those of one run left out."""
+    params = {**check.params, "expected": check.params.get("expected", check.expected)}
+    found: dict[str, str] = {}
+    for key in sorted(params):
+        value = said(params[key])
+        if key in table.of_the_run or value is None:
+            continue
+        written = kept(key, value)
+        if written is not None and len(found) < MOST_PARAMETERS:
+            found[key] = written
+    return found
+
+
+def _typed(check: Check, found: Reading, table: AssertionTable) -> dict[str, Any]:
+    typed: dict[str, Any] = {"aggregation": found.aggregation, "operator": found.operator}
+    if found.parameters:
+        typed["parameters"] = found.parameters
+    typed["nativeType"] = capped(found.native, NATIVE_TYPE_CAP)
+    if native := native_parameters(check, table):
+        typed["nativeParameters"] = native
+    if found.logic is not None:
+        typed["logic"] = capped(found.logic, LOGIC_CAP)
+    return typed
+
+
+def _fields(found: Reading, dataset_urn: str, column_path: Callable[[str], str] | None) -> list[str]:
+    """Return the URNs of the columns; one that DataHub would refuse is left out (ruling 18)."""
+    paths = [column_path(column) if column_path is not None else column for column in found.columns]
+    fields = (urns.schema_field_urn(dataset_urn, path) for path in dict.fromkeys(paths))
+    return [urn for urn in fields if urns.is_urn(urn)]
+
+
+def _properties(check: Check, prefix: str, more: Mapping[str, str]) -> dict[str, str]:
+    own = {"name": check.name, "severity": check.severity, "contentType": check.content_type, "facet": check.source}
+    found = {prefix + key: kept(prefix + key, said(value)) for key, value in own.items()}
+    return bounded({**{key: value for key, value in found.items() if value is not None}, **more})

@@ -1,0 +1,116 @@
+"""The result of a check: ``assertionRunEvent.result`` (facets.md 2.7, 2.8)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from dh_bridge.translation.assertions.bounds import number
+from dh_bridge.translation.assertions.check import Check, said
+from dh_bridge.translation.assertions.table import AssertionTable, default_table
+from dh_bridge.translation.properties import capped, kept
+
+if TYPE_CHECKING:
+    from dh_bridge.datahub.profiles import Profile
+
+Outcome = Literal["SUCCESS", "FAILURE", "ERROR", "SKIPPED", "UNKNOWN"]
+
+_MOST_LONG = 2**63 - 1
+_MOST_FLOAT = 3.4028234e38  # the field is a 32-bit float
+_NO_VALUE = "the test reported a failure without a value: it errored or was skipped"
+
+
+def outcome(check: Check, platform: str, table: AssertionTable | None = None) -> Outcome:
+    """Return how a check ended; SKIPPED and UNKNOWN (nothing readable was said) are no result.
+
+    A dbt test that fails without a value did not run: it errored, or its model failed (producers.md 3). Entries
+    older than the facet's version 1-1-0 never have a value; they are told by the leaves of 1-1-0.
+    """
+    table = table if table is not None else default_table()
+    if check.status is not None:
+        word = table.words.statuses.get(check.status.strip().lower())
+        success = None if word not in ("SUCCESS", "FAILURE") else word == "SUCCESS"
+        if word is None or word == "SKIPPED":
+            return "SKIPPED" if word else "UNKNOWN"
+    else:
+        success = check.success
+    if success is None:
+        return "UNKNOWN"
+    if success:
+        return "SUCCESS"
+    valued = check.source == "test" or any(
+        said(leaf) is not None for leaf in (check.severity, check.name, check.expected)
+    )
+    return "ERROR" if platform == "dbt" and valued and said(check.actual) is None else "FAILURE"
+
+
+def assertion_result(  # noqa: PLR0913 - what the result is made of
+    check: Check,
+    *,
+    profile: Profile,
+    platform: str,
+    row_count: int | None = None,
+    missing_count: int | None = None,
+    external_url: str | None = None,
+    warn_as: Literal["failure", "success"] = "failure",
+    table: AssertionTable | None = None,
+) -> dict[str, Any] | None:
+    """Return the result's JSON; None when the check has none (skipped, or nothing readable was said).
+
+    ``row_count`` and ``missing_count`` are what the same run measured of the dataset and of the column.
+    """
+    table = table if table is not None else default_table()
+    ended = outcome(check, platform, table)
+    if ended not in ("SUCCESS", "FAILURE", "ERROR"):
+        return None
+    severity = table.words.severities.get((said(check.severity) or "").strip().lower())
+    if ended == "FAILURE" and severity == "LOW" and warn_as == "success":
+        ended = "SUCCESS"
+    result: dict[str, Any] = {"type": ended}
+    if ended == "FAILURE" and severity is not None and profile.at_least(1, 5):
+        result["severity"] = severity
+    result.update(_counts(check, platform, table, row_count, missing_count))
+    actual = number(check.actual)
+    if actual is not None and abs(actual) <= _MOST_FLOAT:
+        result["actualAggValue"] = actual
+    if native := _native(check, table):
+        result["nativeResults"] = native
+    if external_url is not None and external_url.startswith(("http://", "https://")):
+        result["externalUrl"] = external_url
+    if ended == "ERROR":
+        result["error"] = {"type": "UNKNOWN_ERROR", "properties": {"message": _NO_VALUE}}
+    return result
+
+
+def _counts(
+    check: Check, platform: str, table: AssertionTable, row_count: int | None, missing_count: int | None
+) -> dict[str, int]:
+    found: dict[str, Any] = {"rowCount": row_count, "missingCount": missing_count, "unexpectedCount": check.failures}
+    for key, field in table.words.counts.items():
+        if found[field] is None:
+            found[field] = check.params.get(key)
+    if found["unexpectedCount"] is None and platform == "dbt":
+        # what dbt measures is the number of failures (facets.md 2.8)
+        found["unexpectedCount"] = check.actual
+    counts = {field: _count(value) for field, value in found.items()}
+    return {field: value for field, value in counts.items() if value is not None}
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if 0 <= value <= _MOST_LONG else None
+    found = number(value)
+    return int(found) if found is not None and found.is_integer() and 0 <= found < 2.0**63 else None
+
+
+def _native(check: Check, table: AssertionTable) -> dict[str, str]:
+    """Return what was said of the result, as text: nothing of it is lost where no typed field takes it."""
+    found = {
+        "severity": check.severity,
+        "expected": check.expected,
+        "actual": check.actual,
+        "status": check.status,
+        "contentType": check.content_type,
+        **{key: value for key, value in check.params.items() if key in table.of_the_run},
+    }
+    written = {key: kept(key, said(value)) for key, value in found.items()}
+    return {key: capped(value) for key, value in sorted(written.items()) if value is not None}
