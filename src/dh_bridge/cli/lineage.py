@@ -94,7 +94,7 @@ def lineage_tree(root: Node, direction: Direction = "both") -> Tree:
 def _grow(branch: Tree, nodes: Sequence[Node], side: str) -> None:
     for node in nodes:
         twig = branch.add(_label(node))
-        for column in node.columns:
+        for column in node.columns if node.type != "dataJob" else ():  # a job's pairs stand at the datasets it links
             twig.add(f"[dim]{escape(_column(column))}[/dim]")
         _grow(twig, getattr(node, side), side)
 
