@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timezone, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -18,10 +18,12 @@ from dh_bridge.settings import Settings
 from dh_bridge.translation.identity.event import EventFacts, event_identity
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.report import Report
-from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.translate import Fold, Rejected
 from dh_bridge.translation.written import written_aspects
 from dh_bridge.window import Window
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.runstate import RunState
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode

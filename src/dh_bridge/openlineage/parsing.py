@@ -52,7 +52,8 @@ _KINDS: dict[str, Kind] = {"RunEvent": "run", "JobEvent": "job", "DatasetEvent":
 def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:
     """Return the event in ``raw`` (one JSON object); EventError with ``place`` when it cannot be used."""
     try:
-        envelope, notes = _decode(raw), ()
+        envelope = _decode(raw)
+        notes: tuple[str, ...] = ()
     except msgspec.ValidationError:
         envelope, notes = _repaired(raw, place)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

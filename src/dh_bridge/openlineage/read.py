@@ -8,16 +8,18 @@ from __future__ import annotations
 import gzip
 import io
 import sys
-from collections.abc import Iterable, Iterator, Sequence
 from datetime import timezone, tzinfo
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.parsing import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
 _GZIP = b"\x1f\x8b"
@@ -78,7 +80,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
     buffered = stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream))
-    if buffered.peek(2)[:2] == _GZIP:  # type: ignore[union-attr]
+    if buffered.peek(2)[:2] == _GZIP:
         buffered = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=buffered)))
     lines = enumerate(buffered, 1)
     for number, line in lines:

@@ -6,11 +6,9 @@ apache-airflow-providers-openlineage; leaves and targets: facets.md 1.3.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.people import owner_urn
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.slots import (
     JOB_FIELD,
@@ -21,6 +19,11 @@ from dh_bridge.translation.slots import (
     TAG,
     Statements,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dh_bridge.translation.place import Place
 
 DAG_RUN_RUNG = 1
 TASK_RUNG = 2

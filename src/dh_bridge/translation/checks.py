@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from dh_bridge.translation.assertions import Check, assertion_urns, outcome
 from dh_bridge.translation.facet import Leaf, kept, mapped, withheld
 from dh_bridge.translation.naming import Name
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.slots import CHECKS, RESULTS, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 INFO = "assertionInfo"
 RESULT = "assertionRunEvent.result"

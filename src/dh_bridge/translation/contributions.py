@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import Cells, fold, merge, pour, value
-from dh_bridge.translation.history import History
-from dh_bridge.translation.laws import Cell, Stamp
-from dh_bridge.translation.options import Options
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
     ASSERTION,
@@ -25,6 +22,13 @@ from dh_bridge.translation.slots import (
     Slot,
     Statement,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.history import History
+    from dh_bridge.translation.laws import Cell, Stamp
+    from dh_bridge.translation.options import Options
 
 _BEFORE: Stamp = (0,)
 _SNAPSHOT = "COMPLETE_SNAPSHOT"

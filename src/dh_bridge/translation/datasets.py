@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from dh_bridge.bundled import table
-from dh_bridge.openlineage.events import Dataset
-from dh_bridge.translation.naming import Name, Naming
+
+if TYPE_CHECKING:
+    from dh_bridge.openlineage.events import Dataset
+    from dh_bridge.translation.naming import Name, Naming
 
 _decode = msgspec.json.Decoder().decode
 

@@ -109,7 +109,7 @@ class FacetSpec:
                 yield from self._leniently(raw, at)
                 return
             if not facet.deleted_:
-                at.raw = raw  # type: ignore[assignment] # a Raw is bytes-like; modules may hash or remember it
+                at.raw = raw  # a Raw is bytes-like: modules hash or remember it
                 yield from self.state(facet, at)
                 return
         yield from self._leniently(raw, at)
@@ -124,7 +124,7 @@ class FacetSpec:
             else:
                 yield from self.retracts(document, at)
             return
-        at.raw = raw  # type: ignore[assignment]
+        at.raw = raw
         if self.reads is None:
             yield from self.state(Open(body_of(document)), at)
             return

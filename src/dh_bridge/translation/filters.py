@@ -6,8 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dh_bridge.openlineage.events import Dataset, Event
-    from dh_bridge.settings.filters import FilterSettings
+    from dh_bridge.settings.filters import AllowDeny, FilterSettings
 
 
 class Filters:
@@ -64,9 +66,9 @@ class Filters:
         self.count("through")
         return True
 
-    def _first(self, texts: list[tuple[str, object, str]]) -> str | None:
+    def _first(self, texts: Sequence[tuple[str, AllowDeny, str]]) -> str | None:
         for name, rule, text in texts:
-            refusal = rule.refusal(text)  # type: ignore[attr-defined] # AllowDeny
+            refusal = rule.refusal(text)
             if refusal is not None:
                 return self.count(f"{name} {refusal}")
         return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.laws import Cell, Stamp
 from dh_bridge.translation.slots import Slot, Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Cells = dict[str, dict[Slot, dict[Any, Cell]]]
 

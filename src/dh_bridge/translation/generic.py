@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from dh_bridge.translation.facet import FacetSpec, Leaf, Open, body_of, facet, kept, property_statement, readable
 from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import digest_properties, flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import EDGE_PROPERTIES, Statements
-
-import msgspec
 
 
 def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "", prefix: str | None = None) -> FacetSpec:

@@ -87,7 +87,8 @@ def _attempts(
     ordered: list[tuple[Stamp, str | None]],
 ) -> list[tuple[int, _Attempt, list[tuple[Stamp, str | None]]]]:
     """Split the events into attempts: only a START or RUNNING after a terminal event opens the next one."""
-    attempt, own = _Attempt(), []
+    attempt = _Attempt()
+    own: list[tuple[Stamp, Any]] = []
     found: list[tuple[int, _Attempt, list[tuple[Stamp, Any]]]] = [(1, attempt, own)]
     for stamp, kind in ordered:
         if kind in ("START", "RUNNING") and attempt.terminals:

@@ -58,18 +58,23 @@ def _scalar(value: Any, shape: inspect.Type) -> Any:
     if isinstance(shape, (inspect.AnyType, inspect.RawType)):
         return value
     if isinstance(shape, inspect.StrType):
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, (int, float)):
-            return msgspec.json.encode(value).decode()
-        return value if isinstance(value, str) else UNUSABLE
+        return _text(value)
     if isinstance(shape, inspect.BoolType):
-        if isinstance(value, str) and value.lower() in ("true", "false"):
-            return value.lower() == "true"
-        return value if isinstance(value, bool) else UNUSABLE
+        word = value.lower() if isinstance(value, str) else value
+        return {"true": True, "false": False}.get(word, UNUSABLE) if isinstance(word, str) else _only(value, bool)
     if isinstance(shape, _NUMBERS):
         return _number(value, whole=isinstance(shape, inspect.IntType))
-    return value if value is None and isinstance(shape, inspect.NoneType) else UNUSABLE
+    return UNUSABLE
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, (bool, int, float)):
+        return msgspec.json.encode(value).decode()
+    return _only(value, str)
+
+
+def _only(value: Any, kind: type) -> Any:
+    return value if isinstance(value, kind) else UNUSABLE
 
 
 def _number(value: Any, *, whole: bool) -> Any:

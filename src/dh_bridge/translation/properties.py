@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dh_bridge.translation.redaction import REDACTED, redacted, redacted_json, secret_name, suspect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 VALUE_CAP = 4000
 KEY_CAP = 200

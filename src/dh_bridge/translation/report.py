@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.openlineage.events import Event
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import registry
-from dh_bridge.translation.place import Attach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dh_bridge.openlineage.events import Event
+    from dh_bridge.translation.place import Attach
 
 _decode = msgspec.json.Decoder().decode
 _POSITION = re.compile(r"\[\d+\]")
@@ -175,26 +178,28 @@ def _facet_leaf(path: Path, value: Any, event: Event, written: dict[str, str | N
         return None
     attach, depth = place
     key, rest = str(path[depth]), path[depth + 1 :]
+    empty = value in ({}, [])
     if not rest:
-        return "withheld", None, "malformed" if value not in ({}, []) else "no-home:empty"
+        return "withheld", None, "no-home:empty" if empty else "malformed"
     if rest[0] in _PROVENANCE:
         return "withheld", None, "envelope"
     if rest == ("_deleted",):
         return "mapped", "retraction of the bridge's own contribution", None
     spec = _spec(attach, key, event)
     if spec is None:
-        if value in ({}, []) and len(rest) == 1:
-            return "withheld", None, "no-home:empty"
-        return _unknown(attach, path, key, written)
+        return ("withheld", None, "no-home:empty") if empty else _unknown(attach, path, key, written)
+    return _known(spec, key, rest, written, empty=empty)
+
+
+def _known(spec: FacetSpec, key: str, rest: Path, written: dict[str, str | None], *, empty: bool) -> _Verdict:
     leaf = row_of(spec, rest)
-    if value in ({}, []) and (leaf is None or leaf.verdict != "withheld"):
+    if leaf is not None and leaf.verdict == "withheld":
+        return "withheld", None, leaf.reason
+    if empty:
         return "withheld", None, "no-home:empty"
     if leaf is None:
         return _reached("kept", _property_targets(spec.at, key, rest), written)
-    if leaf.verdict == "withheld":
-        return "withheld", None, leaf.reason
-    targets = list(leaf.targets) or _property_targets(spec.at, spec.keys[0], rest)
-    return _reached(leaf.verdict, targets, written)
+    return _reached(leaf.verdict, leaf.targets or _property_targets(spec.at, spec.keys[0], rest), written)
 
 
 def _bag_of(path: Path) -> tuple[Attach, int] | None:

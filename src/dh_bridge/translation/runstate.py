@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.fold import Cells
-from dh_bridge.translation.identity import Job
-from dh_bridge.translation.laws import Stamp
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.identity import Job
+    from dh_bridge.translation.laws import Stamp
 
 #: Entities that stand for the jobs a placeholder event belongs to, until a named event of the run tells (ruling 6).
 ANY_OWNER = "?owner"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.slots import STATISTIC, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 #: Spark writes Long.MAX_VALUE for "unknown" (OpenLineage pull request 4165).
 _UNKNOWN = 2**63 - 1

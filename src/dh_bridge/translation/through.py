@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.laws import Cell, span
-from dh_bridge.translation.render.ladders import Slots
-from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.slots import FINE_LINEAGE, INPUT, INPUT_FIELD, OUTPUT
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.runstate import RunState
 
 
 def run_through(states: list[RunState]) -> None:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.validation import Validator, validator
-from dh_bridge.openlineage.events import Event
 from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
-from dh_bridge.translation.fold import Cells
 from dh_bridge.translation.history import History, history
-from dh_bridge.translation.options import Options
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.datasets import dataset_proposals
 from dh_bridge.translation.render.jobs import flow_proposals, job_proposals
 from dh_bridge.translation.render.operations import operation_proposals
 from dh_bridge.translation.render.runs import run_proposals, streaming
 from dh_bridge.translation.render.shared import tag_key
-from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.slots import COLUMN_TAG, DATASET, OUTPUT, TAG
 from dh_bridge.translation.through import run_through
 from dh_bridge.translation.walk import Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dh_bridge.openlineage.events import Event
+    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runstate import RunState
 
 
 class Rejected(msgspec.Struct, frozen=True):

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
 from dh_bridge.translation.datasets import dataset_name
-from dh_bridge.translation.facet import FacetSpec
 from dh_bridge.translation.facets import registry
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import unknown
 from dh_bridge.translation.laws import Digest, Stamp
-from dh_bridge.translation.naming import Name
-from dh_bridge.translation.options import Options
 from dh_bridge.translation.place import Attach, Place, Role
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import DATASET, INPUT, JOB, OUTPUT, OWN_JOB, Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import msgspec
+
+    from dh_bridge.translation.facet import FacetSpec
+    from dh_bridge.translation.naming import Name
+    from dh_bridge.translation.options import Options
 
 #: The spec's own bag of a dataset facet wins over the other (facets.md 0.6.1); weights break ties inside one event.
 _BAGS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))

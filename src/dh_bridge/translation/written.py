@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.options import Options
-from dh_bridge.translation.runstate import RunState
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.slots import CHECKS
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runstate import RunState
 
 _STATEFUL = ("dataProcessInstanceProperties", "dataProcessInstanceRelationships")
 _TERMINAL = ("operation", "datasetProfile", "assertionRunEvent", "dataProcessInstanceRunEvent")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import FacetSpec
-from dh_bridge.translation.place import Attach
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Attach
 
 
 @lru_cache(maxsize=1)

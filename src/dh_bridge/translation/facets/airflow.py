@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.airflow import TASK_RUNG, dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.airflow import members as listed
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import ATTEMPT, DURATION, JOB_EDGE, JOB_PROPERTIES, RUN_NAME, RUN_URL, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 _TASK_LEAVES = frozenset((
     "task_id", "operator_class", "operator_class_path", "owner", "retries", "queue", "pool", "priority_weight", "trigger_rule",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.airflow import DAG_RUN_RUNG, dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.facets.airflow import DAG_LEAVES, with_conf
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
 
 
 @facet("airflowDagRun", at="run", leaves={**DAG_LEAVES, "**": kept()}, producer="Airflow")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.airflow import part
 from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
 
 _COSMETIC = ("ui_color", "ui_fgcolor", "ui_label")
 

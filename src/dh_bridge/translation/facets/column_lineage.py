@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from dh_bridge.datahub.urns import schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.naming import Name
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import (
     DATASET,
@@ -23,6 +22,11 @@ from dh_bridge.translation.slots import (
     Statement,
     Statements,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.place import Place
 
 _OPERATION_CAP = 200
 

@@ -5,13 +5,15 @@ https://openlineage.io/docs/spec/facets/dataset-facets/input-dataset-facets/data
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, stated_checks
 from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.place import Place
-from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
 
 
 class Assertion(Facet):

@@ -5,13 +5,15 @@ https://openlineage.io/docs/spec/facets/dataset-facets/data_quality_metrics
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.openlineage.times import instant
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 class ColumnMetrics(Facet):
@@ -62,7 +64,7 @@ _KEPT = kept("datasetProperties.customProperties")
     },
 )
 def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
-    """datasetProfile of the dataset; what it has no field for (files, sums, counts) becomes properties."""
+    """DatasetProfile of the dataset; what it has no field for (files, sums, counts) becomes properties."""
     if facet.rowCount is not None:
         yield at.dataset, METRIC, (METRICS_RANK, "rowCount"), facet.rowCount
     if facet.bytes is not None:

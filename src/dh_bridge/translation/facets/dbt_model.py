@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import JOB_PROPERTIES, OPERATION, SUBTYPES, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 #: rung of facets.md 4.6
 _RUNG = 5

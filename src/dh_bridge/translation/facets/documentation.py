@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.slots import DATASET_FIELD, GONE, JOB_FIELD, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 DESCRIPTION_CAP = 65_536
 _PLAIN = ("text/markdown", "text/plain")

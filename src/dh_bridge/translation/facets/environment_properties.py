@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.slots import RUN_USER, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 #: rung of facets.md 3.9
 _USER_RUNG = 3

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.slots import RUN_NAME, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 class ExternalQuery(Facet):

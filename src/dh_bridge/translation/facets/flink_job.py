@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.slots import RUN_NAME, RUN_URL, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 #: rungs of facets.md 3.2 and 3.4
 _NAME_RUNG = 5

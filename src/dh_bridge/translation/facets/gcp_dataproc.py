@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.facets.spark_application_details import APPLICATION_RUNG
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.slots import RUN_NAME, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 @facet(

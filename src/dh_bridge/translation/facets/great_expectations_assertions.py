@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.checks import INFO, RESULT, stated_checks
 from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.place import Place
-from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
 
 
 class Expectation(Facet):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.identity.subtypes import job_subtype
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.slots import CONTENT_MODE, RUN_TYPE, SUBTYPES, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 class EmissionPattern(Facet):

@@ -5,8 +5,9 @@ https://openlineage.io/docs/spec/facets/dataset-facets/lifecycle_state_change
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.slots import (
     EDGE_PROPERTIES,
@@ -15,6 +16,9 @@ from dh_bridge.translation.slots import (
     OPERATION_PROPERTIES,
     Statements,
 )
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 #: rung of facets.md 4.6's ladder
 RUNG = 0

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.slots import RUN_TYPE, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 class NominalTime(Facet):

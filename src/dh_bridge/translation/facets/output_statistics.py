@@ -5,10 +5,14 @@ https://openlineage.io/docs/spec/facets/dataset-facets/output-dataset-facets/out
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import facet, kept, mapped
-from dh_bridge.translation.place import Place
-from dh_bridge.translation.slots import Statements
 from dh_bridge.translation.statistics import EDGE_PROPERTY, RUN_PROPERTY, Statistics, counted
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
 
 
 @facet(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, entity, facet, mapped, property_statement
 from dh_bridge.translation.people import owner_type, owner_urn
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.slots import OWNER, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 class Owner(Facet):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import JOB_PROPERTIES, PARENT, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 class Run(Facet):

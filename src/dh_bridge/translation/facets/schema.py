@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.datahub.urns import schema_field_urn
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 _REMEMBERED = 4096
 _remembered: dict[tuple[bytes, str, bool, bool, bool], SchemaFields] = {}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import SQL as SQL_TEXT
 from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 class SourceCode(Facet):

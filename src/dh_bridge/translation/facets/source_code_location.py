@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.slots import JOB_FIELD, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 _KEPT = ("type", "repoUrl", "path", "version", "tag", "branch", "pullRequestNumber")
 

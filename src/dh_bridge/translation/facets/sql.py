@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.slots import SQL as SQL_TEXT
 from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 
 class Sql(Facet):
@@ -27,7 +31,7 @@ class Sql(Facet):
     },
 )
 def sql(facet: Sql, at: Place) -> Statements:
-    """dataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; dialect kept."""
+    """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; dialect kept."""
     if facet.query and facet.query.strip():
         yield at.owner, SQL_TEXT, "", ((at.stamp, facet.query),)
     if facet.dialect:

@@ -5,10 +5,14 @@ Which identifier becomes the URN is decided before facets are read (``translatio
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
 
 
 class Identifier(Facet):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Facet, entity, facet, kept, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.slots import COLUMN_TAG, TAG, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
 
 _SIMPLE = 20
 

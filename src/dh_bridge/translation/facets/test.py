@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome
 from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, stated, stated_checks
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
 
 
 class Test(Facet):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
-from dh_bridge.translation.place import Place
 from dh_bridge.translation.properties import digest_properties, text
-from dh_bridge.translation.slots import Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
 
 
 @facet(

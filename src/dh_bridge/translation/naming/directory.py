@@ -72,12 +72,14 @@ def _best(text: str, rows: list[Row]) -> list[Match]:
         parts = row.pattern.match(text)
         if parts is not None and all(match.reader is not row.reader for match in found):
             most = row.pattern.literal
-            found.append(_match(row, parts))
+            found.append(_match(row, parts, text))
     return found
 
 
-def _match(row: Row, parts: dict[str, str]) -> Match:
+def _match(row: Row, parts: dict[str, str], text: str) -> Match:
     system = row.reader.system
+    if system.variants and "//" in text:
+        parts["authority"] = text.split("/", 3)[2]
     if "hosts" in parts:  # the first host names the cluster
         several = hosts(parts.pop("hosts"))
         host, port = host_and_port(several[0] if several else "")

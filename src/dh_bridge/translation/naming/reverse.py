@@ -46,17 +46,18 @@ def _open(row: Iterable[Token], rests: frozenset[str]) -> tuple[Token, ...]:
 
 def _way(reader: Reader) -> _Way:
     where = f"mappings/naming/{reader.id}.yaml"
-    namespaces = [Template(row.pattern, where) for row in reader.system.namespaces]
+    rows = sorted(reader.system.namespaces, key=lambda row: row.form != "spec")
+    namespaces = [Template(row.pattern, where) for row in rows]
     rests = frozenset(entry.rest for entry in reader.entries if entry.rest is not None)
     names: tuple[re.Pattern[str], ...] = ()
     if set(namespaces[0].names) <= set(reader.template.names) and reader.template.row and reader.system.select is None:
-        rows = [reader.template.row]
+        templates = [reader.template.row]
         if reader.instance is not None:
-            rows.insert(0, (*reader.instance.row, ".", *reader.template.row))
-        names = tuple(re.compile(expression(_open(row, rests), NOT_IN_NAMESPACE), re.DOTALL) for row in rows)
-    fullest = sorted(namespaces, key=lambda template: -len(template.names))
-    forms = [(entry.level, Template(entry.text, where)) for entry in reader.entries if "{_}" not in entry.text]
-    return _Way(reader, names, tuple(fullest), tuple(forms))
+            templates.insert(0, (*reader.instance.row, ".", *reader.template.row))
+        names = tuple(re.compile(expression(_open(row, rests), NOT_IN_NAMESPACE), re.DOTALL) for row in templates)
+    said = sorted(reader.system.names, key=lambda row: row.form != "spec")
+    forms = [(row.level, Template(row.pattern, where)) for row in said if "{_}" not in row.pattern]
+    return _Way(reader, names, tuple(namespaces), tuple(forms))
 
 
 class Reverse:
@@ -79,7 +80,7 @@ class Reverse:
         platform, name, _ = parse(text)[1]
         for escape, mark in _ESCAPES:
             name = name.replace(escape, mark)
-        spellings = [name, *(name[len(instance) + 1 :] for instance in self._instances if name.startswith(f"{instance}."))]
+        spellings = [*(name[len(instance) + 1 :] for instance in self._instances if name.startswith(f"{instance}.")), name]
         found = []
         for way in self._ways:
             if f"urn:li:dataPlatform:{way.reader.platform}" == platform:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.translation.assertions import (
@@ -13,14 +13,8 @@ from dh_bridge.translation.assertions import (
     check_partition,
     run_event,
 )
-from dh_bridge.translation.checks import Stated
 from dh_bridge.translation.fold import first_rung, value
-from dh_bridge.translation.history import History
-from dh_bridge.translation.laws import Cell
-from dh_bridge.translation.options import Options
-from dh_bridge.translation.render.ladders import Slots
 from dh_bridge.translation.render.stamps import millis
-from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.slots import (
     ASSERTION,
     ATTEMPT,
@@ -31,6 +25,16 @@ from dh_bridge.translation.slots import (
     RUN_PROPERTIES,
     RUN_URL,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.checks import Stated
+    from dh_bridge.translation.history import History
+    from dh_bridge.translation.laws import Cell
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.runstate import RunState
 
 ENTITY = "assertion"
 #: Properties of the run that say when and as what it ran (facets.md 2.8); the rest is on the run itself.

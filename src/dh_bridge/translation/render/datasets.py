@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn, tag_urn
 from dh_bridge.translation.columns import SchemaFields, schema_metadata
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.naming import Name
-from dh_bridge.translation.options import Options
 from dh_bridge.translation.render.jobs import fine_operations
 from dh_bridge.translation.render.ladders import Slots, combined, fields
 from dh_bridge.translation.render.shared import people_and_tags
@@ -28,6 +25,12 @@ from dh_bridge.translation.slots import (
     UPSTREAM,
     UPSTREAM_FIELD,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.naming import Name
+    from dh_bridge.translation.options import Options
 
 ENTITY = "dataset"
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.translation.fold import Cells, value
-from dh_bridge.translation.identity import Job
-from dh_bridge.translation.laws import Cell
-from dh_bridge.translation.options import Options
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.render.ladders import Slots, combined, fields
@@ -32,6 +28,13 @@ from dh_bridge.translation.slots import (
     SQL_TEXT,
     SUBTYPES,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.identity import Job
+    from dh_bridge.translation.laws import Cell
+    from dh_bridge.translation.options import Options
 
 _SQL_CAP = 100_000
 _DISPLAY_CAP = 120
@@ -148,8 +151,7 @@ def _io(slots: Slots) -> list[dict[str, Any]]:
         if properties:
             edge_value["properties"] = properties
         found.append(add("/inputDatajobEdges/" + escaped(job), edge_value))
-    for field in sorted(slots.get(INPUT_FIELD, {})):
-        found.append(add("/inputDatasetFields/" + escaped(field), field))
+    found += [add("/inputDatasetFields/" + escaped(field), field) for field in sorted(slots.get(INPUT_FIELD, {}))]
     fine = slots.get(FINE_LINEAGE)
     if fine:
         found += fine_operations(fine)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.laws import Cell
 from dh_bridge.translation.properties import bounded
 from dh_bridge.translation.slots import GONE, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Slots = dict[Slot, dict[Any, Cell]]
 

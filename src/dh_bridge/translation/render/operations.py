@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.translation.contributions import io_of
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.history import History
-from dh_bridge.translation.laws import Stamp
 from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
-from dh_bridge.translation.options import Options
-from dh_bridge.translation.properties import text
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.profiles import profile_value
 from dh_bridge.translation.render.runs import actor_of
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
-from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.slots import (
     LIFECYCLE,
     METRIC,
@@ -29,6 +23,14 @@ from dh_bridge.translation.slots import (
     SQL,
     STATISTIC,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.history import History
+    from dh_bridge.translation.laws import Stamp
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runstate import RunState
 
 #: Words after which the statistics of a run are those of the whole table (facets.md 1.1/24).
 _REPLACED = ("CREATE", "OVERWRITE")
@@ -57,7 +59,7 @@ def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]
     if state.kind == "dataset":
         yield history.last, "COMPLETE"
     elif state.kind == "run":
-        words = {stamp: kind for stamp, kind in state.events} if len(history.terminals) > 1 else None
+        words = dict(state.events) if len(history.terminals) > 1 else None
         for stamp in history.terminals:
             yield stamp, str(words[stamp]) if words is not None else str(history.winner)
 

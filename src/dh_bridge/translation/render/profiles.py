@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.laws import Cell
+if TYPE_CHECKING:
+    from dh_bridge.translation.laws import Cell
 
 _MOST_COLUMNS = 1000
 _encode = msgspec.json.Encoder().encode

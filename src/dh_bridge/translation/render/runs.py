@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import corpuser_urn, platform_urn
 from dh_bridge.translation.contributions import io_of
-from dh_bridge.translation.facets.external_query import QUERY_RUNG
 from dh_bridge.translation.facets.dbt_run import INVOCATION_RUNG
+from dh_bridge.translation.facets.external_query import QUERY_RUNG
 from dh_bridge.translation.facets.spark_application_details import APPLICATION_RUNG
 from dh_bridge.translation.fold import first_rung, value
-from dh_bridge.translation.history import History, Point
-from dh_bridge.translation.identity import Job
 from dh_bridge.translation.identity.runs import run_type
 from dh_bridge.translation.identity.subtypes import run_subtype
-from dh_bridge.translation.options import Options
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.stamps import FULL_TABLE, audit_stamp, message_id, millis
-from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.slots import (
     ATTEMPT,
     DURATION,
@@ -37,6 +32,14 @@ from dh_bridge.translation.slots import (
     STATISTIC,
     UPSTREAM_RUN,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.history import History, Point
+    from dh_bridge.translation.identity import Job
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runstate import RunState
 
 ENTITY = "dataProcessInstance"
 _RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE"}

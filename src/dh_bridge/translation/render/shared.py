@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import tag_urn
-from dh_bridge.translation.render.ladders import Slots
 from dh_bridge.translation.render.stamps import add, escaped
 from dh_bridge.translation.slots import OWNER, TAG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.render.ladders import Slots
 
 
 def people_and_tags(entity: str, urn: str, slots: Slots) -> Iterator[Proposal]:
