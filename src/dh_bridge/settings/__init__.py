@@ -6,7 +6,7 @@ by ``dh_bridge.settings.loading`` and nowhere else. The generated table of all s
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - pydantic reads the annotation
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
