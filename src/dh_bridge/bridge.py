@@ -170,16 +170,14 @@ class _Call:
         self._events += 1
         self._notes.update(event.notes)
         notes: list[tuple[str, str]] | None = [] if self._report else None
-        before = len(self._fold.runs)
         state = self._fold.add(event, notes)
         if state is None:
             if notes is not None:
                 self._loose.append((event, notes))
             return None
-        key = state.urn or f"{event.kind}:{before}"
         if notes is not None:
-            self._seen.setdefault(key, []).append((event, notes))
-        return key
+            self._seen.setdefault(state.key, []).append((event, notes))
+        return state.key
 
     def close(self, keys: list[str] | None) -> Translation:
         """Return the translation of the runs ``keys``, or of all that are open."""

@@ -20,12 +20,9 @@ from dh_bridge.translation.slots import (
     SQL_TEXT,
     STATISTIC,
     Slot,
-    Statement,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dh_bridge.translation.history import History
     from dh_bridge.translation.laws import Cell, Stamp
     from dh_bridge.translation.options import Options
@@ -75,8 +72,7 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
             stamp, text = _sql_text(slots[SQL][""])
             fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
         if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots):
-            actor = options.actor
-            fold(shared, _edges(urn, state, terminal, actor), terminal or _BEFORE)
+            _pour_edges(urn, state, terminal or (history.last if not state.urn else None), shared, options.actor)
 
 
 def _sql_text(cell: Cell) -> tuple[Stamp, str]:
@@ -87,14 +83,16 @@ def _sql_text(cell: Cell) -> tuple[Stamp, str]:
     return stamp, longest
 
 
-def _edges(task: str, state: RunState, terminal: Stamp | None, actor: str) -> Iterator[Statement]:
-    """Yield the edges of one job of the run: first and, for a run that ended, last time (ruling 13), properties."""
+def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, actor: str) -> None:
+    """Fold the edges of one job: first and, for a run that ended (``last``), last time, properties (ruling 13)."""
     slots = state.cells[task]
-    described = _edge_properties(task, state) if terminal is not None or not state.urn else {}
+    described = _edge_properties(task, state) if last is not None else {}
     for slot, target, direction in ((INPUT, INPUT_EDGE, "input"), (OUTPUT, OUTPUT_EDGE, "output")):
         for dataset, (stamp, first) in slots.get(slot, {}).items():
-            modified = (stamp[0], actor) if terminal is not None or not state.urn else (0, "")
-            yield task, target, dataset, ((first, actor), modified, described.get((direction, dataset), {}))
+            modified = (stamp[0], actor) if last is not None else (0, "")
+            properties = described.get((direction, dataset))
+            edge = ((first, actor), modified, properties or {})
+            fold(shared, ((task, target, dataset, edge),), last if last is not None and properties else _BEFORE)
 
 
 def _edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[str, str]]:
@@ -104,12 +102,24 @@ def _edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[s
         elements = slots.get(slot)
         if not elements:
             continue
-        for (direction, dataset, leaf), (_, properties) in sorted(elements.items(), key=lambda entry: entry[1][0]):
+        for (direction, dataset, leaf), (_, properties) in sorted(
+            elements.items(), key=lambda entry: (entry[1][0], entry[0])
+        ):
             own = found.setdefault((direction, dataset), {})
             if slot is STATISTIC:
                 own[f"{direction}Statistics.{leaf}"] = str(properties)
             else:
                 own.update(properties)
+    return found
+
+
+def counts_of(state: RunState) -> dict[tuple[str, str], dict[str, int]]:
+    """Return the statistics of the run by (direction, dataset): the largest that any of its jobs said."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for slots in state.cells.values():
+        for (direction, dataset, leaf), (_, count) in slots.get(STATISTIC, {}).items():
+            counts = found.setdefault((direction, dataset), {})
+            counts[leaf] = max(count, counts.get(leaf, 0))
     return found
 
 

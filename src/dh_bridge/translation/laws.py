@@ -54,8 +54,8 @@ def latest(old: Cell, new: Cell) -> Cell:
 
 
 def largest(old: Cell, new: Cell) -> Cell:
-    """Keep the larger value; the stamp says nothing (monotone counters, duplicates and zeros are harmless)."""
-    return new if new[1] > old[1] else old
+    """Keep the larger value, at the later stamp of equal ones (monotone counters, duplicates and zeros are harmless)."""
+    return new if (new[1], new[0]) > (old[1], old[0]) else old
 
 
 def span(old: Cell, new: Cell) -> Cell:
@@ -74,8 +74,9 @@ def joined(old: Cell, new: Cell) -> Cell:
 
 
 def edge(old: Cell, new: Cell) -> Cell:
-    """Keep the first (created, actor), the last (modified, actor) and the properties of the last terminal run."""
-    first, last = (new, old) if old[0] > new[0] else (old, new)
-    created = min(old[1][0], new[1][0])
-    modified = max(old[1][1], new[1][1])
-    return (last[0], (created, modified, last[1][2] or first[1][2]))
+    """Keep the first (created, actor), the last (modified, actor) and the properties of the last run that has any.
+
+    The stamp is that of the properties alone: the smallest one where a run has none (ruling 13).
+    """
+    last = new if new[0] > old[0] else old
+    return (last[0], (min(old[1][0], new[1][0]), max(old[1][1], new[1][1]), last[1][2]))

@@ -15,11 +15,28 @@ ANY_TASK = "?task"
 
 
 class RunState:
-    """What a call knows of one run; a job or dataset event, which has no run, is a state of its own with ``urn`` ""."""
+    """What a call knows of one run; a job or dataset event, which has no run, is a state of its own with ``urn`` "".
 
-    __slots__ = ("cells", "events", "jobs", "kind", "producer", "run_id", "schema_url", "single", "through", "urn")
+    ``key`` tells the states of a call apart: the run's URN, or what a job or dataset event says, so that one that comes
+    twice is one.
+    """
 
-    def __init__(self, urn: str, run_id: str, kind: str) -> None:
+    __slots__ = (
+        "cells",
+        "events",
+        "jobs",
+        "key",
+        "kind",
+        "producer",
+        "run_id",
+        "schema_url",
+        "single",
+        "through",
+        "urn",
+    )
+
+    def __init__(self, urn: str, run_id: str, kind: str, key: str = "") -> None:
+        self.key = key or urn
         self.urn = urn
         self.run_id = run_id
         self.kind = kind

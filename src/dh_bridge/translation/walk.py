@@ -10,6 +10,7 @@ from dh_bridge.translation.facets import registry
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import unknown
+from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.place import Attach, Place, Role
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
@@ -71,14 +72,12 @@ class Walk:
 
     def _state(self, event: Event, runs: dict[str, RunState], at: Place) -> RunState:
         if event.kind != "run":
-            # Every job or dataset event is a state of its own; its key cannot be a run's URN.
-            state = RunState("", "", event.kind)
-            runs[f"{event.kind}:{len(runs)}"] = state
-            return state
+            key = f"{event.kind}:{at.stamp[2].value.hex()}"
+            return runs.setdefault(key, RunState("", "", event.kind, key))
         urn = at.run = self.options.identity.run_urn(event.namespace, event.name, event.run_id)
         found = runs.get(urn)
         if found is None:
-            found = runs[urn] = RunState(urn, event.run_id.strip(), "run")
+            found = runs[urn] = RunState(urn, bare(event.run_id), "run")
         return found
 
     def _job(self, event: Event, state: RunState, at: Place) -> None:

@@ -15,15 +15,18 @@ Slots = dict[Slot, dict[Any, Cell]]
 
 
 def combined(slots: Slots, slot: Slot, prefix: str) -> dict[str, str]:
-    """Return the custom properties of all facets, prefixed; of two facets with one key the later stamp wins."""
+    """Return the custom properties of all facets, prefixed; of two facets with one key the later stamp wins.
+
+    Facets of one event share a stamp: among them the key decides, so that arrival does not.
+    """
     elements = slots.get(slot)
     if not elements:
         return {}
-    cells: Iterable[Cell] = elements.values()
+    cells: Iterable[tuple[Any, Cell]] = elements.items()
     if len(elements) > 1:
-        cells = sorted(cells, key=lambda cell: cell[0])
+        cells = sorted(cells, key=lambda entry: (entry[1][0], entry[0]))
     found: dict[str, str] = {}
-    for _, properties in cells:
+    for _, (_, properties) in cells:
         if properties is not GONE:
             found.update(properties)
     return {prefix + key: text for key, text in bounded(found).items()}

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.translation.contributions import io_of
+from dh_bridge.translation.contributions import counts_of, io_of
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
 from dh_bridge.translation.render.ladders import Slots, combined
@@ -21,7 +21,6 @@ from dh_bridge.translation.slots import (
     OUTPUT,
     SCHEMA,
     SQL,
-    STATISTIC,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ _REPLACED = ("CREATE", "OVERWRITE")
 def operation_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield an operation and a profile of each dataset, once per terminal event of the run."""
     outputs = io_of(state, OUTPUT)
-    counts = _counts(state)
+    counts = {dataset: found for (direction, dataset), found in counts_of(state).items() if direction == "output"}
     sql = _sql(state)
     actor = actor_of(state.cells.get(state.urn, {}), options)
     for urn in sorted(state.cells):
@@ -69,20 +68,9 @@ def _happened(slots: Slots, counts: dict[str, int], kind: str) -> bool:
     return kind == "COMPLETE" or counts.get("rowCount", 0) > 0 or LIFECYCLE in slots
 
 
-def _counts(state: RunState) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for slots in state.cells.values():
-        for (direction, dataset, leaf), (_, count) in slots.get(STATISTIC, {}).items():
-            if direction == "output":
-                found.setdefault(dataset, {})[leaf] = count
-    return found
-
-
 def _sql(state: RunState) -> str | None:
-    for slots in state.cells.values():
-        if SQL in slots:
-            return str(max(slots[SQL][""][1])[1])
-    return None
+    texts = [max(slots[SQL][""][1]) for slots in state.cells.values() if SQL in slots]
+    return str(max(texts)[1]) if texts else None
 
 
 def _type(slots: Slots, sql: str | None) -> tuple[str, bool]:

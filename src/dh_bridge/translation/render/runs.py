@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import corpuser_urn, platform_urn
-from dh_bridge.translation.contributions import io_of
+from dh_bridge.translation.contributions import counts_of, io_of
 from dh_bridge.translation.facets.dbt_run import INVOCATION_RUNG
 from dh_bridge.translation.facets.external_query import QUERY_RUNG
 from dh_bridge.translation.facets.spark_application_details import APPLICATION_RUNG
@@ -29,7 +29,6 @@ from dh_bridge.translation.slots import (
     RUN_TYPE,
     RUN_URL,
     RUN_USER,
-    STATISTIC,
     UPSTREAM_RUN,
 )
 
@@ -167,15 +166,14 @@ def _statistics(state: RunState) -> dict[str, str]:
     """Return rows, bytes and files by dataset as one JSON for each direction, and their sums."""
     found: dict[str, str] = {}
     tables: dict[str, dict[str, dict[str, int]]] = {}
-    for slots in state.cells.values():
-        for (direction, dataset, leaf), (_, count) in slots.get(STATISTIC, {}).items():
-            tables.setdefault(direction, {}).setdefault(dataset, {})[leaf] = count
+    for (direction, dataset), counts in counts_of(state).items():
+        tables.setdefault(direction, {})[dataset] = counts
     for direction, table in sorted(tables.items()):
         found[f"{direction}s.statistics"] = text(table)
         for leaf in ("rowCount", "size", "fileCount"):
-            counts = [counts[leaf] for counts in table.values() if leaf in counts]
-            if counts:
-                found[f"{direction}s.{leaf}"] = str(sum(counts))
+            said = [counts[leaf] for counts in table.values() if leaf in counts]
+            if said:
+                found[f"{direction}s.{leaf}"] = str(sum(said))
     return found
 
 
