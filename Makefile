@@ -1,0 +1,66 @@
+# `make demo` and `make test` need Python 3.10 or newer and nothing else; pip asks the index that the machine is set to.
+
+SHELL := bash
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+LOCK := constraints.txt
+LOG := out/pytest.log
+
+# Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
+INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test check bench docs lock clean
+
+help:  ## say what there is
+	@sed -n 's/^\([a-z]*\):.*## /make \1 \t/p' Makefile | expand -t 14
+
+demo: $(VENV)/.light  ## translate the events of examples/ into out/demo.db and show what came of them
+	@$(BIN)/dh-bridge demo
+
+test: check  ## run all checks and the whole test suite; pytest's summary comes last
+	@mkdir -p $(dir $(LOG))
+	@set -o pipefail; $(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report= | tee $(LOG)
+	@for part in translation datahub; do \
+		echo "branch coverage of dh_bridge.$$part"; \
+		$(BIN)/coverage report --include "src/dh_bridge/$$part/*" --fail-under 95 || exit 1; \
+	done
+	@tail -n 1 $(LOG)
+
+check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
+	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.dev  ## measure speed and memory, side by side with acryl-datahub (ARGS="--memory 1G")
+	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+docs: $(VENV)/.light  ## write the pages and blocks that are made of code and data
+	@$(BIN)/python tools/generate_docs.py
+
+lock: $(VENV)/.light  ## refresh constraints.txt, which pins what both commands install
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.10 --upgrade --quiet \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --output-file $(LOCK)
+
+clean:  ## remove what the commands made, the virtual environment too
+	rm -rf $(VENV) out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: what is installed stays so until pyproject.toml or the lock changes.
+$(VENV)/.light: pyproject.toml $(LOCK) | $(BIN)/python
+	@echo "installing dh-bridge into $(VENV)"
+	@$(INSTALL) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml $(LOCK) | $(BIN)/python
+	@echo "installing dh-bridge and what its checks need into $(VENV)"
+	@$(INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.light
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "Python 3.10 or newer is needed: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "this Python cannot make virtual environments (Debian: apt install python3-venv)" >&2; exit 1; }
