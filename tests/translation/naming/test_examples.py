@@ -16,7 +16,9 @@ from dh_bridge.translation.naming import Naming
 from dh_bridge.translation.naming.patterns import parts_of, tokens
 
 FILES = sorted((MAPPINGS / "naming").glob("*.yaml"))
-SHEETS: dict[str, Any] = {path.stem: yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) for path in FILES}
+SHEETS: dict[str, Any] = {
+    path.stem: yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) for path in FILES
+}
 SCHEMA = json.loads((MAPPINGS / "schema" / "naming.schema.json").read_text(encoding="utf-8"))
 EXAMPLES = [
     pytest.param(stem, example, id=f"{stem}-{example['namespace']}-{example['name']}")
@@ -74,7 +76,9 @@ def test_templates_ask_only_for_parts_that_some_pattern_gives(stem):
 
 
 def test_every_urn_of_the_examples_is_one_that_datahub_takes():
-    urns = [example.values[1]["urn"] for example in EXAMPLES] + [example.values[1].get("endpoint") for example in EXAMPLES]
+    urns = [example.values[1]["urn"] for example in EXAMPLES] + [
+        example.values[1].get("endpoint") for example in EXAMPLES
+    ]
     assert all(is_urn(urn) for urn in urns if urn is not None)
 
 

@@ -11,7 +11,9 @@ import yaml
 from dh_bridge.settings.naming import NamingRule, NamingSettings
 from dh_bridge.translation.naming import Naming
 
-VECTORS = yaml.load((Path(__file__).parent / "join_vectors.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["vectors"]
+VECTORS = yaml.load((Path(__file__).parent / "join_vectors.yaml").read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)[
+    "vectors"
+]
 SELECT = {"iceberg_rest": "iceberg", "delta_lake": "delta"}
 
 

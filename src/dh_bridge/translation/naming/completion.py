@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _defaults(rule: NamingRule) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     if rule.default_database is not None:
         found |= dict.fromkeys(FIRST_TIER, rule.default_database)
     if rule.default_schema is not None:
@@ -26,18 +26,16 @@ def complete(reading: Reading, rule: NamingRule) -> Reading:
     A name that stops short of a table (``public.orders``) is read from its end: systems.md 7.6.
     """
     defaults = _defaults(rule)
-    wanted = reading.reader.template.tiers
-    names = [part.name for part in wanted]
-    needed = [part.name for part in wanted if part.value is None]
+    names = [part.name for part in reading.reader.template.tiers]
     tiers = {name for entry in reading.reader.entries for name in entry.names}
     fill = {name: value for name, value in defaults.items() if name in tiers and name not in reading.values}
     if reading.level in DATASET_LEVELS:
         values = {**fill, **reading.values}
-        return reading._replace(values=values, missing=any(name not in values for name in needed))
+        return reading._replace(values=values, missing=not reading.needs <= values.keys())
     said = [part for part in reading.parts if part is not None]
     given = {name: value for name, value in reading.values.items() if name not in tiers}
-    last = dict(zip(names[len(names) - len(said) :], said)) if 0 < len(said) <= len(names) else {}
+    last = dict(zip(names[len(names) - len(said) :], said, strict=True)) if 0 < len(said) <= len(names) else {}
     values = {**{name: value for name, value in defaults.items() if name in tiers}, **given, **last}
-    if not last or any(name not in values for name in needed):
+    if not last or not reading.needs <= values.keys():
         return reading
     return reading._replace(level="table", values=values, missing=False)

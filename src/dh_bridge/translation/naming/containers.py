@@ -5,7 +5,7 @@ Source: systems.md 4. ``{*part}`` in a field makes one container for each leadin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import container_urn
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from dh_bridge.translation.naming.sheets import ContainerRow
 
-Place = tuple[str, Optional[str], str]
+Place = tuple[str, str | None, str]
 """Platform, instance, environment."""
-Above = Union[str, tuple[Optional[str], ...]]
-Answer = tuple[tuple[str, ...], Optional[str]]
+Above = str | tuple[str | None, ...]
+Answer = tuple[tuple[str, ...], str | None]
 _REMEMBERED = 50_000
+
 
 class Shelf:
     """One level of containers of a system. ``names`` are the parts that it asks for, ``spread`` the one with a star."""
@@ -51,7 +52,11 @@ class Shelf:
         fields = [field.exact(values) for field in self._fields]
         if None in fields:
             return []
-        return [container_urn(datahub_guid({"platform": platform, "instance": instance, **dict(zip(self._keys, fields))}))]
+        return [
+            container_urn(
+                datahub_guid({"platform": platform, "instance": instance, **dict(zip(self._keys, fields, strict=True))})
+            )
+        ]
 
 
 class Shelves:
@@ -67,7 +72,9 @@ class Shelves:
         """Whether there is any level."""
         return bool(self._shelves)
 
-    def __call__(self, level: str, place: Place, values: Mapping[str, str], cased: Mapping[str, str], above: Above) -> Answer:
+    def __call__(
+        self, level: str, place: Place, values: Mapping[str, str], cased: Mapping[str, str], above: Above
+    ) -> Answer:
         """Return (the containers above the name, nearest first; that of its own level, None for a table).
 
         ``values`` are the parts of the name, ``cased`` the same in the connector's case, ``above`` the folders over it:
@@ -81,7 +88,9 @@ class Shelves:
             found = self._seen[key] = self._made(level, place, values, cased, _runs(above))
         return found
 
-    def _made(self, level: str, place: Place, values: Mapping[str, str], cased: Mapping[str, str], runs: Sequence[str]) -> Answer:
+    def _made(
+        self, level: str, place: Place, values: Mapping[str, str], cased: Mapping[str, str], runs: Sequence[str]
+    ) -> Answer:
         found: list[str] = []
         for shelf in self._shelves:
             urns = shelf.urns(place, values, cased, runs)

@@ -60,7 +60,7 @@ class Fqn:
         segments: list[list[Token]] = [[]]
         for token in row[1:]:
             if isinstance(token, str) and token.startswith("."):
-                segments.append([])
+                segments.append([token[1:]] if token[1:] else [])
             else:
                 segments[-1].append(token)
         self._segments = tuple(tuple(segment) for segment in segments)
@@ -88,12 +88,12 @@ class Fqn:
             return None
         rest = text[len(self._prefix) :]
         if self._raw:
-            return {name: rest for name in self.names} if rest else None
+            return dict.fromkeys(self.names, rest) if rest else None
         found = re.fullmatch(r"\.".join(_SEGMENT for _ in self._segments), rest)
         if found is None:
             return None
         parts: dict[str, str] = {}
-        for segment, said in zip(self._segments, found.groups()):
+        for segment, said in zip(self._segments, found.groups(), strict=True):
             inner = re.fullmatch(expression(segment), unquoted(said), re.DOTALL)
             if inner is None:
                 return None

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 MISSING = frozenset({"", "None", "null", "NULL"})
 
 # A quote opens at the start of a part and closes before a dot or the end; doubled inside it stands for itself.
-_QUOTED = re.compile(r'"(?P<d>(?:[^"]|"")*)"(?=\.|\Z)|`(?P<b>(?:[^`]|``)*)`(?=\.|\Z)|\[(?P<s>(?:[^\]]|\]\])*)\](?=\.|\Z)')
+_QUOTED = re.compile(
+    r'"(?P<d>(?:[^"]|"")*)"(?=\.|\Z)|`(?P<b>(?:[^`]|``)*)`(?=\.|\Z)|\[(?P<s>(?:[^\]]|\]\])*)\](?=\.|\Z)'
+)
 _DOUBLED = {"d": ('""', '"'), "b": ("``", "`"), "s": ("]]", "]")}
 
 
@@ -85,10 +87,13 @@ class Dotted:
         if size < self._count or (size > self._count and self._rest is None):
             return None
         if size == self._count and self._order and None not in parts:
-            return dict(zip(self._order, parts))  # type: ignore[arg-type]  # no None inside
+            return dict(zip(self._order, parts, strict=True))  # type: ignore[arg-type]  # no None inside
         found: dict[str, str] = {}
         tail = size - len(self._after)
-        for (name, fixed), value in [*zip(self._before, parts), *zip(self._after, parts[tail:])]:
+        for (name, fixed), value in [
+            *zip(self._before, parts, strict=False),  # the rest stands between
+            *zip(self._after, parts[tail:], strict=True),
+        ]:
             if value is not None:
                 if fixed is not None and value.lower() != fixed.lower() and value not in known:
                     return None
@@ -107,4 +112,6 @@ def is_dotted(row: Sequence[Token]) -> bool:
     """Whether a name pattern reads the parts of a dotted name: parts with a dot between, and not ``{*rest}`` alone."""
     if len(row) == 1 and isinstance(row[0], Part) and row[0].rest:
         return False
-    return bool(row) and all(isinstance(token, Part) if index % 2 == 0 else token == "." for index, token in enumerate(row))
+    return bool(row) and all(
+        isinstance(piece, Part) if index % 2 == 0 else piece == "." for index, piece in enumerate(row)
+    )

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 # Schemes of files: "@" parts container and account, "file:/data/x" is a path, HDFS name services have a case.
 FILE_SCHEMES = frozenset({"file", "dbfs", "hdfs", "s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "wasb", "wasbs"})
+_PORTS = frozenset({"file", "hdfs"})
 _CASED = frozenset({"snowflake"})  # the account is a name, not a host
 _PLUS = frozenset({"mongodb+srv"})  # the only "+" that is no driver
 _SPELLINGS = {"postgresql": "postgres"}
 _NAMES = frozenset({"arn", "aws"})  # scheme:text:text, no URLs
 
 _NO_PORT = re.compile(r":(?:None|null|NULL)?(?=,|$)")
-_USER = re.compile(r"[^/?;,@:]*:(?!\d+(?:[/?;,]|$))[^@]*@")  # user:password@, whatever the password holds
+_USER = re.compile(r"[^/?;,@:]*:(?!\d+(?:[/?;,]|$))")  # user:, not host:port
 _SECRET = re.compile(r"[?;&][^=;&?]*(?:passw|pwd|secret|token|sig|key|credential)[^=;&?]*=", re.IGNORECASE)
 
 
@@ -33,12 +34,29 @@ class Canonical(NamedTuple):
 
 
 def _without_user(body: str) -> str:
-    """Return ``body`` (what follows ``//``) without ``user:password@`` or ``user@``."""
-    authority = re.split(r"[/?;]", body, maxsplit=1)[0]
-    if "@" in authority:
-        return body[authority.rindex("@") + 1 :]
-    found = _USER.match(body)  # the password holds a slash or a question mark
-    return body[found.end() :] if found else body
+    """Return ``body`` (what follows ``//``) without ``user:password@``, whatever the password holds, or ``user@``.
+
+    All up to the last ``@`` goes: a path with an ``@`` is rarer than a password with a slash.
+    """
+    head = body.split("?", 1)[0]
+    if "@" in head:
+        return body[head.rindex("@") + 1 :]
+    return body.rpartition("@")[2] if _USER.match(body) else body
+
+
+def _without_keys(scheme: str, body: str) -> str:
+    """Return the ``body`` of a file scheme without access keys: no container has a colon before its ``@``."""
+    said = body.split("/", 1)[0] if scheme in _PORTS else body
+    return _without_user(body) if "@" in said and ":" in said.split("@", 1)[0] else body
+
+
+def _opaque(text: str) -> str:
+    """Return ``text`` without the ``user/password`` of Oracle's ``thin:user/password@host``."""
+    user, at, host = text.rpartition("@")
+    if not at or user.endswith(":") or not re.search(r"[:/]", user):
+        return text
+    kind, colon, _ = user.partition("/")[0].rpartition(":")
+    return f"{kind}{colon}@{host}"
 
 
 def _properties(body: str) -> str:
@@ -58,7 +76,7 @@ def _database(scheme: str, rest: str) -> str:
     elif rest.startswith("/"):
         body = rest[1:]
     else:
-        return f"{scheme}:{rest}" if rest else scheme
+        return f"{scheme}:{_opaque(rest)}" if rest else scheme
     body = _without_user(body).split("?", 1)[0]
     if ";" in body:
         body = _properties(body)
@@ -72,8 +90,7 @@ def _file(scheme: str, rest: str) -> Canonical:
     if not rest.startswith("//"):
         return Canonical(f"{scheme}:{rest}", scheme, scheme if rest.strip("/") else f"{scheme}:{rest}", rest.strip("/"))
     body = rest[2:]
-    if ":" in body.partition("@")[0] and "@" in body:  # a container has no colon: these are access keys
-        body = _without_user(body)
+    body = _without_keys(scheme, body)
     authority, _, path = body.partition("/")
     if authority.lower().endswith(".core.windows.net"):
         container, at, host = authority.rpartition("@")
@@ -109,14 +126,17 @@ def safe(namespace: str) -> str:
     head, slashes, body = namespace.partition("://")
     if slashes:
         scheme = head.rpartition(":")[2].lower()
-        if scheme not in FILE_SCHEMES or ":" in body.partition("@")[0]:
+        if scheme in FILE_SCHEMES:
+            body = _without_keys(scheme, body)
+        elif _USER.match(body):
+            body = body.rpartition("@")[2]  # rather too much than the tail of a password
+        else:
             body = _without_user(body)
-    else:
-        head, colon, body = namespace.partition(":")
-        slashes = colon
-        user, at, host = body.rpartition("@")
-        if at and head.lower() not in FILE_SCHEMES and re.search(r"[:/]", user):
-            body = f"@{host}"  # jdbc:oracle:thin:user/password@host
+        place, question, query = body.partition("?")
+        body = place if "@" in query else place + question + query
+    elif head.partition(":")[0].lower() not in FILE_SCHEMES:
+        head, slashes, body = namespace.partition(":")
+        body = _opaque(body)
     found = _SECRET.search(body)
     return head + slashes + (body[: found.start()] if found else body)
 

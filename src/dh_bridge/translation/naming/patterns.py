@@ -7,14 +7,16 @@ have. ``{_}`` is a part that nobody asks for. A pattern reads text, a template w
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, Union
+from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import MappingError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-_LEXER = re.compile(r"\{(?P<rest>\*?)(?P<name>[A-Za-z_]\w*)(?:=(?P<value>[^{}]*))?\}|(?P<mark>[\[\]])|(?P<text>[^{}\[\]]+)")
+_LEXER = re.compile(
+    r"\{(?P<rest>\*?)(?P<name>[A-Za-z_]\w*)(?:=(?P<value>[^{}]*))?\}|(?P<mark>[\[\]])|(?P<text>[^{}\[\]]+)"
+)
 NOT_IN_NAMESPACE = "/:@;,?\\"
 _SEPARATORS = "./:"
 
@@ -33,7 +35,7 @@ class Group(NamedTuple):
     tokens: tuple[Token, ...]
 
 
-Token = Union[str, Part, Group]
+Token = str | Part | Group
 
 
 def tokens(text: str, where: str) -> tuple[Token, ...]:
@@ -107,7 +109,14 @@ def expression(row: Sequence[Token], banned: str = "") -> str:
             made.append(f"(?:{expression(token.tokens, banned)})?")
         else:
             before, after = row[index - 1] if index else "", row[index + 1] if index + 1 < len(row) else ""
-            made.append(_one(token, before[-1:] if isinstance(before, str) else "", after[:1] if isinstance(after, str) else "", banned))
+            made.append(
+                _one(
+                    token,
+                    before[-1:] if isinstance(before, str) else "",
+                    after[:1] if isinstance(after, str) else "",
+                    banned,
+                )
+            )
     return "".join(made)
 
 
@@ -117,7 +126,9 @@ class Pattern:
     __slots__ = ("_banned", "_match", "_row", "literal", "names", "text")
 
     def __init__(self, text: str, where: str, *, namespace: bool = False) -> None:
-        self._row = tokens(text, where) if "{" in text else (text,)  # without a part everything is literal, IPv6 brackets too
+        self._row = (
+            tokens(text, where) if "{" in text else (text,)
+        )  # without a part everything is literal, IPv6 brackets too
         self._banned = NOT_IN_NAMESPACE if namespace else ""
         self._match: Callable[[str], re.Match[str] | None] | None = None
         names = [part.name for part in parts_of(self._row)]
@@ -132,22 +143,29 @@ class Pattern:
         if self._match is None:  # most schemes never come up: compiling all patterns at start would cost 15 ms
             self._match = re.compile(expression(self._row, self._banned), re.DOTALL).fullmatch
         found = self._match(text)
-        return None if found is None else {name: value for name, value in found.groupdict().items() if value is not None}
+        return (
+            None if found is None else {name: value for name, value in found.groupdict().items() if value is not None}
+        )
 
 
 class Template:
     """A template over parts. A missing part takes its default; else it vanishes with its dot, or with its group."""
 
-    __slots__ = ("_format", "_keys", "names", "row", "text", "tiers")
+    __slots__ = ("_format", "_keys", "names", "needs", "row", "text", "tiers")
 
     def __init__(self, text: str, where: str) -> None:
         self.text = text
         self.row = tokens(text, where)
         self.names = tuple(part.name for part in parts_of(self.row))
         self.tiers = tuple(token for token in self.row if isinstance(token, Part))
+        self.needs = frozenset(part.name for part in self.tiers if part.value is None)
         plain = all(isinstance(token, str) or (isinstance(token, Part) and token.value is None) for token in self.row)
         self._keys = self.names if plain else ()
-        self._format = "".join("%s" if isinstance(token, Part) else str(token).replace("%", "%%") for token in self.row) if plain else ""
+        self._format = (
+            "".join("%s" if isinstance(token, Part) else str(token).replace("%", "%%") for token in self.row)
+            if plain
+            else ""
+        )
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the text for ``values``."""
@@ -165,7 +183,7 @@ class Template:
                 return self._format % tuple([values[key] for key in self._keys])
             except KeyError:
                 return None
-        if any(part.value is None and part.name not in values for part in self.tiers):
+        if not self.needs <= values.keys():
             return None
         return _fill(self.row, values)
 

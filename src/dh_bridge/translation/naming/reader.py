@@ -52,6 +52,11 @@ class Reading(NamedTuple):
     whole: str | None
     template: Template | None
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """The parts without which the dataset name has a gap."""
+        return (self.template or self.reader.template).needs
+
 
 def _entry(row: NameRow, where: str) -> Entry:
     template = Template(row.dataset, where) if row.dataset else None
@@ -85,8 +90,11 @@ class Reader:
         self.entries = [_entry(row, where) for row in system.names]
         self.case = case_of(system.case, system.needs_quotes if system.case_exception else None)
         self.instance = Template(system.instance, where) if system.instance and system.instance != "never" else None
+        self.lower_columns = system.columns == "lower"
         self.no_instance = system.instance == "never"
-        self.fqns = {} if isinstance(system.fqn, str) else {level: Fqn(text, where) for level, text in system.fqn.items()}
+        self.fqns = (
+            {} if isinstance(system.fqn, str) else {level: Fqn(text, where) for level, text in system.fqn.items()}
+        )
         self._slashes = "slashes" in system.trim
         self._partitions = "partition_path" in system.trim
         self._shards = "bigquery_shard" in system.trim
@@ -156,4 +164,6 @@ def _is_short(parts: Sequence[str | None], found: Mapping[str, str], given: Mapp
 
 
 def _agrees(entry: Entry, found: Mapping[str, str], given: Mapping[str, str]) -> bool:
-    return entry.level in DATASET_LEVELS and all(found.get(name, given[name]) == given[name] for name in entry.names if name in given)
+    return entry.level in DATASET_LEVELS and all(
+        found.get(name, given[name]) == given[name] for name in entry.names if name in given
+    )

@@ -63,7 +63,9 @@ def _way(reader: Reader) -> _Way:
 class Reverse:
     """The ways back of all ``readers``; ``naming`` is asked whether a candidate leads forward again."""
 
-    def __init__(self, readers: Iterable[Reader], naming: Callable[[str, str], Name], instances: Iterable[str] = ()) -> None:
+    def __init__(
+        self, readers: Iterable[Reader], naming: Callable[[str, str], Name], instances: Iterable[str] = ()
+    ) -> None:
         self._readers = tuple(readers)
         self._naming = naming
         self._instances = tuple(instances)
@@ -80,7 +82,10 @@ class Reverse:
         platform, name, _ = parse(text)[1]
         for escape, mark in _ESCAPES:
             name = name.replace(escape, mark)
-        spellings = [*(name[len(instance) + 1 :] for instance in self._instances if name.startswith(f"{instance}.")), name]
+        spellings = [
+            *(name[len(instance) + 1 :] for instance in self._instances if name.startswith(f"{instance}.")),
+            name,
+        ]
         found = []
         for way in self._ways:
             if f"urn:li:dataPlatform:{way.reader.platform}" == platform:
@@ -115,7 +120,10 @@ class Reverse:
 
 
 def _pairs(way: _Way, levels: frozenset[str], values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    quoted = {name: '"' + value.replace('"', '""') + '"' if re.search(r'[."`\[]', value) else value for name, value in values.items()}
+    quoted = {
+        name: '"' + value.replace('"', '""') + '"' if re.search(r'[."`\[]', value) else value
+        for name, value in values.items()
+    }
     for namespace in way.namespaces:
         filled = namespace.exact(values)
         if filled is None:

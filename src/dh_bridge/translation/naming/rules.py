@@ -75,7 +75,14 @@ class Locations:
     def __init__(self, said: Sequence[Location]) -> None:
         try:
             self._groups = [
-                (location.canonical, [pattern for alias in location.aliases for pattern in _patterns(alias, f"naming.locations[{index}]")])
+                (
+                    location.canonical,
+                    [
+                        pattern
+                        for alias in location.aliases
+                        for pattern in _patterns(alias, f"naming.locations[{index}]")
+                    ],
+                )
                 for index, location in enumerate(said)
             ]
         except MappingError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Optional, Union
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -17,28 +17,24 @@ _FOLDER = "naming"
 _EXAMPLES = "\nexamples:"  # the last key: only tests and documents read it
 
 
-class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of a sheet."""
-
-
-class NamespaceRow(_Row):
+class NamespaceRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A namespace pattern; ``form`` says where it was seen, ``lint`` is a note on every name that it matches."""
 
     pattern: str
     form: str
-    lint: Optional[str] = None
+    lint: str | None = None
 
 
-class NameRow(_Row):
+class NameRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A name pattern and the level that it names; ``dataset`` where this one has a name template of its own."""
 
     level: str
     pattern: str
     form: str = "spec"
-    dataset: Optional[str] = None
+    dataset: str | None = None
 
 
-class ContainerRow(_Row):
+class ContainerRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A container above the tables, outermost first; ``fields`` are hashed with platform and instance (systems.md 4)."""
 
     level: str
@@ -46,44 +42,44 @@ class ContainerRow(_Row):
     key: str
     fields: dict[str, str]
     env_as_instance: bool
-    case: Optional[Literal["keep"]] = None
+    case: Literal["keep"] | None = None
 
 
-class Variant(_Row):
+class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a compatibility switch or a user rule may change in a system."""
 
-    platform: Optional[str] = None
-    dataset: Optional[str] = None
-    containers: Optional[list[ContainerRow]] = None
+    platform: str | None = None
+    dataset: str | None = None
+    containers: list[ContainerRow] | None = None
 
 
-class System(_Row, kw_only=True):
+class System(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One naming system; ``id`` is the stem of its file. Keys and words are those of ``mappings/schema/naming.schema.json``."""
 
     id: str
     system: str
-    platform: Optional[str]
+    platform: str | None
     registered: bool
     namespaces: list[NamespaceRow]
     names: list[NameRow]
-    dataset: Optional[str]
+    dataset: str | None
     case: Literal["keep", "lower", "upper"]
     containers: list[ContainerRow]
-    fqn: Union[dict[str, str], Literal["unsupported", "not_listed"]]
+    fqn: dict[str, str] | Literal["unsupported", "not_listed"]
     joins: str
     verified: Literal["ran", "read", "none"]
     evidence: str
-    spec: Optional[str] = None
-    case_exception: Optional[Literal["mixed_case_kept"]] = None
-    needs_quotes: Optional[NeedsQuotes] = None
-    columns: Optional[Literal["lower"]] = None
-    instance: Optional[str] = None
-    select: Optional[str] = None
+    spec: str | None = None
+    case_exception: Literal["mixed_case_kept"] | None = None
+    needs_quotes: NeedsQuotes | None = None
+    columns: Literal["lower"] | None = None
+    instance: str | None = None
+    select: str | None = None
     trim: list[Literal["slashes", "partition_path", "bigquery_shard", "bigquery_decorator"]] = []
     variants: dict[str, Variant] = {}
-    default_port: Optional[int] = None
+    default_port: int | None = None
     fqn_not_with: list[str] = []
-    notes: Optional[str] = None
+    notes: str | None = None
 
 
 def system_of(text: str, stem: str, place: str) -> System:
@@ -99,4 +95,6 @@ def system_of(text: str, stem: str, place: str) -> System:
 
 def systems(overlay: Path | None = None) -> list[System]:
     """Return all systems by name, the user's ``overlay`` shadowing ours file by file."""
-    return [system_of(path.read_text(encoding="utf-8"), path.stem, str(path)) for path in mapping_files(_FOLDER, overlay)]
+    return [
+        system_of(path.read_text(encoding="utf-8"), path.stem, str(path)) for path in mapping_files(_FOLDER, overlay)
+    ]

@@ -62,7 +62,13 @@ class NeedsQuotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def dialect_case(text: str, needs: NeedsQuotes) -> str:
     """Return ``text`` as SQLAlchemy's ``normalize_name`` gives it: plain names all in upper case become lower case."""
     low = text.lower()
-    if text != text.upper() or low == text or low in needs.words or text[0] in needs.first or not _PLAIN.fullmatch(text):
+    if (
+        text != text.upper()
+        or low == text
+        or low in needs.words
+        or text[0] in needs.first
+        or not _PLAIN.fullmatch(text)
+    ):
         return text
     return low
 
