@@ -119,7 +119,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     if "rowCount" in counts:
         found["numAffectedRows"] = counts["rowCount"]
     found["sourceType"] = "DATA_PROCESS"
-    found["customProperties"] = properties
+    found["customProperties"] = dict(sorted(properties.items()))
     found["lastUpdatedTimestamp"] = time
     return found
 
