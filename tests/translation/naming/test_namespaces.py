@@ -144,7 +144,7 @@ def test_a_namespace_is_shown_without_its_secrets(namespace, expected):
 def test_no_password_reaches_what_is_shown_or_written(scheme, password):
     secret = f"{password}S3CR3T"
     named = NAMING(f"{scheme}://user:{secret}@host/x", "a.b.c")
-    for text in (named.safe_namespace, named.urn or "", named.fqn or "", named.rule):
+    for text in (named.safe_namespace, named.urn or "", named.fqn or "", named.rule, repr(named)):
         assert "S3CR3T" not in text
 
 

@@ -35,6 +35,10 @@ class Name(msgspec.Struct, frozen=True, gc=False):
     notes: tuple[str, ...] = ()
     containers: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        # never the namespace as given: it may hold a password
+        return f"Name({self.safe_namespace!r}, {self.name!r} -> {self.urn or self.skip!r} by {self.rule!r})"
+
     def column(self, column: str) -> str:
         """Return the name of a column as the system's connector writes it (systems.md 7.17)."""
         if self.lower_columns:
