@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from dh_bridge.datahub import schemas
+from dh_bridge.datahub import schemas, urns
 from dh_bridge.datahub.structs import REFUSALS, Compiler, Marker, conform, urn_of, urn_type
 
 _EDGES = (
@@ -51,6 +51,11 @@ _REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
 # "fieldPath is required" unless the patch adds the key too (datahub-project/datahub#18138).
 _KEYED = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
 
+_FINE_START = "/fineGrainedLineages/"
+_FIELD = "urn:li:schemaField:("
+# So few characters are no more than 512 bytes, however they are escaped.
+_SURELY_SHORT = urns.MAX_BYTES // 3
+
 _REMEMBERED = 16_384
 _bad_escape = re.compile(r"~(?![01])").search
 
@@ -69,14 +74,21 @@ class Operations(Struct, gc=False, eq=False):
     items: Annotated[list[Operation], Meta(min_length=1)]
 
 
+def _unescaped(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
 class Slot:
     """A path shape, compiled for one schema."""
 
     def __init__(self, template: str, checks: dict[int, Any], keys: dict[int, str], kind: Any) -> None:
         steps = template.split("/")
         self.length = len(steps)
-        self._words = [(at, step) for at, step in enumerate(steps) if not step.startswith("{")]
-        self._checks = checks
+        self.first = steps[0]
+        self._words = [(at, step) for at, step in enumerate(steps) if at and not step.startswith("{")]
+        marked = {at: kind for at, kind in checks.items() if isinstance(kind, type) and issubclass(kind, Marker)}
+        self._seen = [(at, kind.seen) for at, kind in marked.items()]
+        self._kinds = [(at, kind) for at, kind in checks.items() if at not in marked and kind is not str]
         self._keys = keys
         self.batch = msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False)
 
@@ -86,35 +98,65 @@ class Slot:
 
     def keys(self, steps: list[str]) -> tuple[tuple[str, str], ...]:
         """Check the variable steps of a path; return (field of the value, what it must equal), ``""`` = the value itself."""
-        for at, kind in self._checks.items():
-            if isinstance(kind, type) and issubclass(kind, Marker):
-                kind.seen[steps[at]]
-            elif kind is not str:
-                conform(steps[at], kind)
-        return tuple((name, steps[at]) for at, name in self._keys.items())
+        for at, seen in self._seen:
+            seen[steps[at]]
+        for at, kind in self._kinds:
+            conform(steps[at], kind)
+        return tuple((name, steps[at]) for at, name in self._keys.items()) if self._keys else ()
 
 
 class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
     """Path -> its slot and the keys that the value repeats; starts anew when it is full."""
 
     def __init__(self, slots: list[Slot]) -> None:
-        self._slots = slots
+        self._slots: dict[tuple[str, int], list[Slot]] = {}
+        for slot in slots:
+            self._slots.setdefault((slot.first, slot.length), []).append(slot)
 
     def __missing__(self, path: str) -> tuple[Slot, tuple[tuple[str, str], ...]]:
-        if not path.startswith("/") or _bad_escape(path):
+        if path.startswith(_FINE_START) and (found := self._fine(path)) is not None:
+            self._remember(path, found)
+            return found
+        if path[:1] != "/":
             raise ValueError("not a JSON pointer")
         steps = path[1:].split("/")
         if "~" in path:
-            steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
-        for slot in self._slots:
-            if slot.length == len(steps) and slot.takes(steps) and "" not in steps:
+            if _bad_escape(path):
+                raise ValueError("not a JSON pointer")
+            steps = [_unescaped(step) for step in steps]
+        for slot in self._slots.get((steps[0], len(steps)), ()):
+            if slot.takes(steps) and "" not in steps:
                 break
         else:
             raise ValueError("the server's template of this aspect does not know this path")
+        place = (slot, slot.keys(steps))
+        self._remember(path, place)
+        return place
+
+    def _remember(self, path: str, place: tuple[Slot, tuple[tuple[str, str], ...]]) -> None:
         if len(self) >= _REMEMBERED:
             self.clear()
-        place = self[path] = (slot, slot.keys(steps))
-        return place
+        self[path] = place
+
+
+    def _fine(self, path: str) -> tuple[Slot, tuple[tuple[str, str], ...]] | None:
+        """Return the place of a column lineage in its usual form, None where the general way has to look.
+
+        A table brings a hundred new paths: looking at their ends here takes a third of the time of the general way.
+        """
+        steps = path.split("/")
+        slots = self._slots.get(("fineGrainedLineages", 5))
+        if len(steps) == 6 and steps[2] and steps[4] == "NONE" and slots and _plain_end(steps[3]) and _plain_end(steps[5]):
+            return (slots[0], ())
+        return None
+
+
+def _plain_end(end: str) -> bool:
+    """Say whether ``end`` is the URN of a field with a plain name, of a dataset that is known to be one."""
+    if end[:20] != _FIELD or end[-1] != ")" or "~" in end or len(end) > _SURELY_SHORT:
+        return False
+    dataset, _, column = end[20:-1].rpartition(",")
+    return column.isidentifier() and column.isascii() and urns.type_if_urn(dataset) == "dataset"
 
 
 class Patch:

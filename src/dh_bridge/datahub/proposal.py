@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+
+if TYPE_CHECKING:
+    from dh_bridge.datahub.sdk import Mcp
+import orjson
 
 ChangeType = Literal["UPSERT", "PATCH"]
 
@@ -33,6 +37,12 @@ class Proposal(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         """The aspect's JSON value, or the list of patch operations."""
         return self.aspect.json
 
+    def to_mcpw(self) -> Mcp:
+        """Return it as acryl-datahub's emitters take it; a SinkError when acryl-datahub is not installed."""
+        from dh_bridge.datahub.sdk import to_mcpw  # noqa: PLC0415 - an optional extra
+
+        return to_mcpw(self)
+
 
 def upsert(entity_type: str, urn: str, aspect_name: str, value: dict[str, Any]) -> Proposal:
     """Return the proposal that writes a whole aspect (versioned or timeseries)."""
@@ -44,9 +54,13 @@ def patch(entity_type: str, urn: str, aspect_name: str, operations: list[dict[st
     return Proposal(entity_type, urn, "PATCH", aspect_name, Payload(operations))
 
 
-_encode = msgspec.json.Encoder().encode
-
-
 def ndjson_line(proposal: Proposal) -> bytes:
     """Return the proposal as one line of NDJSON, with its newline."""
-    return _encode(proposal) + b"\n"
+    line = {
+        "entityType": proposal.entity_type,
+        "entityUrn": proposal.entity_urn,
+        "changeType": proposal.change_type,
+        "aspectName": proposal.aspect_name,
+        "aspect": {"json": proposal.aspect.json},
+    }
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

@@ -20,6 +20,9 @@ _ESCAPES = str.maketrans({",": "%2C", "(": "%28", ")": "%29", "\u241f": "%E2%90%
 _PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-*_ "
 _marks = re.compile(r"[(),]").finditer
 _REMEMBERED = 32_768
+_FIELD = "urn:li:schemaField:("
+_FIELD_AT = len(_FIELD)
+_plain_path = re.compile(r"[A-Za-z0-9_.\-]+").fullmatch
 
 # Entity type -> (number of parts of its key, entity type that the first part must name; "*" = any).
 # Types that are not listed are only checked for their shape.
@@ -155,6 +158,11 @@ _types = _Types()
 
 def _checked_type(urn: str) -> str:
     """Return the entity type of ``urn``, ``""`` when the server would refuse it."""
+    if urn.startswith(_FIELD) and 3 * len(urn) <= MAX_BYTES and urn[-1] == ")":
+        # Fields are by far the most: their dataset is known from the last one, and behind it stands one plain word.
+        dataset, _, path = urn[_FIELD_AT:-1].rpartition(",")
+        if _plain_path(path) and _types[dataset] == "dataset":
+            return "schemaField"
     # Java's trim cuts every character up to U+0020, Python's strip the white space of Unicode.
     if urn[-1:] <= " " or urn[-1].isspace() or "\u241f" in urn:
         return ""

@@ -101,18 +101,16 @@ class FacetSpec:
             self._decode = _Remembered(self._decode)
 
     def statements(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
-        """Yield what the facet in ``raw`` states; nothing when it cannot be used (noted at ``at``)."""
+        """Return what the facet in ``raw`` states; nothing when it cannot be used (noted at ``at``)."""
         if self._decode is not None:
             try:
                 facet = self._decode(raw)
             except msgspec.MsgspecError:
-                yield from self._leniently(raw, at)
-                return
+                return self._leniently(raw, at)
             if not facet.deleted_:
                 at.raw = raw  # a Raw is bytes-like: modules hash or remember it
-                yield from self.state(facet, at)
-                return
-        yield from self._leniently(raw, at)
+                return self.state(facet, at)
+        return self._leniently(raw, at)
 
     def _leniently(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
         document = readable(raw, at)

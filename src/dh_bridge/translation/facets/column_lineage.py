@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,7 +10,9 @@ import msgspec
 from dh_bridge.datahub.urns import schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.naming import Name
+from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.slots import (
     DATASET,
     EDGE_PROPERTIES,
@@ -69,15 +72,19 @@ _LEGACY = {"IDENTITY": "DIRECT:IDENTITY", "MASKED": "DIRECT:TRANSFORMATION+MASKE
 
 def operation_of(transformations: list[Transformation] | None, legacy: str | None) -> str | None:
     """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, at most 200 characters; None if unsaid."""
-    words = []
-    for one in transformations or ():
-        if not one.type and not one.subtype and not one.masking:
-            continue
-        word = f"{one.type or 'DIRECT'}:{one.subtype}" if one.subtype else one.type or "DIRECT"
-        words.append(f"{word.upper()}+MASKED" if one.masking else word.upper())
-    if not words:
-        return _LEGACY.get((legacy or "").upper())
-    return words[0] if len(words) == 1 else ",".join(sorted(set(words)))[:_OPERATION_CAP]
+    if transformations is not None and len(transformations) == 1:
+        one = transformations[0]
+        return _word(one.type, one.subtype, one.masking) or _LEGACY.get((legacy or "").upper())
+    words = {_word(one.type, one.subtype, one.masking) for one in transformations or ()} - {None}
+    return ",".join(sorted(map(str, words)))[:_OPERATION_CAP] if words else _LEGACY.get((legacy or "").upper())
+
+
+@lru_cache(maxsize=1024)
+def _word(kind: str | None, subtype: str | None, masking: bool | None) -> str | None:  # noqa: FBT001 - the wire's types
+    if not kind and not subtype and not masking:
+        return None
+    word = f"{kind or 'DIRECT'}:{subtype}" if subtype else kind or "DIRECT"
+    return f"{word.upper()}+MASKED" if masking else word.upper()
 
 
 _SOURCE = mapped(
@@ -160,61 +167,61 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
 
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
-    pairs = list(_pairs(facet, at))
-    collapsed = _collapsed(pairs, facet, at)
+    pairs, named, descriptions = _pairs(facet, at)
+    indirect = {pair for pair in pairs if pair[0] is not None and "INDIRECT" in pair[0]}
+    collapsed: set[str] = set()
+    if indirect:
+        alone = {pair for pair in indirect if "DIRECT" not in str(pair[0]).replace("INDIRECT", "")}
+        mode = at.options.settings.column_lineage.indirect
+        if mode == "drop":
+            pairs -= alone
+        elif mode == "collapse":
+            collapsed = _everywhere(indirect, len(facet.fields or {}))
+            pairs -= {pair for pair in alone if pair[2] in collapsed}
+    # The keys are columns, so only the shape of a value can give a secret away.
+    written = capped(redacted(text(descriptions))) if descriptions else ""
+    return _Lineage(frozenset(pairs), tuple(_whole(facet, collapsed, at, named)), named, written)
+
+
+_Pair = tuple["str | None", str, str]
+
+
+def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name], dict[str, str]]:
+    """Return (operation, output field URN, input field URN) of every pair, the inputs' names, and what is said of pairs."""
+    column = at.name.column if at.name is not None else str
+    columns, aliases = at.columns, at.aliases
+    pairs: set[_Pair] = set()
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
-    fine = set()
-    for down, source, up, operation, description in pairs:
-        named[source.endpoint or ""] = source
-        if description:
-            descriptions[f"{down}<-{up}"] = description
-        if up not in collapsed:
-            fine.add((operation, schema_field_urn(at.dataset, down), up))
-    written = kept_text("columnLineage.descriptions", descriptions) if descriptions else None
-    return _Lineage(frozenset(fine), tuple(_whole(facet, collapsed, at, named)), named, written or "")
-
-
-_Pair = tuple[str, Name, str, "str | None", "str | None"]
-
-
-def _pairs(facet: ColumnLineage, at: Place) -> Iterator[_Pair]:
-    """Yield (output column, input dataset, input field URN, operation, description) of every pair that can be written."""
-    column = at.name.column if at.name is not None else str
-    columns = at.columns
     for name, entry in (facet.fields or {}).items():
-        down = column(name)
         if columns is not None and name not in columns and name.partition(".")[0] not in columns:
             at.withheld(f"fields.{name}", "no-such-column")
             continue
+        field = column(name)
+        down = schema_field_urn(at.dataset, field)
         for position, source in enumerate(entry.inputFields or ()):
-            found = at.endpoint(source.namespace, source.name)
-            if found.endpoint is None or not source.field:
+            found = aliases.get((source.namespace, source.name)) or at.endpoint(source.namespace, source.name)
+            urn = found.endpoint
+            if urn is None or not source.field:
                 at.withheld(f"fields.{name}.inputFields[{position}]", found.skip or "malformed")
                 continue
-            operation = operation_of(source.transformations, entry.transformationType)
+            named[urn] = found
+            up = schema_field_urn(urn, found.column(source.field))
+            pairs.add((operation_of(source.transformations, entry.transformationType), down, up))
             described = entry.transformationDescription
             for one in source.transformations or ():
                 described = one.description or described
-            yield down, found, schema_field_urn(found.endpoint, found.column(source.field)), operation, described
+            if described:
+                descriptions[f"{field}<-{up}"] = described
+    return pairs, named, descriptions
 
 
-def _collapsed(pairs: list[_Pair], facet: ColumnLineage, at: Place) -> set[str]:
-    """Return the input fields that touch every output column only indirectly (a filter repeated for each column)."""
-    mode = at.options.settings.column_lineage.indirect
-    indirect: dict[str, set[str]] = {}
-    direct: set[str] = set()
-    for down, _, up, operation, _ in pairs:
-        if operation is not None and "DIRECT" not in operation.replace("INDIRECT", ""):
-            indirect.setdefault(up, set()).add(down)
-        else:
-            direct.add(up)
-    if mode == "keep" or not indirect:
-        return set()
-    if mode == "drop":
-        return set(indirect) - direct
-    every = len(facet.fields or {})
-    return {up for up, downs in indirect.items() if up not in direct and every > 1 and len(downs) == every}
+def _everywhere(indirect: set[_Pair], outputs: int) -> set[str]:
+    """Return the input fields that touch every output column: a filter or join that was repeated for each of them."""
+    touched: dict[str, set[str]] = {}
+    for _, down, up in indirect:
+        touched.setdefault(up, set()).add(down)
+    return {up for up, downs in touched.items() if outputs > 1 and len(downs) == outputs}
 
 
 def _whole(

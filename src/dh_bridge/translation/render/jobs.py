@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _SQL_CAP = 100_000
 _DISPLAY_CAP = 120
 _MOST_FINE = 2000
+_FINE_SLASHES = 5
 _SURE = {"confidenceScore": 1.0}
 
 
@@ -167,15 +168,19 @@ def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
 @lru_cache(maxsize=512)
 def _fine_operations(pairs: frozenset[tuple[str | None, str, str]]) -> list[dict[str, Any]]:
     """Return the operations of a set of pairs; never changed by those who get them, so the same set is rendered once."""
-    keys = sorted(pairs, key=lambda pair: (pair[1], pair[0] or "", pair[2]))[:_MOST_FINE]
-    return [
-        {
-            "op": "add",
-            "path": f"/fineGrainedLineages/{escaped(operation) if operation else 'NONE'}/{escaped(down)}/NONE/{escaped(up)}",
-            "value": _SURE,
-        }
-        for operation, down, up in keys
-    ]
+    keys = sorted(pairs, key=_by_downstream)[:_MOST_FINE]
+    return [{"op": "add", "path": _fine_path(*key), "value": _SURE} for key in keys]
+
+
+def _by_downstream(pair: tuple[str | None, str, str]) -> tuple[str, str, str]:
+    return (pair[1], pair[0] or "", pair[2])
+
+
+def _fine_path(operation: str | None, down: str, up: str) -> str:
+    path = f"/fineGrainedLineages/{operation or 'NONE'}/{down}/NONE/{up}"
+    if "~" not in path and path.count("/") == _FINE_SLASHES:
+        return path
+    return f"/fineGrainedLineages/{escaped(operation or 'NONE')}/{escaped(down)}/NONE/{escaped(up)}"
 
 
 def _edge(dataset: str, edge: tuple[tuple[int, str], tuple[int, str], dict[str, str]]) -> dict[str, Any]:

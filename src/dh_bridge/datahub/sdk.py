@@ -1,0 +1,100 @@
+"""Proposals as acryl-datahub's own objects, for those who hold an emitter of it. The only module that imports acryl-datahub.
+
+Needs ``pip install 'dh-bridge[datahub]'``. Versions 0.15 to 1.7 of acryl-datahub have what is used here.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dh_bridge.errors import SinkError
+
+try:
+    from datahub.emitter.mcp import MetadataChangeProposalWrapper
+    from datahub.emitter.serialization_helper import post_json_transform, pre_json_transform
+    from datahub.metadata.schema_classes import ASPECT_NAME_MAP, GenericAspectClass, MetadataChangeProposalClass
+except ImportError as error:
+    raise SinkError(
+        f"acryl-datahub cannot be imported: {error}",
+        where="dh_bridge.datahub.sdk",
+        now="pip install 'dh-bridge[datahub]'",
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dh_bridge.datahub.proposal import Proposal
+
+Mcp = MetadataChangeProposalWrapper | MetadataChangeProposalClass
+
+_encode = msgspec.json.Encoder().encode
+_JSON = "application/json"
+_JSON_PATCH = "application/json-patch+json"
+_BATCH = 200
+"""Proposals that are handed to ``emit_mcps`` at a time; the emitter cuts them further by size."""
+
+
+def to_mcpw(proposal: Proposal) -> Mcp:
+    """Return a wrapper with the typed aspect; the plain proposal class, JSON inside, where there is none.
+
+    There is none for a PATCH, and for an aspect of which the installed classes do not know every field: they drop what they
+    do not know without a word, so what they made of it is compared.
+    """
+    if proposal.change_type == "UPSERT":
+        kind = ASPECT_NAME_MAP.get(proposal.aspect_name)
+        aspect = _typed(kind, proposal.value) if kind is not None else None
+        if aspect is not None:
+            return MetadataChangeProposalWrapper(
+                entityType=proposal.entity_type, entityUrn=proposal.entity_urn, aspect=aspect
+            )
+    return MetadataChangeProposalClass(
+        entityType=proposal.entity_type,
+        entityUrn=proposal.entity_urn,
+        changeType=proposal.change_type,
+        aspectName=proposal.aspect_name,
+        aspect=GenericAspectClass(
+            value=_encode(proposal.value), contentType=_JSON if proposal.change_type == "UPSERT" else _JSON_PATCH
+        ),
+    )
+
+
+def emit(emitter: Any, proposals: Iterable[Proposal]) -> int:
+    """Send ``proposals`` in their order through an emitter of acryl-datahub; return how many were handed over.
+
+    ``emitter`` has ``emit_mcps`` (DatahubRestEmitter, DataHubGraph), ``emit_mcp`` or ``emit`` (Kafka and file emitters); the
+    first of them is used, and ``flush`` afterwards where there is one. What the emitter raises comes through as it is.
+    """
+    sent = 0
+    waiting = iter(proposals)
+    batches = getattr(emitter, "emit_mcps", None)
+    single = getattr(emitter, "emit_mcp", None) or getattr(emitter, "emit", None)
+    while batch := [to_mcpw(proposal) for proposal in islice(waiting, _BATCH)]:
+        if batches is not None:
+            batches(batch)
+        elif single is not None:
+            for mcp in batch:
+                single(mcp)
+        else:
+            raise SinkError(f"{type(emitter).__name__} has no emit_mcps, emit_mcp or emit", where="emitter")
+        sent += len(batch)
+    if (flush := getattr(emitter, "flush", None)) is not None:
+        flush()
+    return sent
+
+
+def _typed(kind: Any, value: dict[str, Any]) -> Any:
+    """Return the aspect as an object of ``kind``; None when that would lose something."""
+    aspect = kind.from_obj(post_json_transform(value))
+    return aspect if _holds(pre_json_transform(aspect.to_obj()), value) else None
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Say whether everything in ``part`` stands in ``whole``; more may stand there: the classes write their defaults."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        return all(key in whole and _holds(whole[key], member) for key, member in part.items())
+    if isinstance(part, list) and isinstance(whole, list):
+        return len(whole) == len(part) and all(map(_holds, whole, part))
+    return bool(whole == part)
