@@ -1,0 +1,25 @@
+"""For all tests: nothing is written into the user's home, and nothing is told to anybody's telemetry."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+import pytest
+
+_REAL = "TESTS_REAL_HOME"  # workers of xdist start with what their parent has set
+
+
+def pytest_configure(config):
+    home = tempfile.mkdtemp(prefix="dh_bridge_home_")
+    config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+    os.environ.setdefault(_REAL, os.environ.get("HOME", ""))
+    # acryl-datahub writes ~/.datahub when it is imported, and would report its use.
+    os.environ |= {"HOME": home, "DATAHUB_TELEMETRY_ENABLED": "false"}
+
+
+@pytest.fixture
+def real_home():
+    """Return the home that pip's settings stand in."""
+    return os.environ[_REAL]

@@ -1,0 +1,187 @@
+"""Proposals as acryl-datahub's objects, through emitters of acryl-datahub."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+import responses
+
+from dh_bridge import translate
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.errors import SinkError
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from datahub.emitter.mcp import MetadataChangeProposalWrapper
+    from datahub.emitter.rest_emitter import DatahubRestEmitter
+    from datahub.metadata.schema_classes import MetadataChangeProposalClass, SubTypesClass
+
+    from dh_bridge.datahub.sdk import emit, to_mcpw
+
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.café,PROD)"
+TABLE = upsert("dataset", DATASET, "subTypes", {"typeNames": ["Table"]})
+RENAME = patch("dataset", DATASET, "datasetProperties", [{"op": "add", "path": "/name", "value": "café ☃"}])
+SERVER = "http://gms.test:8080"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "events"
+
+
+def examples():
+    lines = [line for file in sorted(EXAMPLES.glob("*.ndjson")) for line in file.read_bytes().splitlines()]
+    return translate(lines).proposals
+
+
+def leaves(value, path="$"):
+    if isinstance(value, dict) and value:
+        return {leaf for key, member in value.items() for leaf in leaves(member, f"{path}.{key}")}
+    if isinstance(value, list) and value:
+        return {leaf for place, member in enumerate(value) for leaf in leaves(member, f"{path}[{place}]")}
+    return {(path, json.dumps(value))}
+
+
+class Only:
+    """An emitter with the methods named, which notes what it gets."""
+
+    def __init__(self, *methods):
+        self.got, self.calls = [], []
+        for method in methods:
+            setattr(self, method, lambda item, method=method: self._take(method, item))
+        self.flush = lambda: self.calls.append("flush")
+
+    def _take(self, method, item):
+        self.calls.append(method)
+        self.got.extend(item if isinstance(item, list) else [item])
+
+
+def test_an_upsert_becomes_a_wrapper_with_the_typed_aspect():
+    wrapper = TABLE.to_mcpw()
+    assert isinstance(wrapper, MetadataChangeProposalWrapper)
+    assert isinstance(wrapper.aspect, SubTypesClass)
+    assert (wrapper.entityType, wrapper.entityUrn, wrapper.changeType) == ("dataset", DATASET, "UPSERT")
+    assert wrapper.validate()
+
+
+def test_a_patch_becomes_the_plain_proposal_that_datahubs_patch_builders_make():
+    mcp = RENAME.to_mcpw()
+    assert isinstance(mcp, MetadataChangeProposalClass)
+    assert (mcp.changeType, mcp.aspectName, mcp.entityUrn) == ("PATCH", "datasetProperties", DATASET)
+    assert mcp.aspect.contentType == "application/json-patch+json"
+    assert json.loads(mcp.aspect.value) == RENAME.value
+    assert mcp.validate()
+
+
+@pytest.mark.parametrize(
+    ("aspect", "value"),
+    [
+        ("subTypes", {"typeNames": ["Table"], "ofTheYear2040": True}),
+        ("aspectOfTheYear2040", {"name": "x"}),
+    ],
+)
+def test_what_the_installed_classes_do_not_know_is_sent_as_it_is(aspect, value):
+    mcp = to_mcpw(upsert("dataset", DATASET, aspect, value))
+    assert isinstance(mcp, MetadataChangeProposalClass)
+    assert (mcp.changeType, mcp.aspectName, mcp.aspect.contentType) == ("UPSERT", aspect, "application/json")
+    assert json.loads(mcp.aspect.value) == value
+
+
+def test_every_example_becomes_an_object_that_datahub_finds_valid_and_nothing_is_lost():
+    proposals = examples()
+    kinds = set()
+    for proposal in proposals:
+        mcp = proposal.to_mcpw()
+        assert mcp.validate()
+        plain = mcp.make_mcp() if isinstance(mcp, MetadataChangeProposalWrapper) else mcp
+        kinds.add((type(mcp).__name__, proposal.change_type))
+        written = json.loads(plain.aspect.value)
+        if proposal.change_type == "PATCH":
+            assert written == proposal.value
+        else:
+            assert leaves(proposal.value) <= leaves(written)
+    assert kinds == {("MetadataChangeProposalWrapper", "UPSERT"), ("MetadataChangeProposalClass", "PATCH")}
+
+
+@pytest.mark.parametrize(
+    ("methods", "calls"),
+    [
+        (("emit", "emit_mcp", "emit_mcps"), ["emit_mcps", "flush"]),
+        (("emit", "emit_mcp"), ["emit_mcp", "emit_mcp", "flush"]),
+        (("emit",), ["emit", "emit", "flush"]),
+    ],
+)
+def test_any_emitter_gets_every_proposal_in_order(methods, calls):
+    emitter = Only(*methods)
+    assert emit(emitter, iter([TABLE, RENAME])) == 2
+    assert emitter.calls == calls
+    assert [mcp.aspectName for mcp in emitter.got] == ["subTypes", "datasetProperties"]
+
+
+def test_an_emitter_need_not_flush():
+    emitter = Only("emit")
+    del emitter.flush
+    assert emit(emitter, [TABLE]) == 1
+    assert emitter.calls == ["emit"]
+
+
+def test_long_inputs_are_handed_over_in_batches():
+    emitter = Only("emit_mcps")
+    assert emit(emitter, [TABLE] * 401) == 401
+    assert emitter.calls == ["emit_mcps"] * 3 + ["flush"]
+
+
+def test_what_cannot_emit_is_refused_by_name():
+    with pytest.raises(SinkError, match="object has no emit_mcps"):
+        emit(object(), [TABLE])
+
+
+def test_what_the_emitter_raises_comes_through():
+    class Broken:
+        def emit(self, item):
+            raise ConnectionError(item.aspectName)
+
+    with pytest.raises(ConnectionError, match="subTypes"):
+        emit(Broken(), [TABLE])
+
+
+@responses.activate
+def test_datahubs_rest_emitter_sends_what_gms_takes():
+    responses.get(f"{SERVER}/config", json={"noCode": "true", "versions": {}})
+    sent = responses.post(f"{SERVER}/aspects?action=ingestProposalBatch", json={"value": "ok"})
+    proposals = examples()[:150]
+    emitter = DatahubRestEmitter(SERVER, openapi_ingestion=False)
+    assert emit(emitter, [TABLE, RENAME, *proposals]) == 152
+    emitter.close()
+    bodies = [json.loads(call.request.body) for call in sent.calls]
+    wire = [proposal for body in bodies for proposal in body["proposals"]]
+    assert [(one["entityUrn"], one["aspectName"], one["changeType"]) for one in wire] == [
+        (one.entity_urn, one.aspect_name, one.change_type) for one in [TABLE, RENAME, *proposals]
+    ]
+    first, second = wire[:2]
+    assert first["aspect"] == {"value": '{"typeNames": ["Table"]}', "contentType": "application/json"}
+    assert second["aspect"]["contentType"] == "application/json-patch+json"
+    assert json.loads(second["aspect"]["value"]) == RENAME.value
+
+
+@responses.activate
+def test_datahubs_rest_emitter_sends_a_single_proposal_too():
+    sent = responses.post(f"{SERVER}/aspects?action=ingestProposal", json={"value": "ok"})
+    responses.get(f"{SERVER}/config", json={"noCode": "true", "versions": {}})
+    with DatahubRestEmitter(SERVER, openapi_ingestion=False) as emitter:
+        emitter.emit(RENAME.to_mcpw())
+    body = json.loads(sent.calls[0].request.body)
+    assert body["proposal"]["changeType"] == "PATCH"
+    assert json.loads(body["proposal"]["aspect"]["value"]) == RENAME.value
+
+
+def test_without_acryl_datahub_the_error_says_what_to_install():
+    code = (
+        "import sys; sys.modules['datahub'] = None\n"
+        "from dh_bridge.datahub.proposal import upsert\nfrom dh_bridge.errors import SinkError\n"
+        "try:\n    upsert('tag', 'urn:li:tag:a', 'tagKey', {'name': 'a'}).to_mcpw()\n"
+        "except SinkError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'dh-bridge[datahub]'" in done.stdout
