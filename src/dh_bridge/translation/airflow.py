@@ -32,7 +32,9 @@ _LIST_CAP = 10_000
 
 def members(value: Any) -> list[str]:
     """Return a list that Airflow writes as a list or as Python text (producers.md 27: ``"['a', 'b']"``)."""
-    if isinstance(value, str) and value.strip().startswith(("[", "(", "{")) and len(value) <= _LIST_CAP:
+    if isinstance(value, str) and value.strip().startswith(("[", "(", "{")):
+        if len(value) > _LIST_CAP:
+            return []
         try:
             value = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -46,8 +48,8 @@ def members(value: Any) -> list[str]:
 
 def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
     """Yield what a DAG says of its flow: description, owners (DEVELOPER, as DataHub's plugin), tags, properties."""
-    if at.job is None:
-        return
+    if at.job is None or at.job.placeholder or at.job.skip:
+        return  # no flow is written for them (ruling 6)
     flow = at.job.flow_urn
     body = dict(dag)
     description = body.pop("description", None) or body.pop("doc_md", None)
@@ -61,10 +63,13 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
             yield flow, OWNER, (urn, "DEVELOPER"), None
         else:
             at.withheld("dag.owner", "no-home:placeholder owner")
-    tags = members(body.pop("tags", None) or "")
+    said = body.pop("tags", None) or ""
+    tags = members(said)
     for tag in tags:
         yield flow, TAG, tag, None
-    if not tags:
+    if not tags and isinstance(said, str) and said.strip("[(){}] "):
+        body["tags"] = said  # a list that cannot be read is kept as text (producers.md 27)
+    elif not tags:
         at.withheld("dag.tags", "no-home:no tags")
     dag_id = body.pop("dag_id", None)
     properties = flattened("airflow.dag", body)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.fold import Cells, fold, merge, pour, value
+from dh_bridge.datahub.urns import corpuser_urn
+from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
     ASSERTION,
@@ -13,9 +14,11 @@ from dh_bridge.translation.slots import (
     EDGE_PROPERTIES,
     INPUT,
     INPUT_EDGE,
+    JOB,
     LIFECYCLE,
     OUTPUT,
     OUTPUT_EDGE,
+    RUN_USER,
     SQL,
     SQL_TEXT,
     STATISTIC,
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.history import History
     from dh_bridge.translation.laws import Cell, Stamp
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.render.ladders import Slots
 
 _BEFORE: Stamp = (0,)
 _SNAPSHOT = "COMPLETE_SNAPSHOT"
@@ -38,6 +42,8 @@ def settle_placeholders(state: RunState) -> None:
         return
     named = [job for job, _ in state.jobs.values() if not job.placeholder and not job.skip]
     for job in named:
+        if task is not None and (INPUT in task or OUTPUT in task):
+            state.cells.setdefault(job.job_urn, {}).setdefault(JOB, {"": (_BEFORE, job)})
         for slots, urn in ((owner, job.flow_urn if job.level == "flow" else job.job_urn), (task, job.job_urn)):
             for slot, elements in (slots or {}).items():
                 pour(state.cells.setdefault(urn, {}).setdefault(slot, {}), slot, elements)
@@ -72,7 +78,20 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
             stamp, text = _sql_text(slots[SQL][""])
             fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
         if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots):
-            _pour_edges(urn, state, terminal or (history.last if not state.urn else None), shared, options.actor)
+            last = terminal or (history.last if not state.urn else None)
+            _pour_edges(urn, state, last, shared, actor_of(state.cells.get(state.urn, {}), options))
+
+
+def run_user(slots: Slots) -> str | None:
+    """Return the name of who ran it (facets.md 3.9), None when no facet tells; ``slots`` are the run's own."""
+    user = first_rung(slots, RUN_USER)
+    return user if isinstance(user, str) else None
+
+
+def actor_of(slots: Slots, options: Options) -> str:
+    """Return the URN for audit stamps of the run."""
+    user = run_user(slots)
+    return corpuser_urn(user) if user else options.actor
 
 
 def _sql_text(cell: Cell) -> tuple[Stamp, str]:

@@ -29,7 +29,7 @@ DAG_LEAVES = {
     "dag.description": mapped("dataFlowInfo.description"),
     "dag.doc_md": mapped("dataFlowInfo.description"),
     "dag.owner": mapped("ownership.owners"),
-    "dag.tags": mapped("globalTags.tags"),
+    "dag.tags": mapped("globalTags.tags", _FLOW),
     "dag.tags[]": mapped("globalTags.tags"),
     "dag.**": kept(_FLOW),
     "dagRun.run_id": mapped("dataProcessInstanceProperties.name"),
@@ -92,7 +92,7 @@ def _name(dag_run: dict[str, Any], instance: dict[str, Any], at: Place) -> State
     index = instance.get("map_index")
     label = f"{run_id}[{index}]" if isinstance(index, int) and index >= 0 else run_id
     tries = instance.get("try_number")
-    yield at.run, RUN_NAME, TASK_RUNG, f"{label} #{tries}" if isinstance(tries, int) else label
+    yield at.run, RUN_NAME, TASK_RUNG, f"{label} #{tries}" if type(tries) is int else label
 
 
 def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:

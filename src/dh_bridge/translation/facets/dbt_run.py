@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.runstate import ANY_OWNER
 from dh_bridge.translation.slots import JOB_PROPERTIES, RUN_NAME, Statements
 
 if TYPE_CHECKING:
@@ -33,5 +34,5 @@ def dbt_run(opened: Open, at: Place) -> Statements:
     if isinstance(invocation, str) and invocation:
         yield at.run, RUN_NAME, INVOCATION_RUNG, invocation
     project = opened.body.get("project_name")
-    if isinstance(project, str) and project and at.job is not None:
+    if isinstance(project, str) and project and at.job is not None and at.owner != ANY_OWNER:
         yield at.job.flow_urn, JOB_PROPERTIES, "dbt_run", {"dbt_run.project_name": project}

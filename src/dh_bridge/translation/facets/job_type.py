@@ -20,6 +20,9 @@ class EmissionPattern(Facet):
     windowDuration: str | None = None
 
 
+_HINTS = {"processingType": "processing_type", "integration": "integration", "jobType": "job_type"}
+
+
 class JobType(Facet):
     """Processing type, integration, job type and emission pattern."""
 
@@ -47,21 +50,17 @@ class JobType(Facet):
 def job_type(facet: JobType, at: Place) -> Statements:
     """Subtype of job, flow and run, type of the run, properties of the job; the content mode steers the fold."""
     properties = {}
-    if facet.processingType:
-        properties["jobType.processingType"] = facet.processingType
-        if at.run:
-            yield at.run, RUN_TYPE, "processing_type", facet.processingType
-    if facet.integration:
-        properties["jobType.integration"] = facet.integration
-        if at.run:
-            yield at.run, RUN_TYPE, "integration", facet.integration
-    if facet.jobType:
-        properties["jobType.jobType"] = facet.jobType
-        if at.run:
-            yield at.run, RUN_TYPE, "job_type", facet.jobType
-        subtype = job_subtype(facet.jobType)
-        if subtype:
-            yield at.owner, SUBTYPES, "", subtype
+    for leaf in ("processingType", "integration", "jobType"):
+        word = getattr(facet, leaf)
+        if word:
+            properties[f"jobType.{leaf}"] = word
+            if at.run:
+                yield at.run, RUN_TYPE, _HINTS[leaf], word
+    if at.run and (facet.processingType or "").upper() in ("STREAMING", "SERVICE"):
+        yield at.run, RUN_TYPE, "streaming", True  # a later word does not take it back (ruling 2)
+    subtype = job_subtype(facet.jobType)
+    if subtype:
+        yield at.owner, SUBTYPES, "", subtype
     pattern = facet.emissionPattern
     if pattern is not None:
         for name in ("eventTrigger", "eventContentMode", "windowDuration"):

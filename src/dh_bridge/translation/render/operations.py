@@ -6,12 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.translation.contributions import counts_of, io_of
+from dh_bridge.translation.contributions import actor_of, counts_of, io_of
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.profiles import profile_value
-from dh_bridge.translation.render.runs import actor_of
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
 from dh_bridge.translation.slots import (
     LIFECYCLE,

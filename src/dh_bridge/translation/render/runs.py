@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.datahub.urns import corpuser_urn, platform_urn
-from dh_bridge.translation.contributions import counts_of, io_of
+from dh_bridge.datahub.urns import platform_urn
+from dh_bridge.translation.contributions import actor_of, counts_of, io_of, run_user
 from dh_bridge.translation.facets.dbt_run import INVOCATION_RUNG
 from dh_bridge.translation.facets.external_query import QUERY_RUNG
 from dh_bridge.translation.facets.spark_application_details import APPLICATION_RUNG
@@ -28,7 +28,6 @@ from dh_bridge.translation.slots import (
     RUN_PROPERTIES,
     RUN_TYPE,
     RUN_URL,
-    RUN_USER,
     UPSTREAM_RUN,
 )
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 ENTITY = "dataProcessInstance"
 _RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE"}
 _OUTCOMES = {
-    "skipped": "SKIPPED", "upstream_failed": "SKIPPED", "removed": "SKIPPED",
+    "success": "SUCCESS", "failed": "FAILURE", "skipped": "SKIPPED", "upstream_failed": "SKIPPED", "removed": "SKIPPED",
     "up_for_retry": "UP_FOR_RETRY", "up_for_reschedule": "UP_FOR_RETRY",
 }  # fmt: skip
 _UUID7 = 14
@@ -63,12 +62,9 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
         yield upsert(
             ENTITY, state.urn, "dataProcessInstanceProperties", _properties(state, slots, job, history, options)
         )
-        yield upsert(
-            ENTITY,
-            state.urn,
-            "dataProcessInstanceRelationships",
-            _relationships(slots, job, options, bool(inputs or outputs)),
-        )
+        relationships = _relationships(slots, job, options, has_io=_has_io(state, job))
+        if len(relationships) > 1 or relationships["upstreamInstances"]:
+            yield upsert(ENTITY, state.urn, "dataProcessInstanceRelationships", relationships)
     if inputs:
         yield upsert(ENTITY, state.urn, "dataProcessInstanceInput", {"inputs": sorted(inputs.keys() - state.through)})
     if outputs:
@@ -99,18 +95,6 @@ def platform_instance(job: Job, options: Options) -> dict[str, Any]:
     if instance is not None:
         found["instance"] = instance
     return found
-
-
-def run_user(slots: Slots) -> str | None:
-    """Return the name of who ran it (facets.md 3.9), None when no facet tells."""
-    user = first_rung(slots, RUN_USER)
-    return user if isinstance(user, str) else None
-
-
-def actor_of(slots: Slots, options: Options) -> str:
-    """Return the URN for audit stamps of the run."""
-    user = run_user(slots)
-    return corpuser_urn(user) if user else options.actor
 
 
 # -- properties -----------------------------------------------------------------------------------------------------
@@ -230,14 +214,19 @@ def _type(slots: Slots) -> str | None:
 
 def streaming(state: RunState) -> bool:
     """Whether any event of the run says STREAMING or SERVICE."""
-    kind = value(state.cells.get(state.urn, {}), RUN_TYPE, "processing_type")
-    return str(kind or "").upper() in ("STREAMING", "SERVICE")
+    return value(state.cells.get(state.urn, {}), RUN_TYPE, "streaming") is True
 
 
 # -- relationships and run events -----------------------------------------------------------------------------------
 
 
-def _relationships(slots: Slots, job: Job | None, options: Options, has_io: bool) -> dict[str, Any]:  # noqa: FBT001
+def _has_io(state: RunState, job: Job | None) -> bool:
+    """Whether the run's events of this job have inputs or outputs (ruling 5)."""
+    slots = state.cells.get(job.job_urn, {}) if job is not None else {}
+    return INPUT in slots or OUTPUT in slots
+
+
+def _relationships(slots: Slots, job: Job | None, options: Options, *, has_io: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     template = options.identity.template(job, has_io=has_io) if job is not None else None
     if template is not None:
@@ -262,16 +251,10 @@ def _run_event(  # noqa: PLR0913 - the parts of one step
     if url:
         found["externalUrl"] = url
     found["status"] = "STARTED" if point.result is None else "COMPLETE"
-    number = attempt if attempt is not None else point.attempt if point.attempt > 1 or point.result else None
-    if number is not None:
-        found["attempt"] = number
+    found["attempt"] = point.attempt if attempt is None else attempt
     if point.result is not None:
-        outcome = value(slots, OUTCOME)
         native = job.platform if job is not None else options.settings.identity.default_platform
-        kind = _result(point.result, options)
-        refined = _OUTCOMES.get(str(outcome).partition(":")[2]) if outcome else None
-        if refined is not None and kind == "SUCCESS":
-            kind, native = refined, str(outcome)
+        kind, native = _refined(_result(point.result, options), native, value(slots, OUTCOME))
         found["result"] = {"type": kind, "nativeResultType": native}
         duration = point.duration
         if duration is None and (seconds := value(slots, DURATION)) is not None:
@@ -279,6 +262,14 @@ def _run_event(  # noqa: PLR0913 - the parts of one step
         if duration is not None:
             found["durationMillis"] = duration // 1000
     return found
+
+
+def _refined(kind: str, native: str, outcome: str | None) -> tuple[str, str]:
+    """Return (result, native result), refined by the orchestrator's word; where they contradict the event wins (3.5)."""
+    told = _OUTCOMES.get(outcome.partition(":")[2]) if outcome is not None else None
+    if outcome is None or told is None or told == kind:
+        return kind, native
+    return (told, outcome) if kind == "SUCCESS" and told != "FAILURE" else (kind, outcome)
 
 
 def _result(word: str, options: Options) -> str:

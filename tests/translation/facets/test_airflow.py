@@ -1,0 +1,239 @@
+"""airflow (run): a task's run, as the Airflow provider describes it."""
+
+from __future__ import annotations
+
+import pytest
+from facet_cases import AIRFLOW, DPI, END_MS, START_MS, event, facet, pair, told
+
+FLOW = "urn:li:dataFlow:(airflow,daily,shop)"
+JOB = f"urn:li:dataJob:({FLOW},daily.load)"
+
+DAG = {
+    "dag_id": "daily",
+    "description": "What the night does",
+    "owner": "ann, data-team,airflow",
+    "tags": "['shop', 'tier:1']",
+    "fileloc": "/dags/daily.py",
+    "start_date": "2026-01-01T00:00:00+00:00",
+    "timetable": {"delta": 86400.0},
+}
+DAG_RUN = {
+    "run_id": "scheduled__2026-11-20T00:00:00+00:00",
+    "run_type": "scheduled",
+    "conf": {"limit": 10, "api_key": "hidden"},
+    "data_interval_start": "2026-11-19T00:00:00+00:00",
+    "external_trigger": False,
+}
+TASK = {
+    "task_id": "load",
+    "operator_class": "PythonOperator",
+    "retries": 2,
+    "pool": "default_pool",
+    "upstream_task_ids": "['extract', 'group.check']",
+    "downstream_task_ids": "[]",
+    "wait_for_past_depends_before_skipping": False,
+}
+INSTANCE = {
+    "try_number": 2,
+    "map_index": -1,
+    "log_url": "https://airflow.example.com/log?x=1",
+    "duration": 12.5,
+    "pool": "default_pool",
+}
+
+
+def airflow(**parts):
+    body = {"dag": DAG, "dagRun": DAG_RUN, "task": TASK, "taskInstance": INSTANCE, "taskUuid": "other", **parts}
+    return {"airflow": facet(**{key: value for key, value in body.items() if value is not None})}
+
+
+def task(*, facets=None, **settings):
+    return told(pair(run=facets or airflow(), producer=AIRFLOW), **settings)
+
+
+def test_the_dag_describes_the_flow():
+    found = task().patched(FLOW, "dataFlowInfo")
+    assert found["/name"] == "daily"
+    assert found["/description"] == "What the night does"
+    kept = task().kept(FLOW)
+    assert kept["airflow.dag.fileloc"] == "/dags/daily.py"
+    assert kept["airflow.dag.start_date"] == "2026-01-01T00:00:00+00:00"
+    assert kept["airflow.dag.timetable.delta"] == "86400.0"
+    assert kept["airflow.dag_id"] == "daily"
+    assert "description" not in " ".join(kept)
+
+
+def test_doc_md_serves_where_a_dag_has_no_description():
+    dag = {key: value for key, value in DAG.items() if key != "description"}
+    found = task(facets=airflow(dag={**dag, "doc_md": "# Night"}))
+    assert found.patched(FLOW, "dataFlowInfo")["/description"] == "# Night"
+
+
+def test_a_task_never_describes_its_flow_s_owners_as_its_own():
+    found = task()
+    assert set(found.patched(FLOW, "ownership")) == {
+        "/owners/urn:li:corpuser:ann/DEVELOPER",
+        "/owners/urn:li:corpuser:data-team/DEVELOPER",
+    }
+    assert not found.has(JOB, "ownership")
+
+
+@pytest.mark.parametrize(
+    ("tags", "names"),
+    [
+        ("['shop', 'tier:1']", {"shop", "tier:1"}),
+        ('["a"]', {"a"}),
+        (["b", 7], {"b", "7"}),
+        ("x, y", {"x", "y"}),
+        ("[]", set()),
+        ("['cut", set()),
+        (None, set()),
+        ({"a": 1}, set()),
+        ("[" + "'a'," * 6000 + "]", set()),
+    ],
+)
+def test_tags_of_a_dag_are_read_whether_list_or_python_text(tags, names):
+    found = task(facets=airflow(dag={**DAG, "tags": tags}))
+    if names:
+        assert set(found.patched(FLOW, "globalTags")) == {f"/tags/urn:li:tag:{name}" for name in names}
+    else:
+        assert not found.has(FLOW, "globalTags")
+
+
+def test_tags_that_cannot_be_read_are_kept_as_text():
+    assert task(facets=airflow(dag={**DAG, "tags": "['cut"})).kept(FLOW)["airflow.dag.tags"] == "['cut"
+    assert "airflow.dag.tags" not in task(facets=airflow(dag={**DAG, "tags": "[]"})).kept(FLOW)
+
+
+def test_the_run_is_called_after_dag_run_index_and_try():
+    assert task().one(DPI, "dataProcessInstanceProperties")["name"] == "scheduled__2026-11-20T00:00:00+00:00 #2"
+    mapped = task(facets=airflow(taskInstance={**INSTANCE, "map_index": 3}))
+    assert mapped.one(DPI, "dataProcessInstanceProperties")["name"] == "scheduled__2026-11-20T00:00:00+00:00[3] #2"
+    bare = task(facets=airflow(taskInstance={}))
+    assert bare.one(DPI, "dataProcessInstanceProperties")["name"] == "scheduled__2026-11-20T00:00:00+00:00"
+    untold = task(facets=airflow(dagRun={}, taskInstance={}))
+    assert untold.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
+
+
+@pytest.mark.parametrize(
+    ("run_type", "kind"),
+    [
+        ("manual", "BATCH_AD_HOC"),
+        ("operator_triggered", "BATCH_AD_HOC"),
+        ("scheduled", "BATCH_SCHEDULED"),
+        ("backfill", "BATCH_SCHEDULED"),
+        ("asset_triggered", "BATCH_SCHEDULED"),
+        ("dataset_triggered", "BATCH_SCHEDULED"),
+    ],
+)
+def test_the_type_of_a_dag_run_is_the_type_of_the_run(run_type, kind):
+    found = task(facets=airflow(dagRun={**DAG_RUN, "run_type": run_type}))
+    assert found.one(DPI, "dataProcessInstanceProperties")["type"] == kind
+    assert found.kept(DPI)["airflow.dagRun.run_type"] == run_type
+
+
+def test_an_external_trigger_is_the_weakest_hint():
+    triggered = {"run_id": "x", "external_trigger": True}
+    found = task(facets=airflow(dagRun=triggered))
+    assert found.one(DPI, "dataProcessInstanceProperties")["type"] == "BATCH_AD_HOC"
+    found = task(facets={**airflow(dagRun=triggered), "nominalTime": facet(nominalStartTime="2026-11-20T00:00:00Z")})
+    assert found.one(DPI, "dataProcessInstanceProperties")["type"] == "BATCH_SCHEDULED"
+
+
+def test_the_dag_run_is_kept_with_its_conf_redacted():
+    kept = task().kept(DPI)
+    assert kept["airflow.dagRun.run_id"] == DAG_RUN["run_id"]
+    assert kept["airflow.dagRun.conf"] == '{"api_key":"[REDACTED]","limit":10}'
+    assert kept["airflow.dagRun.external_trigger"] == "false"
+    assert kept["airflow.dagRun.data_interval_start"] == "2026-11-19T00:00:00+00:00"
+    assert kept["airflow.taskUuid"] == "other"
+
+
+def test_an_empty_conf_and_the_run_s_own_uuid_say_nothing():
+    kept = task(facets=airflow(dagRun={"run_id": "x", "conf": {}}, taskUuid=DPI.rpartition(":")[2])).kept(DPI)
+    assert not {"airflow.dagRun.conf", "airflow.taskUuid"} & kept.keys()
+
+
+def test_the_task_describes_the_job():
+    kept = task().kept(JOB)
+    assert kept["airflow.task.operator_class"] == "PythonOperator"
+    assert kept["airflow.task.retries"] == "2"
+    assert kept["airflow.task.other"] == '{"downstream_task_ids":"[]","wait_for_past_depends_before_skipping":false}'
+    assert "airflow.task.upstream_task_ids" not in kept
+
+
+def test_upstream_tasks_are_edges_between_jobs():
+    edges = task().patched(JOB, "dataJobInputOutput")
+    assert edges == {
+        f"/inputDatajobEdges/urn:li:dataJob:({FLOW},daily.{name})": {"destinationUrn": f"urn:li:dataJob:({FLOW},daily.{name})"}
+        for name in ("extract", "group.check")
+    }
+
+
+def test_the_try_is_the_attempt_and_the_log_the_page():
+    found = task()
+    for point in found.all(DPI, "dataProcessInstanceRunEvent"):
+        assert point["attempt"] == 2
+        assert point["externalUrl"] == "https://airflow.example.com/log?x=1"
+    assert found.one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "https://airflow.example.com/log?x=1"
+    assert found.kept(DPI)["attempt"] == "2"
+
+
+def test_a_page_that_is_no_page_is_only_kept():
+    found = task(facets=airflow(taskInstance={"log_url": "file:///log"}))
+    assert "externalUrl" not in found.one(DPI, "dataProcessInstanceProperties")
+    assert found.kept(DPI)["airflow.taskInstance.log_url"] == "file:///log"
+
+
+@pytest.mark.parametrize("tries", [True, 0, -1, "2", None])
+def test_what_is_no_try_number_is_no_attempt(tries):
+    found = task(facets=airflow(taskInstance={"try_number": tries}))
+    assert {point.get("attempt") for point in found.all(DPI, "dataProcessInstanceRunEvent")} == {1}
+
+
+def test_the_duration_of_the_instance_serves_where_no_start_was_seen():
+    alone = told(event("COMPLETE", run=airflow(), producer=AIRFLOW))
+    (point,) = alone.all(DPI, "dataProcessInstanceRunEvent")
+    assert (point["timestampMillis"], point["durationMillis"]) == (END_MS, 12500)
+    start, end = task().all(DPI, "dataProcessInstanceRunEvent")
+    assert (start["timestampMillis"], end["durationMillis"]) == (START_MS, 30000)
+    untold = told(event("COMPLETE", run=airflow(taskInstance={"duration": True}), producer=AIRFLOW))
+    assert "durationMillis" not in untold.all(DPI, "dataProcessInstanceRunEvent")[0]
+
+
+def test_a_scheduler_s_report_of_another_shape_is_read_as_far_as_it_goes():
+    found = task(facets=airflow(dag="gone", dagRun=[], task=None, taskInstance=7))
+    assert found.has(FLOW, "dataFlowInfo")
+    assert not found.has(JOB, "dataJobInputOutput")
+
+
+def test_other_leaves_are_kept_where_the_facet_stands():
+    assert task(facets=airflow(extra={"a": [1, 2]})).kept(DPI)["airflow.extra.a"] == "[1,2]"
+
+
+@pytest.mark.parametrize("name", ["unknown"])
+def test_a_placeholder_job_gets_no_flow_from_its_dag(name):
+    found = told(pair(run=airflow(), producer=AIRFLOW, name=name))
+    assert found.entities("dataFlow") == set()
+    assert found.entities("dataJob") == set()
+
+
+def test_a_job_that_a_rule_skips_gets_no_flow_from_its_dag():
+    found = told(
+        pair(run=airflow(), producer=AIRFLOW), identity={"rules": [{"name": "daily.*", "skip": True}]}
+    )
+    assert found.entities("dataFlow") == set()
+
+
+def test_a_dag_s_own_run_draws_no_edges_between_tasks():
+    found = told(pair(run=airflow(), producer=AIRFLOW, name="daily"))
+    assert found.kept(FLOW)["airflow.task.operator_class"] == "PythonOperator"
+    assert found.entities("dataJob") == set()
+
+
+def test_owners_of_a_dag_that_are_placeholders_are_withheld():
+    found = task(report=True)
+    assert found.verdicts()["$.run.facets.airflow.dag.description"] == ("mapped", "dataFlowInfo.description")
+    nobody = task(facets=airflow(dag={"dag_id": "daily", "owner": "airflow"}), report=True)
+    assert nobody.verdicts()["$.run.facets.airflow.dag.owner"] == ("withheld", "no-home:placeholder owner")
+    assert not nobody.has(FLOW, "ownership")

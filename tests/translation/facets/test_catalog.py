@@ -1,0 +1,37 @@
+"""catalog (dataset)."""
+
+from __future__ import annotations
+
+from facet_cases import TOTALS, client_pair, facet, of_output, told
+from openlineage.client.facet_v2 import catalog_dataset
+
+BODY = {
+    "framework": "iceberg",
+    "type": "rest",
+    "name": "lake",
+    "metadataUri": "jdbc:postgresql://ann:secret@db/x?password=p",
+    "warehouseUri": "s3://lake",
+    "source": "spark",
+}
+
+
+def test_the_catalogue_is_kept_with_its_credentials_taken_out():
+    kept = of_output("catalog", facet(**BODY, catalogProperties={"b": "2", "token": "t"})).kept(TOTALS)
+    assert kept["catalog.framework"] == "iceberg"
+    assert kept["catalog.type"] == "rest"
+    assert kept["catalog.name"] == "lake"
+    assert kept["catalog.warehouseUri"] == "s3://lake"
+    assert kept["catalog.source"] == "spark"
+    assert kept["catalog.metadataUri"] == "jdbc:postgresql://ann:***@db/x?password=***"
+    assert kept["catalog.catalogProperties"] == '{"b":"2","token":"[REDACTED]"}'
+
+
+def test_nothing_said_is_nothing_kept():
+    kept = of_output("catalog", facet(catalogProperties={})).kept(TOTALS)
+    assert not any(key.startswith("catalog") for key in kept)
+
+
+def test_the_client_s_class_is_read():
+    made = catalog_dataset.CatalogDatasetFacet(framework="delta", type="hive", name="main")
+    kept = told(client_pair(outputs={"catalog": made})).kept(TOTALS)
+    assert (kept["catalog.framework"], kept["catalog.type"], kept["catalog.name"]) == ("delta", "hive", "main")
