@@ -1,6 +1,6 @@
 """Proposals as acryl-datahub's own objects, for those who hold an emitter of it. The only module that imports acryl-datahub.
 
-Needs ``pip install 'dh-bridge[datahub]'``. Versions 0.15 to 1.7 of acryl-datahub have what is used here.
+Needs ``pip install 'dh-bridge[datahub]'``.
 """
 
 from __future__ import annotations
