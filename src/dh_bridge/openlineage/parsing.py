@@ -52,13 +52,25 @@ _KINDS: dict[str, Kind] = {"RunEvent": "run", "JobEvent": "job", "DatasetEvent":
 def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:
     """Return the event in ``raw`` (one JSON object); EventError with ``place`` when it cannot be used."""
     try:
-        envelope = _decode(raw)
-        notes: tuple[str, ...] = ()
-    except msgspec.ValidationError:
-        envelope, notes = _repaired(raw, place)
+        if not raw.isascii():
+            raw.decode()  # facets stay raw: what is no UTF-8 is to be refused here, not where one is read
+        envelope, notes = _read(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise EventError(f"not JSON: {error}", where=place, now="send one JSON object") from error
+    if envelope is None:
+        raise EventError(f"a {notes[0]}, not an object", where=place, now="send one JSON object")
     return _event(envelope, raw, place, zone, notes)
+
+
+def _read(raw: bytes) -> tuple[_Envelope | None, tuple[str, ...]]:
+    """Return the envelope and what was mended; no envelope and the name of the type when it is no object."""
+    try:
+        return _decode(raw), ()
+    except msgspec.ValidationError:
+        document = _decode_any(raw)
+    if not isinstance(document, dict):
+        return None, (type(document).__name__,)
+    return _repaired(document)
 
 
 def _event(envelope: _Envelope, raw: bytes, place: str, zone: tzinfo, notes: tuple[str, ...]) -> Event:
@@ -123,10 +135,7 @@ def _dataset(part: _Dataset) -> Dataset:
 # The lenient path: the same envelope, rebuilt part by part from plain JSON, a note for each thing that was mended.
 
 
-def _repaired(raw: bytes, place: str) -> tuple[_Envelope, tuple[str, ...]]:
-    document = _decode_any(raw)
-    if not isinstance(document, dict):
-        raise EventError(f"a {type(document).__name__}, not an object", where=place, now="send one JSON object")
+def _repaired(document: dict[str, Any]) -> tuple[_Envelope, tuple[str, ...]]:
     notes: list[str] = []
     envelope = _Envelope(
         _text(document, "eventTime", notes),

@@ -32,7 +32,11 @@ class Digest:
     def value(self) -> bytes:
         """The digest: 32 bytes; the same event with other white space or key order has the same one."""
         if self._hash is None:
-            self._hash = hashlib.sha256(_canonical(_decode(self._raw))).digest()
+            try:
+                canonical = _canonical(_decode(self._raw))
+            except RecursionError:  # JSON nested hundreds deep
+                canonical = self._raw
+            self._hash = hashlib.sha256(canonical).digest()
         return self._hash
 
     def __eq__(self, other: object) -> bool:

@@ -34,14 +34,15 @@ Path = tuple[Any, ...]
 
 def leaves(document: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Yield (path, value) of every leaf: a scalar, a null, an empty object or array."""
-    if isinstance(document, dict) and document:
-        for key, member in document.items():
-            yield from leaves(member, (*path, key))
-    elif isinstance(document, list) and document:
-        for position, member in enumerate(document):
-            yield from leaves(member, (*path, position))
-    else:
-        yield path, document
+    waiting: list[tuple[Path, Any]] = [(path, document)]  # a stack of its own: JSON may be nested hundreds deep
+    while waiting:
+        place, found = waiting.pop()
+        if isinstance(found, dict) and found:
+            waiting += [((*place, key), member) for key, member in reversed(found.items())]
+        elif isinstance(found, list) and found:
+            waiting += [((*place, position), found[position]) for position in range(len(found) - 1, -1, -1)]
+        else:
+            yield place, found
 
 
 def shown(path: Sequence[Any]) -> str:

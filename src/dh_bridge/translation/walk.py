@@ -188,13 +188,17 @@ class Walk:
             spec = specs.get(key)
             if spec is None and attach != "dataset":
                 spec = self._misplaced(key, attach, at)
-            if spec is None:
-                fold(cells, unknown(raw, at), stamp)
-            elif spec.at == "run" and not at.run:
+            if spec is not None and spec.at == "run" and not at.run:
                 at.withheld("", "no-home:no run")
-            else:
-                at.attach = spec.at
-                fold(cells, spec.statements(raw, at), stamp)
+                continue
+            try:
+                if spec is None:
+                    fold(cells, unknown(raw, at), stamp)
+                else:
+                    at.attach = spec.at
+                    fold(cells, spec.statements(raw, at), stamp)
+            except RecursionError:  # JSON nested hundreds deep; one unusable facet is not the end of the event (0.6.2)
+                at.withheld("", "malformed")
 
     def _misplaced(self, key: str, attach: Attach, at: Place) -> FacetSpec | None:
         """Return the facet of the other bag: producers put ``parent`` into the job and ``sql`` into the run (0.6.1)."""
