@@ -10,11 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+# Made once: json.dumps would make an encoder for every call that is not by its defaults.
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+
+
 def datahub_guid(key: Mapping[str, Any]) -> str:
     """Return the md5, in hex, of the sorted, compact, ASCII JSON of ``key``; entries that are None are left out.
 
     The same as ``datahub.emitter.mcp_builder.datahub_guid``, so that ids join those of DataHub's own tools (datahub_wire 6.1).
     """
     said = {name: value for name, value in key.items() if value is not None}
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+    return hashlib.md5(_encode(said).encode(), usedforsecurity=False).hexdigest()

@@ -52,7 +52,9 @@ _REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
 _KEYED = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
 
 _FINE_START = "/fineGrainedLineages/"
+_FINE_STEPS = 6
 _FIELD = "urn:li:schemaField:("
+_FIELD_AT = len(_FIELD)
 # So few characters are no more than 512 bytes, however they are escaped.
 _SURELY_SHORT = urns.MAX_BYTES // 3
 
@@ -114,9 +116,6 @@ class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
             self._slots.setdefault((slot.first, slot.length), []).append(slot)
 
     def __missing__(self, path: str) -> tuple[Slot, tuple[tuple[str, str], ...]]:
-        if path.startswith(_FINE_START) and (found := self._fine(path)) is not None:
-            self._remember(path, found)
-            return found
         if path[:1] != "/":
             raise ValueError("not a JSON pointer")
         steps = path[1:].split("/")
@@ -138,25 +137,40 @@ class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
             self.clear()
         self[path] = place
 
+    def learn(self, paths: list[str]) -> None:
+        """Remember the column lineages among new paths that have their usual form; the others go the general way.
 
-    def _fine(self, path: str) -> tuple[Slot, tuple[tuple[str, str], ...]] | None:
-        """Return the place of a column lineage in its usual form, None where the general way has to look.
-
-        A table brings a hundred new paths: looking at their ends here takes a third of the time of the general way.
+        A table brings a hundred new paths, and seven microseconds for each would be half the time of an event:
+        so they are cut at their slashes together, and each end is looked at once.
         """
-        steps = path.split("/")
-        slots = self._slots.get(("fineGrainedLineages", 5))
-        if len(steps) == 6 and steps[2] and steps[4] == "NONE" and slots and _plain_end(steps[3]) and _plain_end(steps[5]):
-            return (slots[0], ())
-        return None
+        fine = [path for path in paths if path.startswith(_FINE_START) and path.count("/") == _FINE_STEPS - 1]
+        slots = self._slots.get(("fineGrainedLineages", _FINE_STEPS - 1))
+        if not fine or not slots or len(fine) > _REMEMBERED:
+            return
+        steps = "/".join(fine).split("/")
+        if all(steps[2::_FINE_STEPS]) and steps[4::_FINE_STEPS].count("NONE") == len(fine):
+            ends = {*steps[3::_FINE_STEPS], *steps[5::_FINE_STEPS]}
+            if _plain_fields(ends):
+                if len(self) + len(fine) > _REMEMBERED:
+                    self.clear()
+                self.update(dict.fromkeys(fine, (slots[0], ())))
 
 
-def _plain_end(end: str) -> bool:
-    """Say whether ``end`` is the URN of a field with a plain name, of a dataset that is known to be one."""
-    if end[:20] != _FIELD or end[-1] != ")" or "~" in end or len(end) > _SURELY_SHORT:
-        return False
-    dataset, _, column = end[20:-1].rpartition(",")
-    return column.isidentifier() and column.isascii() and urns.type_if_urn(dataset) == "dataset"
+def _plain_fields(ends: set[str]) -> bool:
+    """Say whether all of ``ends`` are URNs of fields with plain names, of datasets that are known to be some."""
+    parts = [end.rpartition(",") for end in ends]
+    names = "".join([name for _, _, name in parts]).split(")")
+    heads = {head for head, _, _ in parts}
+    return (
+        len(names) == len(parts) + 1
+        and all([name[-1:] == ")" for _, _, name in parts])
+        and all(names[:-1])
+        and not names[-1]
+        and "".join(names).isidentifier()
+        and "".join(names).isascii()
+        and max(map(len, ends)) <= _SURELY_SHORT
+        and all(head.startswith(_FIELD) and urns.type_if_urn(head[_FIELD_AT:]) == "dataset" for head in heads)
+    )
 
 
 class Patch:
@@ -171,6 +185,39 @@ class Patch:
 
     def __call__(self, operations: Any) -> None:
         """Check the operations together; when they fail, name the first one that fails alone."""
+        if type(operations) is not list or not self._additions(operations):
+            self._thoroughly(operations)
+
+    def _additions(self, operations: list[Any]) -> bool:
+        """Say whether these are sound additions; False where :meth:`_thoroughly` has to look (and to say what is wrong)."""
+        places = self._places
+        try:
+            paths = [operation["path"] for operation in operations if len(operation) == 3 and operation["op"] == "add"]
+            if len(paths) != len(operations) or not paths:
+                return False
+            new = [path for path in paths if path not in places]
+            if new:
+                places.learn(new)
+            values: dict[Slot, list[Any]] = {}
+            for path, operation in zip(paths, operations, strict=True):
+                slot, keys = places[path]
+                value = operation["value"]
+                try:
+                    values[slot].append(value)
+                except KeyError:
+                    values[slot] = [value]
+                for name, text in keys:
+                    if (value[name] if name else value) != text:
+                        return False
+            for slot, batch in values.items():
+                conform({"items": batch}, slot.batch)
+            if self._required or self._keyed:
+                self._check_required(set(paths))
+        except (KeyError, TypeError, AttributeError, *REFUSALS):
+            return False
+        return True
+
+    def _thoroughly(self, operations: Any) -> None:
         try:
             items = msgspec.convert({"items": operations}, Operations).items
         except REFUSALS as error:

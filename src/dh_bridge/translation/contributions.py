@@ -22,6 +22,7 @@ from dh_bridge.translation.slots import (
     SQL,
     SQL_TEXT,
     STATISTIC,
+    STATUS,
     Slot,
 )
 
@@ -64,14 +65,14 @@ def settle_snapshots(state: RunState) -> None:
 
 
 def contribute(state: RunState, history: History, shared: Cells, options: Options) -> None:
-    """Fold what ``state`` says of jobs, flows, datasets and assertions into ``shared``."""
-    merge(shared, state.cells)
+    """Fold what ``state`` says of jobs, flows, datasets and assertions into ``shared``, which is its own cells if it is alone."""
+    if shared is not state.cells:
+        merge(shared, state.cells)
     terminal = max(history.terminals) if history.terminals else None
-    if history.completed or state.kind == "dataset":
-        for urn, slots in state.cells.items():
-            if LIFECYCLE in slots:
-                pour(shared.setdefault(urn, {}).setdefault(LIFECYCLE, {}), LIFECYCLE, slots[LIFECYCLE])
-    for urn, slots in state.cells.items():
+    counts = history.completed or state.kind == "dataset"
+    for urn, slots in list(state.cells.items()):
+        if counts and LIFECYCLE in slots:
+            pour(shared.setdefault(urn, {}).setdefault(STATUS, {}), STATUS, slots[LIFECYCLE])
         for assertion, (stamp, entry) in slots.get(CHECKS, {}).items():
             fold(shared, ((assertion, ASSERTION, "", entry),), stamp)
         if SQL in slots:

@@ -40,9 +40,14 @@ class Facet(msgspec.Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
 
 
 class Open(msgspec.Struct):
-    """A facet that is read as plain JSON: ``body`` without ``_producer``, ``_schemaURL`` and ``_deleted``."""
+    """A facet that is read as plain JSON: ``body`` without ``_producer``, ``_schemaURL`` and ``_deleted``.
+
+    ``properties``: what all of it is as properties, once somebody has worked that out.
+    """
 
     body: dict[str, Any]
+    properties: dict[str, str] | None = None
+    deleted_: bool = False
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -96,21 +101,20 @@ class FacetSpec:
         self.since = since
         self.producer = producer
         self.doc = (state.__doc__ or "").strip()
-        self._decode: Callable[[Any], Any] | None = msgspec.json.Decoder(reads).decode if reads is not None else None
-        if remember and self._decode is not None:
+        self._decode: Callable[[Any], Any] = msgspec.json.Decoder(reads).decode if reads is not None else _opened
+        if remember:
             self._decode = _Remembered(self._decode)
 
     def statements(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
         """Return what the facet in ``raw`` states; nothing when it cannot be used (noted at ``at``)."""
-        if self._decode is not None:
-            try:
-                facet = self._decode(raw)
-            except msgspec.MsgspecError:
-                return self._leniently(raw, at)
-            if not facet.deleted_:
-                at.raw = raw  # a Raw is bytes-like: modules hash or remember it
-                return self.state(facet, at)
-        return self._leniently(raw, at)
+        try:
+            facet = self._decode(raw)
+        except (msgspec.MsgspecError, RecursionError):
+            return self._leniently(raw, at)
+        if facet.deleted_:
+            return self._leniently(raw, at)
+        at.raw = raw  # a Raw is bytes-like: modules hash or remember it
+        return self.state(facet, at)
 
     def _leniently(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
         document = readable(raw, at)
@@ -123,9 +127,7 @@ class FacetSpec:
                 yield from self.retracts(document, at)
             return
         at.raw = raw
-        if self.reads is None:
-            yield from self.state(Open(body_of(document)), at)
-            return
+        assert self.reads is not None  # noqa: S101 - an open facet that is an object was read already
         mending = Mending()
         facet = mended(document, self.reads, mending)
         for leaf in mending.malformed:
@@ -133,6 +135,14 @@ class FacetSpec:
         if facet is not UNUSABLE:
             yield from self.state(facet, at)
         yield from extra_statements(mending.extra, at)
+
+
+def _opened(raw: msgspec.Raw) -> Open:
+    """Return an open facet; a ValidationError when it is no object."""
+    document = _decode_any(raw)
+    if not isinstance(document, dict):
+        raise msgspec.ValidationError("not an object")
+    return Open(body_of(document), deleted_=document.get("_deleted") is True)
 
 
 class _Remembered:

@@ -17,12 +17,13 @@ def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "", prefix: str
     """Return a facet whose every leaf is a property ``<key>.<path>`` where it is attached."""
 
     def state(opened: Open, place: Place) -> Statements:
-        properties = flattened(prefix or keys[0], opened.body)
-        if properties:
-            yield property_statement(place, properties)
+        if opened.properties is None:
+            opened.properties = flattened(prefix or keys[0], opened.body)
+        if opened.properties:
+            yield property_statement(place, opened.properties)
 
     state.__doc__ = doc
-    return facet(*keys, at=at, leaves={"**": kept()}, producer=producer)(state)
+    return facet(*keys, at=at, leaves={"**": kept()}, producer=producer, remember=True)(state)
 
 
 def bulk_facet(*keys: str, at: Attach, reason: str, doc: str, producer: str = "") -> FacetSpec:

@@ -53,6 +53,8 @@ class _Attempt:
 
 def history(events: list[tuple[Stamp, str | None]], *, streaming: bool = False, heartbeat: str = "hour") -> History:
     """Return the history of (stamp, type) pairs, given in any order, doubles allowed."""
+    if len(events) == 1 and events[0][1] in TERMINAL:
+        return _only_end(*events[0])
     ordered = sorted(_distinct(events), key=lambda one: one[0])
     starts = [stamp[0] for stamp, kind in ordered if kind == "START"]
     found = History(start=min(starts) if starts else ordered[0][0][0], started=bool(starts), last=ordered[-1][0])
@@ -71,6 +73,21 @@ def history(events: list[tuple[Stamp, str | None]], *, streaming: bool = False, 
     found.attempts = attempts[-1][0]
     found.points = sorted(points.values(), key=lambda point: point.time)
     return found
+
+
+def _only_end(stamp: Stamp, kind: str | None) -> History:
+    """Return the history of a run of which only the end is known, by far the most common one without state."""
+    return History(
+        start=stamp[0],
+        started=False,
+        last=stamp,
+        end=stamp[0],
+        winner=kind,
+        winning_stamp=stamp,
+        points=[Point(stamp[0], 1, kind)],
+        terminals=[stamp],
+        completed=kind == "COMPLETE",
+    )
 
 
 def _distinct(events: list[tuple[Stamp, str | None]]) -> list[tuple[Stamp, str | None]]:

@@ -113,8 +113,10 @@ FINE_LINEAGE = Slot("FINE_LINEAGE", "dataJobInputOutput", joined, shared=True)
 #: "" -> list of names
 SUBTYPES = Slot("SUBTYPES", "subTypes", latest, shared=True)
 
-#: "" -> lifecycle word; shared only by runs that completed (ruling 11)
+#: "" -> lifecycle word
 LIFECYCLE = Slot("LIFECYCLE", "status", latest)
+#: "" -> lifecycle word of a run that completed (ruling 11)
+STATUS = Slot("STATUS", "status", latest, shared=True)
 #: "" -> Stated
 ASSERTION = Slot("ASSERTION", "assertionInfo", latest, shared=True)
 

@@ -54,7 +54,8 @@ class Fold:
         """Return the valid proposals of the runs ``keys`` (all by default), which are forgotten."""
         chosen = list(self.runs) if keys is None else list(keys)
         states = [self.runs.pop(key) for key in chosen]
-        shared: Cells = {}
+        # A run that is alone shares with nobody: its own cells serve, and nothing is copied.
+        shared: Cells = states[0].cells if len(states) == 1 else {}
         histories: list[History] = []
         settings = self.options.settings.runs
         for state in states:

@@ -148,22 +148,21 @@ class _Lineage(msgspec.Struct, frozen=True):
 
 
 _REMEMBERED = 2048
-_remembered: dict[tuple[object, ...], _Lineage] = {}
+_remembered: dict[tuple[object, ...], tuple[ColumnLineage, _Lineage]] = {}
 
 
 def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
-    """Return what the facet says of this dataset; said again in the same bytes it is not worked out again."""
+    """Return what the facet says of this dataset; the same facet (see ``remember``) is not worked out again."""
     if at.notes is not None:
         return _read(facet, at)
-    settings = at.options.settings.column_lineage
     columns = tuple(at.columns) if at.columns is not None else None
-    key = (bytes(at.raw), at.dataset, columns, settings.indirect, *at.aliases.items())
+    key = (id(facet), at.dataset, columns, at.options.settings.column_lineage.indirect, *at.aliases.items())
     found = _remembered.get(key)
-    if found is None:
+    if found is None or found[0] is not facet:
         if len(_remembered) >= _REMEMBERED:
             _remembered.clear()
-        found = _remembered[key] = _read(facet, at)
-    return found
+        found = _remembered[key] = (facet, _read(facet, at))
+    return found[1]
 
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
@@ -206,7 +205,7 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
                 at.withheld(f"fields.{name}.inputFields[{position}]", found.skip or "malformed")
                 continue
             named[urn] = found
-            up = schema_field_urn(urn, found.column(source.field))
+            up = field_urn(found, source.field)
             pairs.add((operation_of(source.transformations, entry.transformationType), down, up))
             described = entry.transformationDescription
             for one in source.transformations or ():
@@ -214,6 +213,13 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
             if described:
                 descriptions[f"{field}<-{up}"] = described
     return pairs, named, descriptions
+
+
+def field_urn(name: Name, field: str) -> str:
+    """Return the URN of a column of a dataset; most names need neither another case nor an escape."""
+    if field.isidentifier() and not name.lower_columns and name.column_case is None:
+        return f"urn:li:schemaField:({name.endpoint},{field})"
+    return schema_field_urn(name.endpoint or "", name.column(field))
 
 
 def _everywhere(indirect: set[_Pair], outputs: int) -> set[str]:

@@ -21,10 +21,10 @@ class ColumnMetrics(Facet):
 
     nullCount: int | None = None
     distinctCount: int | None = None
-    sum: float | None = None
-    count: float | None = None
-    min: float | str | None = None
-    max: float | str | None = None
+    sum: int | float | None = None
+    count: int | float | None = None
+    min: int | float | str | None = None
+    max: int | float | str | None = None
     quantiles: dict[str, float] | None = None
 
 
@@ -65,6 +65,9 @@ _KEPT = kept("datasetProperties.customProperties")
 )
 def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     """DatasetProfile of the dataset; what it has no field for (files, sums, counts) becomes properties."""
+    if at.key == "dataQuality" and "dataQualityMetrics" in at.keys:
+        at.withheld("", "duplicate-of:dataQualityMetrics")  # Great Expectations writes it twice (producers.md 36)
+        return
     if facet.rowCount is not None:
         yield at.dataset, METRIC, (METRICS_RANK, "rowCount"), facet.rowCount
     if facet.bytes is not None:

@@ -19,8 +19,8 @@ from dh_bridge.translation.slots import (
     DATASET_PROPERTIES,
     GONE,
     LAST_MODIFIED,
-    LIFECYCLE,
     SCHEMA,
+    STATUS,
     SUBTYPES,
     UPSTREAM,
     UPSTREAM_FIELD,
@@ -58,7 +58,7 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     if subtype:
         yield upsert(ENTITY, urn, "subTypes", {"typeNames": [subtype]})
     yield from people_and_tags(ENTITY, urn, slots)
-    if value(slots, LIFECYCLE) == "DROP" and options.settings.lifecycle.drop_removes == "outputs":
+    if value(slots, STATUS) == "DROP" and options.settings.lifecycle.drop_removes == "outputs":
         yield upsert(ENTITY, urn, "status", {"removed": True})
 
 

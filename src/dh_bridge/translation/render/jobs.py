@@ -168,19 +168,14 @@ def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
 @lru_cache(maxsize=512)
 def _fine_operations(pairs: frozenset[tuple[str | None, str, str]]) -> list[dict[str, Any]]:
     """Return the operations of a set of pairs; never changed by those who get them, so the same set is rendered once."""
-    keys = sorted(pairs, key=_by_downstream)[:_MOST_FINE]
-    return [{"op": "add", "path": _fine_path(*key), "value": _SURE} for key in keys]
-
-
-def _by_downstream(pair: tuple[str | None, str, str]) -> tuple[str, str, str]:
-    return (pair[1], pair[0] or "", pair[2])
-
-
-def _fine_path(operation: str | None, down: str, up: str) -> str:
-    path = f"/fineGrainedLineages/{operation or 'NONE'}/{down}/NONE/{up}"
-    if "~" not in path and path.count("/") == _FINE_SLASHES:
-        return path
-    return f"/fineGrainedLineages/{escaped(operation or 'NONE')}/{escaped(down)}/NONE/{escaped(up)}"
+    paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/NONE/{up}" for operation, down, up in pairs]
+    if any([path.count("/") != _FINE_SLASHES or "~" in path for path in paths]):
+        paths = [
+            f"/fineGrainedLineages/{escaped(operation or 'NONE')}/{escaped(down)}/NONE/{escaped(up)}"
+            for operation, down, up in pairs
+        ]
+    paths.sort()
+    return [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST_FINE]]
 
 
 def _edge(dataset: str, edge: tuple[tuple[int, str], tuple[int, str], dict[str, str]]) -> dict[str, Any]:
