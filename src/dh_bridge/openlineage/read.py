@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+import zlib
 from datetime import timezone, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -34,22 +35,25 @@ def read_events(
     """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter where one cannot be used.
 
     ``place`` is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file of one object.
-    A path that cannot be opened is one DeadLetter, and the others go on.
+    A file that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on.
     """
     for path in paths:
         if str(path) == "-":
-            yield from _stream(stdin or sys.stdin.buffer, "stdin", zone)
+            yield from _readable(stdin or sys.stdin.buffer, "stdin", zone)
             continue
-        try:
-            for file in _files(Path(path)):
-                with file.open("rb") as stream:
-                    yield from _stream(cast("BinaryIO", stream), str(file), zone)
-        except (OSError, EOFError) as error:
-            yield DeadLetter(str(path), f"cannot be read: {error}", b"")
+        for file in _files(Path(path)):
+            try:
+                stream = file.open("rb")
+            except OSError as error:
+                yield _unreadable(str(file), error)
+                continue
+            with stream:
+                yield from _readable(stream, str(file), zone)
 
 
 def events_of(raw: bytes, place: str, zone: tzinfo = timezone.utc) -> Iterator[Event | DeadLetter]:
     """Yield the event in ``raw``, or each of them when it is a JSON array."""
+    raw = raw.removeprefix(_BOM)
     if raw[:1] == b"[":
         try:
             members: Iterable[msgspec.Raw] = _decode_list(raw)
@@ -69,6 +73,17 @@ def _one(raw: bytes, place: str, zone: tzinfo) -> Event | DeadLetter:
         return DeadLetter(place, str(error), raw)
 
 
+def _readable(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
+    try:
+        yield from _stream(stream, place, zone)
+    except (OSError, EOFError, zlib.error) as error:  # a gzip that breaks off, a pipe that does
+        yield _unreadable(place, error)
+
+
+def _unreadable(place: str, error: Exception) -> DeadLetter:
+    return DeadLetter(place, f"cannot be read: {error}", b"")
+
+
 def _files(path: Path) -> Iterator[Path]:
     if not path.is_dir():
         yield path
@@ -82,27 +97,39 @@ def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | Dead
     buffered = stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream))
     if buffered.peek(2)[:2] == _GZIP:
         buffered = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=buffered)))
-    lines = enumerate(buffered, 1)
+    lines: Iterator[tuple[int, bytes]] = enumerate(buffered, 1)
     for number, line in lines:
         first = line.removeprefix(_BOM).strip()
         if not first:
             continue
         if _opens_document(first):
-            rest = b"".join(after for _, after in lines)
-            yield from events_of(first + b"\n" + rest.rstrip(), place, zone)
-        else:
-            yield from events_of(first, f"{place}:{number}", zone)
-            for later, after in lines:
-                if stripped := after.strip():
-                    yield from events_of(stripped, f"{place}:{later}", zone)
+            rest = list(lines)
+            whole = first + b"\n" + b"".join(after for _, after in rest).rstrip()
+            if first[:1] == b"[" or _is_json(whole) or not any(map(_is_event_line, rest)):
+                yield from events_of(whole, place, zone)
+                return
+            lines = iter(rest)  # one event a line, the first of them broken
+        yield from events_of(first, f"{place}:{number}", zone)
+        for later, after in lines:
+            if stripped := after.strip():
+                yield from events_of(stripped, f"{place}:{later}", zone)
 
 
 def _opens_document(line: bytes) -> bool:
     """Return whether this first line only begins a JSON document that goes on behind it."""
     if line[-1:] in (b"}", b"]") and line[:1] in (b"{", b"["):
-        try:
-            _decode_raw(line)
-        except (msgspec.DecodeError, RecursionError):
-            return line[:1] == b"["
-        return False
+        return not _is_json(line) and line[:1] == b"["
     return line[:1] in (b"{", b"[")
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        _decode_raw(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+def _is_event_line(line: tuple[int, bytes]) -> bool:
+    text = line[1].strip()
+    return text[:1] == b"{" and text[-1:] == b"}" and _is_json(text)

@@ -5,7 +5,7 @@ https://openlineage.io/docs/spec/facets/dataset-facets/data_quality_metrics
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.times import instant
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
@@ -81,18 +81,26 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
             yield at.dataset, LAST_MODIFIED, "", instant(facet.lastUpdated)[0]
         except (ValueError, OverflowError):
             at.withheld("lastUpdated", "malformed")
-    sums: dict[str, Any] = {}
+    yield from _columns(facet, at)
+    sums = {
+        (at.name.column(name) if at.name is not None else name): {
+            leaf: getattr(metrics, leaf) for leaf in ("sum", "count") if getattr(metrics, leaf) is not None
+        }
+        for name, metrics in (facet.columnMetrics or {}).items()
+    }
+    if any(sums.values()):
+        stated = {name: counts for name, counts in sums.items() if counts}
+        properties["dataQualityMetrics.columns"] = kept_text("dataQualityMetrics.columns", stated) or ""
+    if properties:
+        yield property_statement(at, properties)
+
+
+def _columns(facet: DataQualityMetrics, at: Place) -> Statements:
     for name, metrics in (facet.columnMetrics or {}).items():
         column = at.name.column(name) if at.name is not None else name
         for leaf in ("nullCount", "distinctCount", "sum", "count", "min", "max"):
             value = getattr(metrics, leaf)
             if value is not None:
                 yield at.dataset, METRIC, (METRICS_RANK, "column", column, leaf), value
-                if leaf in ("sum", "count"):
-                    sums.setdefault(column, {})[leaf] = value
         for quantile, value in (metrics.quantiles or {}).items():
             yield at.dataset, METRIC, (METRICS_RANK, "quantile", column, quantile), value
-    if sums:
-        properties["dataQualityMetrics.columns"] = kept_text("dataQualityMetrics.columns", sums) or ""
-    if properties:
-        yield property_statement(at, properties)
