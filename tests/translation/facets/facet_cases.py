@@ -208,7 +208,9 @@ def client_pair(
             run=Run(RUN, facets=run or {}),
             job=Job(NAMESPACE, NAME, facets=job or {}),
             inputs=[InputDataset(POSTGRES, "shop.public.orders", facets=inputs or {}, inputFacets=input_facets or {})],
-            outputs=[OutputDataset(POSTGRES, "shop.public.totals", facets=outputs or {}, outputFacets=output_facets or {})],
+            outputs=[
+                OutputDataset(POSTGRES, "shop.public.totals", facets=outputs or {}, outputFacets=output_facets or {})
+            ],
         )
         for state, time in ((RunState.START, START), (RunState.COMPLETE, END))
     ]

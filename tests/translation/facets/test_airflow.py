@@ -165,7 +165,9 @@ def test_the_task_describes_the_job():
 def test_upstream_tasks_are_edges_between_jobs():
     edges = task().patched(JOB, "dataJobInputOutput")
     assert edges == {
-        f"/inputDatajobEdges/urn:li:dataJob:({FLOW},daily.{name})": {"destinationUrn": f"urn:li:dataJob:({FLOW},daily.{name})"}
+        f"/inputDatajobEdges/urn:li:dataJob:({FLOW},daily.{name})": {
+            "destinationUrn": f"urn:li:dataJob:({FLOW},daily.{name})"
+        }
         for name in ("extract", "group.check")
     }
 
@@ -219,9 +221,7 @@ def test_a_placeholder_job_gets_no_flow_from_its_dag(name):
 
 
 def test_a_job_that_a_rule_skips_gets_no_flow_from_its_dag():
-    found = told(
-        pair(run=airflow(), producer=AIRFLOW), identity={"rules": [{"name": "daily.*", "skip": True}]}
-    )
+    found = told(pair(run=airflow(), producer=AIRFLOW), identity={"rules": [{"name": "daily.*", "skip": True}]})
     assert found.entities("dataFlow") == set()
 
 

@@ -1,0 +1,324 @@
+"""columnLineage (dataset): pairs of columns on the job; columns that touch the whole output as its input fields."""
+
+from __future__ import annotations
+
+import pytest
+from facet_cases import (
+    DPI,
+    FLOW,
+    JOB,
+    ORDERS,
+    TOTALS,
+    client_pair,
+    dataset_event,
+    facet,
+    of_input,
+    of_output,
+    orders,
+    pair,
+    spec,
+    told,
+    totals,
+)
+from openlineage.client.facet_v2 import column_lineage_dataset
+
+from dh_bridge.translation.facets.column_lineage import Transformation, operation_of
+
+
+def column(field, *transformations, **more):
+    return {**orders(), "field": field, "transformations": list(transformations), **more}
+
+
+def direct(subtype="IDENTITY", **more):
+    return {"type": "DIRECT", "subtype": subtype, **more}
+
+
+def indirect(subtype="FILTER", **more):
+    return {"type": "INDIRECT", "subtype": subtype, **more}
+
+
+def lineage(fields=None, dataset=None):
+    body = {"fields": {name: {"inputFields": sources} for name, sources in (fields or {}).items()}}
+    return facet(**body, **({"dataset": dataset} if dataset is not None else {}))
+
+
+def field(urn, name):
+    return f"urn:li:schemaField:({urn},{name})"
+
+
+def entry(down, operation, up, target=TOTALS, source=ORDERS):
+    return f"/fineGrainedLineages/{operation}/{field(target, down)}/NONE/{field(source, up)}"
+
+
+def entries(found):
+    io = found.patched(JOB, "dataJobInputOutput")
+    return {path for path in io if path.startswith("/fineGrainedLineages/")}
+
+
+def test_one_entry_per_pair_with_one_downstream_and_no_query():
+    found = of_output(
+        "columnLineage", lineage({"total": [column("amount", direct("AGGREGATION"))], "id": [column("id", direct())]})
+    )
+    io = found.patched(JOB, "dataJobInputOutput")
+    assert entries(found) == {entry("total", "DIRECT:AGGREGATION", "amount"), entry("id", "DIRECT:IDENTITY", "id")}
+    assert {value["confidenceScore"] for path, value in io.items() if path.startswith("/fine")} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("transformations", "legacy", "operation"),
+    [
+        ([direct()], None, "DIRECT:IDENTITY"),
+        ([direct("transformation", masking=True)], None, "DIRECT:TRANSFORMATION+MASKED"),
+        ([indirect("JOIN"), direct()], None, "DIRECT:IDENTITY,INDIRECT:JOIN"),
+        ([direct(), direct()], None, "DIRECT:IDENTITY"),
+        ([{"type": "DIRECT"}], None, "DIRECT"),
+        ([{"subtype": "IDENTITY"}], None, "DIRECT:IDENTITY"),
+        ([{"masking": True}], None, "DIRECT+MASKED"),
+        ([], "IDENTITY", "DIRECT:IDENTITY"),
+        ([{}], "masked", "DIRECT:TRANSFORMATION+MASKED"),
+        (None, "", None),
+        (None, None, None),
+        ([direct()], "MASKED", "DIRECT:IDENTITY"),
+    ],
+)
+def test_an_operation_is_the_sorted_canonical_words(transformations, legacy, operation):
+    made = None if transformations is None else [Transformation(**one) for one in transformations]
+    assert operation_of(made, legacy) == operation
+
+
+def test_an_operation_is_at_most_200_characters():
+    made = [Transformation(type="DIRECT", subtype=f"S{number:04}") for number in range(100)]
+    assert len(operation_of(made, None) or "") == 200
+
+
+def test_an_entry_without_operation_says_none():
+    assert entries(of_output("columnLineage", lineage({"a": [column("b")]}))) == {entry("a", "NONE", "b")}
+
+
+def test_empty_legacy_words_and_no_transformations_are_no_operation():
+    body = facet(
+        fields={"a": {"inputFields": [column("b")], "transformationType": "", "transformationDescription": ""}}
+    )
+    found = of_output("columnLineage", body)
+    assert entries(found) == {entry("a", "NONE", "b")}
+    assert "columnLineage.descriptions" not in found.kept(JOB)
+
+
+def test_descriptions_are_kept_on_the_job_never_in_a_path():
+    sources = [column("b", direct(description="sum of / b"))]
+    body = facet(fields={"a": {"inputFields": sources, "transformationDescription": "old words"}})
+    found = of_output("columnLineage", body)
+    assert "sum of" in found.kept(JOB)["columnLineage.descriptions"]
+    assert not any("sum of" in path for path in found.patched(JOB, "dataJobInputOutput"))
+
+
+def test_the_description_of_an_entry_serves_where_its_transformations_have_none():
+    body = facet(fields={"a": {"inputFields": [column("b")], "transformationDescription": "old words"}})
+    assert "old words" in of_output("columnLineage", body).kept(JOB)["columnLineage.descriptions"]
+
+
+def test_columns_of_the_whole_dataset_become_input_fields_and_a_mark_on_the_edge():
+    found = of_output("columnLineage", lineage({}, [column("day", indirect("FILTER")), column("id", indirect("JOIN"))]))
+    io = found.patched(JOB, "dataJobInputOutput")
+    assert not entries(found)
+    assert {path for path in io if path.startswith("/inputDatasetFields/")} == {
+        f"/inputDatasetFields/{field(ORDERS, 'day')}",
+        f"/inputDatasetFields/{field(ORDERS, 'id')}",
+    }
+    properties = io[f"/inputDatasetEdges/{ORDERS}"]["properties"]
+    assert properties == {"openlineage.columnLineage.indirect": "day:FILTER,id:JOIN"}
+
+
+def test_a_column_that_touches_every_output_only_indirectly_is_collapsed():
+    each = column("day", indirect())
+    found = of_output(
+        "columnLineage", lineage({"a": [column("a", direct()), each], "b": [column("b", direct()), each]})
+    )
+    assert entries(found) == {entry("a", "DIRECT:IDENTITY", "a"), entry("b", "DIRECT:IDENTITY", "b")}
+    io = found.patched(JOB, "dataJobInputOutput")
+    assert f"/inputDatasetFields/{field(ORDERS, 'day')}" in io
+
+
+def test_a_column_that_touches_one_output_indirectly_keeps_its_entry():
+    found = of_output("columnLineage", lineage({"a": [column("day", indirect())], "b": [column("b", direct())]}))
+    assert entry("a", "INDIRECT:FILTER", "day") in entries(found)
+
+
+@pytest.mark.parametrize(("mode", "kept"), [("keep", True), ("drop", False)])
+def test_indirect_columns_are_kept_or_dropped_by_setting(mode, kept):
+    body = lineage(
+        {
+            "a": [column("a", direct()), column("day", indirect())],
+            "b": [column("b", direct()), column("day", indirect())],
+        },
+        [column("id", indirect("SORT"))],
+    )
+    found = of_output("columnLineage", body, column_lineage={"indirect": mode}, report=True)
+    assert (entry("a", "INDIRECT:FILTER", "day") in entries(found)) is kept
+    assert (f"/inputDatasetFields/{field(ORDERS, 'id')}" in found.patched(JOB, "dataJobInputOutput")) is kept
+    verdict = found.verdicts()["$.outputs[0].facets.columnLineage.dataset[0].field"]
+    assert verdict == (
+        ("mapped", "dataJobInputOutput.inputDatasetFields") if kept else ("withheld", "policy:column_lineage.indirect")
+    )
+
+
+def test_a_dataset_that_only_column_lineage_names_is_an_input_too():
+    hidden = {**orders(name="shop.public.hidden"), "name": "shop.public.hidden", "field": "x"}
+    urn = ORDERS.replace("orders", "hidden")
+    found = of_output("columnLineage", lineage({"a": [hidden]}))
+    assert f"/inputDatasetEdges/{urn}" in found.patched(JOB, "dataJobInputOutput")
+    assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": sorted([ORDERS, urn])}
+    assert found.kept(urn)["name"] == "shop.public.hidden"
+
+
+def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
+    bag = {
+        "columnLineage": lineage({"_0": [column("x", direct())], "total": [column("amount", direct())]}),
+        "schema": facet(fields=[{"name": "total", "type": "int"}, {"name": "item", "type": "struct"}]),
+    }
+    found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]), report=True)
+    assert entries(found) == {entry("total", "DIRECT:IDENTITY", "amount")}
+    verdicts = found.verdicts()
+    start = "$.outputs[0].facets.columnLineage.fields"
+    assert verdicts[f"{start}._0.inputFields[0].field"] == ("withheld", "no-such-column")
+    assert verdicts[f"{start}.total.inputFields[0].field"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
+
+
+def test_lineage_to_an_unknown_schema_s_column_is_written():
+    assert entries(of_output("columnLineage", lineage({"_0": [column("x", direct())]}))) == {
+        entry("_0", "DIRECT:IDENTITY", "x")
+    }
+
+
+def test_lineage_to_a_nested_column_is_that_of_its_parent():
+    bag = {
+        "columnLineage": lineage({"item.id": [column("x", direct())]}),
+        "schema": facet(fields=[{"name": "item", "type": "struct", "fields": [{"name": "id", "type": "int"}]}]),
+    }
+    found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
+    assert entries(found) == {entry("item.id", "DIRECT:IDENTITY", "x")}
+
+
+@pytest.mark.parametrize(
+    "source", [{**orders(), "field": ""}, {"namespace": "", "name": "", "field": "x"}, {"field": "x"}, {}]
+)
+def test_an_input_that_names_no_column_or_dataset_is_withheld(source):
+    found = of_output("columnLineage", lineage({"a": [source, column("b", direct())]}, [source]), report=True)
+    assert entries(found) == {entry("a", "DIRECT:IDENTITY", "b")}
+    if source.get("field") is not None:
+        path = "$.outputs[0].facets.columnLineage.fields.a.inputFields[0].field"
+        assert found.verdicts()[path][0] == "withheld"
+
+
+def test_on_an_input_it_is_kept_and_draws_nothing():
+    found = of_input("columnLineage", lineage({"a": [column("b", direct())]}))
+    assert not entries(found)
+    assert found.kept(ORDERS)["columnLineage"] == '{"a":["postgres://db:5432/shop.public.orders.b"]}'
+
+
+def test_a_dataset_event_s_lineage_stands_on_the_dataset():
+    body = facet(
+        fields={
+            "a": {"inputFields": [column("b", direct(description="why"))]},
+            "c": {"inputFields": [{**totals(), "field": "a"}]},
+        },
+        dataset=[column("day", indirect())],
+    )
+    found = told(dataset_event(totals(facets={"columnLineage": body})))
+    upstream = found.patched(TOTALS, "upstreamLineage")
+    assert upstream[f"/upstreams/{ORDERS}"]["dataset"] == ORDERS
+    assert upstream[f"/upstreams/{ORDERS}"]["type"] == "TRANSFORMED"
+    assert entry("a", "DIRECT:IDENTITY", "b") in upstream
+    assert not any(path.startswith(f"/upstreams/{TOTALS}") for path in upstream)
+    assert "why" in found.kept(TOTALS)["columnLineage.descriptions"]
+    assert found.entities("dataJob") == set()
+
+
+def test_of_a_flow_level_job_it_stands_on_the_twin_and_descriptions_on_the_flow():
+    body = lineage({"a": [column("b", direct(description="why"))]})
+    found = told(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": body})], name="daily"))
+    twin = f"urn:li:dataJob:({FLOW},daily)"
+    assert entry("a", "DIRECT:IDENTITY", "b") in found.patched(twin, "dataJobInputOutput")
+    assert "why" in found.kept(FLOW)["columnLineage.descriptions"]
+
+
+def test_odd_columns_are_escaped_in_urns_and_paths():
+    found = of_output("columnLineage", lineage({"sum(a,b)/~": [column("a b", direct())]}))
+    assert entries(found) == {
+        f"/fineGrainedLineages/DIRECT:IDENTITY/urn:li:schemaField:({TOTALS},sum%28a%2Cb%29~1~0)/NONE/{field(ORDERS, 'a b')}"
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [facet(fields={}), facet(fields=None), facet(fields=None, dataset=[]), facet(fields={"a": {"inputFields": None}})],
+)
+def test_empty_lineage_says_nothing(body):
+    assert not entries(of_output("columnLineage", body))
+
+
+def test_lenient_types_are_mended_and_unknown_leaves_kept():
+    body = facet(
+        fields={"a": {"inputFields": [column("b", direct(masking="true"), more=1), None]}, "c": 7}, extra={"x": 1}
+    )
+    found = of_output("columnLineage", body, report=True)
+    assert entries(found) == {entry("a", "DIRECT:IDENTITY+MASKED", "b")}
+    kept = found.kept(TOTALS)
+    assert kept["columnLineage.extra"] == '{"x":1}'
+    assert kept["columnLineage.fields.a.inputFields.more"] == "1"
+    assert found.verdicts()["$.outputs[0].facets.columnLineage.fields.c"] == ("withheld", "malformed")
+
+
+def test_said_again_in_the_same_bytes_it_means_the_same_for_another_dataset():
+    body = lineage({"a": [column("b", direct())]})
+    other = {**totals(facets={"columnLineage": body}), "name": "shop.public.other"}
+    found = told(pair(inputs=[orders()], outputs=[totals(facets={"columnLineage": body}), other]))
+    urn = TOTALS.replace("totals", "other")
+    assert entries(found) == {entry("a", "DIRECT:IDENTITY", "b"), entry("a", "DIRECT:IDENTITY", "b", target=urn)}
+
+
+def test_the_specification_s_first_document_is_read():
+    found = told(pair(outputs=[totals(facets=spec("ColumnLineageDatasetFacet", "1"))]))
+    paths = entries(found)
+    assert len([path for path in paths if "/DIRECT:IDENTITY/" in path]) == 4
+    # the join keys touch every column: they are the job's input fields
+    assert not any("INDIRECT" in path for path in paths)
+    io = found.patched(JOB, "dataJobInputOutput")
+    fields = {path for path in io if path.startswith("/inputDatasetFields/")}
+    assert {path.rpartition(",")[2] for path in fields} == {"ID)", "CUSTOMERS_ID)"}
+
+
+def test_the_specification_s_second_document_is_read():
+    found = told(pair(outputs=[totals(facets=spec("ColumnLineageDatasetFacet", "2"))]))
+    people = "urn:li:dataset:(urn:li:dataPlatform:s3,test-bucket/iceberg_warehouse/some-database/people,PROD)"
+    assert entries(found) == {
+        entry(down, operation, up, source=people.replace("/", "~1"))
+        for down, operation, up in (
+            ("id", "DIRECT:IDENTITY", "id"),
+            ("firstName", "DIRECT:IDENTITY", "first_name"),
+            ("lastName", "DIRECT:IDENTITY", "last_name"),
+            ("ageNextYear", "DIRECT:TRANSFORMATION", "age"),
+        )
+    }
+    edge = found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{people.replace('/', '~1')}"]
+    assert edge["properties"]["openlineage.columnLineage.indirect"] == "age:FILTER,first_name:SORT,last_name:SORT"
+
+
+def test_the_client_s_classes_are_read():
+    made = column_lineage_dataset.ColumnLineageDatasetFacet(
+        fields={
+            "a": column_lineage_dataset.Fields(
+                inputFields=[
+                    column_lineage_dataset.InputField(
+                        "postgres://db:5432",
+                        "shop.public.orders",
+                        "b",
+                        [column_lineage_dataset.Transformation("DIRECT", "TRANSFORMATION", "b + 1", masking=False)],
+                    )
+                ]
+            )
+        }
+    )
+    found = told(client_pair(outputs={"columnLineage": made}))
+    assert entries(found) == {entry("a", "DIRECT:TRANSFORMATION", "b")}
+    assert "b + 1" in found.kept(JOB)["columnLineage.descriptions"]

@@ -1,0 +1,202 @@
+"""dataQualityAssertions (dataset, input): checks and how they ended."""
+
+from __future__ import annotations
+
+import pytest
+from facet_cases import (
+    DBT,
+    DPI,
+    END_MS,
+    ORDERS,
+    RUN,
+    client_pair,
+    dataset_event,
+    event,
+    facet,
+    job_event,
+    of_input,
+    orders,
+    pair,
+    spec,
+    told,
+    totals,
+)
+from openlineage.client.facet_v2 import data_quality_assertions_dataset
+
+
+def checks(*assertions):
+    return facet(assertions=list(assertions))
+
+
+NOT_NULL = {"assertion": "not_null", "column": "id", "success": True}
+
+
+def results(found):
+    return [one.value for one in found.proposals if one.aspect_name == "assertionRunEvent"]
+
+
+def infos(found):
+    return [one.value for one in found.proposals if one.aspect_name == "assertionInfo"]
+
+
+def test_a_check_is_an_assertion_on_the_dataset_and_a_result_once_per_terminal_event():
+    found = of_input("dataQualityAssertions", checks(NOT_NULL), "inputFacets")
+    (urn,) = found.entities("assertion")
+    info = found.one(urn, "assertionInfo")
+    assert info["type"] == "DATASET"
+    assert info["source"] == {"type": "EXTERNAL"}
+    typed = info["datasetAssertion"]
+    assert typed["dataset"] == ORDERS
+    assert typed["scope"] == "DATASET_COLUMN"
+    assert typed["operator"] == "NOT_NULL"
+    assert typed["fields"] == [f"urn:li:schemaField:({ORDERS},id)"]
+    assert typed["nativeType"] == "not_null"
+    assert found.one(urn, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:openlineage"}
+    result = found.one(urn, "assertionRunEvent")
+    assert result["timestampMillis"] == END_MS
+    assert result["runId"] == RUN
+    assert (result["asserteeUrn"], result["assertionUrn"]) == (ORDERS, urn)
+    assert result["status"] == "COMPLETE"
+    assert result["result"]["type"] == "SUCCESS"
+    assert result["runtimeContext"]["job"] == "shop/daily.load"
+
+
+@pytest.mark.parametrize("bag", ["facets", "inputFacets"])
+def test_the_bag_does_not_matter(bag):
+    assert len(of_input("dataQualityAssertions", checks(NOT_NULL), bag).entities("assertion")) == 1
+
+
+def test_the_same_check_in_two_bags_is_one_result():
+    """producers.md 2: dbt writes the same list in ``facets`` and ``inputFacets``."""
+    both = {"dataQualityAssertions": checks(NOT_NULL)}
+    found = told(pair(inputs=[orders(facets=both, inputFacets=both)]))
+    assert len(results(found)) == 1
+
+
+@pytest.mark.parametrize(
+    ("check", "kind"),
+    [
+        ({"success": True}, "SUCCESS"),
+        ({"success": False, "severity": "error", "actual": "3"}, "FAILURE"),
+        ({"success": False, "severity": "warn", "actual": "3"}, "FAILURE"),
+        ({"success": False, "severity": "error"}, "ERROR"),
+        ({"success": "true"}, "SUCCESS"),
+        ({"success": "False"}, "FAILURE"),
+        ({"success": None}, None),
+        ({"success": "<<non-serializable: bool>>"}, None),
+        ({}, None),
+    ],
+)
+def test_how_a_check_of_dbt_ended(check, kind):
+    """producers.md 3, 4 and 35: an error has no actual value, a warning is a failure of low severity."""
+    body = checks({"assertion": "not_null", "column": "id", **check})
+    found = told(
+        pair(inputs=[orders(facets={"dataQualityAssertions": body})], producer=DBT), profile="1.7", report=True
+    )
+    assert len(infos(found)) == 1
+    assert [one["result"]["type"] for one in results(found)] == ([kind] if kind else [])
+    if kind == "FAILURE" and "severity" in check:
+        assert results(found)[0]["result"]["severity"] == {"error": "HIGH", "warn": "LOW"}[check["severity"]]
+    if check.get("success") == "<<non-serializable: bool>>":
+        path = "$.inputs[0].facets.dataQualityAssertions.assertions[0].success"
+        assert found.verdicts()[path] == ("withheld", "malformed")
+
+
+def test_a_fail_event_keeps_the_success_of_passed_tests():
+    body = checks(
+        NOT_NULL, {"assertion": "unique", "column": "id", "success": False, "severity": "error", "actual": "2"}
+    )
+    found = told(
+        event("START", producer=DBT),
+        event("FAIL", producer=DBT, inputs=[orders(facets={"dataQualityAssertions": body})]),
+    )
+    assert sorted(one["result"]["type"] for one in results(found)) == ["FAILURE", "SUCCESS"]
+    assert found.all(DPI, "dataProcessInstanceRunEvent")[-1]["result"]["type"] == "FAILURE"
+
+
+def test_every_leaf_of_a_check_has_its_place():
+    check = {
+        "assertion": "accepted_range", "success": False, "column": "amount", "severity": "warn", "name": "amounts",
+        "description": "no refunds", "expected": ">= 0", "actual": "-3", "content": "select 1", "contentType": "sql",
+        "params": {"min_value": 0},
+    }  # fmt: skip
+    found = of_input("dataQualityAssertions", checks(check), report=True, profile="1.7")
+    (info,), (event_,) = infos(found), results(found)
+    typed = info["customAssertion"]
+    assert info["description"] == "no refunds"
+    assert info["customProperties"]["openlineage.name"] == "amounts"
+    assert typed["logic"] == "select 1"
+    assert typed["nativeParameters"]["min_value"] == "0"
+    assert event_["result"]["actualAggValue"] == -3.0
+    native = event_["result"]["nativeResults"]
+    assert native == {"actual": "-3", "contentType": "sql", "expected": ">= 0", "severity": "warn"}
+    start = "$.inputs[0].facets.dataQualityAssertions.assertions[0]."
+    verdicts = {
+        path.removeprefix(start): verdict for path, verdict in found.verdicts().items() if path.startswith(start)
+    }
+    assert {leaf: verdict for leaf, (verdict, _) in verdicts.items()} == {
+        **dict.fromkeys((*check.keys() - {"params"}, "params.min_value"), "mapped"),
+        "contentType": "kept",
+    }
+
+
+def test_a_check_without_a_name_of_its_kind_is_known_by_its_name():
+    found = of_input("dataQualityAssertions", checks({"name": "mine", "success": True}, {"success": True}))
+    assert sorted(info["datasetAssertion"]["nativeType"] for info in infos(found)) == ["mine", "unknown"]
+
+
+def test_a_dataset_event_reports_at_once_and_a_job_event_never():
+    bag = {"dataQualityAssertions": checks(NOT_NULL)}
+    (result,) = results(told(dataset_event(orders(facets=bag))))
+    assert (result["timestampMillis"], result["asserteeUrn"]) == (END_MS, ORDERS)
+    declared = told(job_event(inputs=[orders(facets=bag)]))
+    assert len(infos(declared)) == 1
+    assert results(declared) == []
+
+
+def test_a_run_that_has_not_ended_has_no_result_yet():
+    found = told(event("START", inputs=[orders(facets={"dataQualityAssertions": checks(NOT_NULL)})]), report=True)
+    assert (len(infos(found)), results(found)) == (1, [])
+    path = "$.inputs[0].facets.dataQualityAssertions.assertions[0].success"
+    assert found.verdicts()[path] == ("withheld", "pending-terminal")
+
+
+def test_counts_of_the_same_run_stand_beside_the_result():
+    metrics = facet(rowCount=20, columnMetrics={"id": {"nullCount": 4}})
+    bag = {"dataQualityAssertions": checks(NOT_NULL), "dataQualityMetrics": metrics}
+    (result,) = results(told(pair(inputs=[orders(inputFacets=bag)])))
+    assert (result["result"]["rowCount"], result["result"]["missingCount"]) == (20, 4)
+
+
+@pytest.mark.parametrize("body", [facet(assertions=[]), facet(assertions=None), facet(), facet(assertions="x")])
+def test_an_empty_list_says_nothing(body):
+    assert of_input("dataQualityAssertions", body).entities("assertion") == set()
+
+
+def test_airflow_s_shapes_are_read():
+    """producers.md 28: ``params``, ``content``, ``expected`` as text."""
+    check = {
+        "assertion": "accepted_range", "column": "amount", "success": True, "expected": ">=1", "actual": "7",
+        "content": "SELECT 1", "contentType": "sql", "params": {"geq_to": 1},
+    }  # fmt: skip
+    (info,) = infos(of_input("dataQualityAssertions", checks(check)))
+    assert info["datasetAssertion"]["operator"] == "GREATER_THAN_OR_EQUAL_TO"
+    assert info["datasetAssertion"]["parameters"]["value"] == {"value": "1", "type": "NUMBER"}
+
+
+def test_the_specification_s_document_is_read():
+    found = told(pair(inputs=[orders(inputFacets=spec("DataQualityAssertionsDatasetFacet"))], outputs=[totals()]))
+    assert len(found.entities("assertion")) == 10
+    assert {one["result"]["type"] for one in results(found)} == {"SUCCESS"}
+    assert {one["asserteeUrn"] for one in results(found)} == {ORDERS}
+
+
+def test_the_client_s_classes_are_read():
+    made = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
+        assertions=[
+            data_quality_assertions_dataset.Assertion(assertion="unique", success=False, column="id", actual="2")
+        ]
+    )
+    found = told(client_pair(input_facets={"dataQualityAssertions": made}))
+    (result,) = results(found)
+    assert (result["result"]["type"], result["result"]["actualAggValue"]) == ("FAILURE", 2.0)
