@@ -1,0 +1,216 @@
+"""Events from files, folders, pipes and bytes; what cannot be read is one dead letter and the rest goes on."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+
+import pytest
+from samples import event, job_event
+
+from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.read import events_of, read_events
+
+RUNS = [event(run=f"run-{number}") for number in range(3)]
+LINES = [json.dumps(one).encode() for one in RUNS]
+PRETTY = json.dumps(RUNS[0], indent=2).encode()
+BOM = b"\xef\xbb\xbf"
+
+
+@pytest.fixture
+def told(tmp_path):
+    """Return a function that writes bytes to a file, reads it, and tells (place, run id or reason) of each item."""
+
+    def tell(content, name="events.json"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return summary(read_events([path]), tmp_path)
+
+    return tell
+
+
+def summary(items, root=""):
+    found = []
+    for item in items:
+        place = item.place.removeprefix(f"{root}/")
+        found.append((place, item.run_id if isinstance(item, Event) else item.reason))
+    return found
+
+
+FORMS = {
+    "one object": (LINES[0], ["events.json:1"]),
+    "one pretty-printed object": (PRETTY, ["events.json"]),
+    "a pretty-printed object behind a byte-order mark": (BOM + PRETTY, ["events.json"]),
+    "a pretty-printed object with blank lines around": (b"\n\n" + PRETTY + b"\n\n", ["events.json"]),
+    "an array on one line": (b"[" + b",".join(LINES) + b"]", [f"events.json:1[{n}]" for n in range(3)]),
+    "an array over lines": (b"[\n" + b",\n".join(LINES) + b"\n]\n", [f"events.json[{n}]" for n in range(3)]),
+    "a pretty-printed array": (json.dumps(RUNS, indent=1).encode(), [f"events.json[{n}]" for n in range(3)]),
+    "an array whose first line is an event": (
+        b"[" + b"\n,".join(LINES) + b"]",
+        [f"events.json[{n}]" for n in range(3)],
+    ),
+    "one event a line": (b"\n".join(LINES), [f"events.json:{n}" for n in (1, 2, 3)]),
+    "one event a line behind a byte-order mark": (BOM + b"\n".join(LINES), [f"events.json:{n}" for n in (1, 2, 3)]),
+    "lines that end as on Windows": (b"\r\n".join(LINES) + b"\r\n", [f"events.json:{n}" for n in (1, 2, 3)]),
+    "blank lines between": (b"\n" + b"\n \n".join(LINES), [f"events.json:{n}" for n in (2, 4, 6)]),
+    "two files put together, each with its mark": (
+        LINES[0] + b"\n" + BOM + LINES[1],
+        ["events.json:1", "events.json:2"],
+    ),
+    "an array on a line of its own": (
+        LINES[0] + b"\n[" + b",".join(LINES[1:]) + b"]",
+        ["events.json:1", "events.json:2[0]", "events.json:2[1]"],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_every_form_of_a_file_gives_its_events_with_their_places(told, form, packed):
+    content, places = FORMS[form]
+    found = told(gzip.compress(content) if packed else content)
+    assert [place for place, _ in found] == places
+    assert [run for _, run in found] == [f"run-{number}" for number in range(len(places))]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", BOM, b"[]", b"[ ]\n", gzip.compress(b"")])
+def test_an_empty_file_is_no_event_and_no_dead_letter(told, content):
+    assert told(content) == []
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+@pytest.mark.parametrize("at", [0, 1, 3])
+@pytest.mark.parametrize(
+    "broken", [b'{"eventTime": "2026', b"}", b"not json at all", b'{"a": }', b"\xff\xfe{}", b"7", b"{}"]
+)
+def test_a_broken_line_is_a_dead_letter_and_the_lines_around_it_are_read(told, broken, at, packed):
+    content = b"\n".join([*LINES[:at], broken, *LINES[at:]])
+    found = told(gzip.compress(content) if packed else content)
+    assert [place for place, _ in found] == [f"events.json:{n}" for n in (1, 2, 3, 4)]
+    assert [run for _, run in found[:at] + found[at + 1 :]] == ["run-0", "run-1", "run-2"]
+    assert f"events.json:{at + 1}" in found[at][1]
+
+
+def test_a_dead_letter_carries_the_bytes_that_came(tmp_path):
+    (tmp_path / "e.ndjson").write_bytes(b"\xff broken\n" + LINES[0])
+    letter, good = read_events([tmp_path / "e.ndjson"])
+    assert isinstance(letter, DeadLetter)
+    assert (letter.raw, good.run_id) == (b"\xff broken", "run-0")
+    assert letter.row() == {"place": letter.place, "reason": letter.reason, "event": "\\xff broken"}
+
+
+def test_a_broken_member_of_an_array_leaves_the_others(told):
+    found = told(json.dumps([RUNS[0], 5, None, {"job": {}}, RUNS[1]]).encode())
+    assert [place for place, _ in found] == [f"events.json:1[{n}]" for n in range(5)]
+    assert [found[0][1], found[4][1]] == ["run-0", "run-1"]
+    assert ["a int, not an object" in found[1][1], "no eventTime" in found[3][1]] == [True, True]
+
+
+@pytest.mark.parametrize("content", [PRETTY[:-20], b"[" + LINES[0] + b",\n", b"[1,\n2", b'{\n"a": 1\n}\n}'])
+def test_a_document_that_breaks_off_is_one_dead_letter(told, content):
+    ((place, reason),) = told(content)
+    assert place == "events.json"
+    assert "not" in reason
+
+
+def test_a_gzip_that_breaks_off_gives_the_events_before_the_break(told):
+    noise = random.Random(1)  # noqa: S311 - noise, not secrets
+    events = [event(run=f"run-{n}", run_facets={"noise": {"x": noise.random()}}) for n in range(2000)]
+    content = gzip.compress("\n".join(map(json.dumps, events)).encode())
+    found = told(content[: len(content) // 2], "events.ndjson.gz")
+    assert 100 < len(found) < 2000
+    assert [run for _, run in found[:-1]] == [f"run-{n}" for n in range(len(found) - 1)]
+    assert found[-1][0] == "events.ndjson.gz"
+    assert found[-1][1].startswith("cannot be read: ")
+
+
+@pytest.mark.parametrize("cut", [3, 12, 40])
+def test_a_gzip_that_is_hardly_begun_is_one_dead_letter(told, cut):
+    ((place, reason),) = told(gzip.compress(LINES[0])[:cut])
+    assert (place, reason[:16]) == ("events.json", "cannot be read: ")
+
+
+def test_a_gzip_whose_data_is_damaged_is_one_dead_letter(told):
+    content = bytearray(gzip.compress(LINES[0]))
+    content[12:40] = b"\xff" * 28
+    assert [reason[:16] for _, reason in told(bytes(content))] == ["cannot be read: "]
+
+
+def test_a_missing_file_is_one_dead_letter_and_the_next_path_is_read(tmp_path):
+    (tmp_path / "there.json").write_bytes(LINES[0])
+    found = summary(read_events([tmp_path / "gone.json", tmp_path / "there.json"]), tmp_path)
+    assert found[0][0] == "gone.json"
+    assert "cannot be read" in found[0][1]
+    assert found[1:] == [("there.json:1", "run-0")]
+
+
+def test_a_folder_gives_its_files_in_order_and_a_bad_one_stops_nobody(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.ndjson").write_bytes(LINES[0])
+    (tmp_path / "b.gz").write_bytes(gzip.compress(LINES[0])[:20])
+    (tmp_path / "c.json").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "d.JSON").write_bytes(LINES[1])
+    (tmp_path / "sub" / "e.jsonl").write_bytes(LINES[2])
+    for passed_over in (".hidden.json", "notes.md", "code.py"):
+        (tmp_path / passed_over).write_bytes(LINES[0])
+    found = summary(read_events([tmp_path]), tmp_path)
+    assert [place for place, _ in found] == ["a.ndjson:1", "b.gz", "d.JSON:1", "sub/e.jsonl:1"]
+    assert found[1][1].startswith("cannot be read")
+
+
+def test_a_file_that_is_named_is_read_whatever_its_suffix(told):
+    assert told(LINES[0], "events.out") == [("events.out:1", "run-0")]
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_a_dash_is_the_standard_input(packed):
+    content = b"\n".join(LINES)
+    pipe = io.BytesIO(gzip.compress(content) if packed else content)
+    assert summary(read_events(["-"], stdin=pipe)) == [(f"stdin:{n + 1}", f"run-{n}") for n in range(3)]
+
+
+def test_a_pipe_that_breaks_off_is_a_dead_letter():
+    pipe = io.BytesIO(gzip.compress(LINES[0])[:30])
+    assert [reason[:16] for _, reason in summary(read_events(["-"], stdin=pipe))] == ["cannot be read: "]
+
+
+def test_the_real_standard_input_is_read_when_none_is_given(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(LINES[0])))
+    assert summary(read_events(["-"])) == [("stdin:1", "run-0")]
+
+
+def test_lines_are_read_one_by_one():
+    """The second line is not asked for before the first event was given."""
+
+    class Pipe(io.RawIOBase):
+        given = 0
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            if self.given == len(LINES):
+                return 0
+            line = LINES[self.given] + b" " * (io.DEFAULT_BUFFER_SIZE - len(LINES[self.given]) - 1) + b"\n"
+            buffer[: len(line)] = line
+            self.given += 1
+            return len(line)
+
+    pipe = Pipe()
+    events = read_events(["-"], stdin=pipe)
+    assert (next(events).run_id, pipe.given) == ("run-0", 1)
+    assert ([one.run_id for one in events], pipe.given) == (["run-1", "run-2"], 3)
+
+
+def test_bytes_are_an_event_or_an_array_of_them():
+    assert [one.place for one in events_of(LINES[0], "here")] == ["here"]
+    assert [one.place for one in events_of(BOM + b"[" + LINES[0] + b"]", "here")] == ["here[0]"]
+    (letter,) = events_of(b"[" + LINES[0], "here")
+    assert letter.reason.startswith("not a JSON array of events")
+
+
+def test_job_and_dataset_events_stand_beside_run_events(told):
+    found = told(LINES[0] + b"\n" + json.dumps(job_event()).encode())
+    assert found == [("events.json:1", "run-0"), ("events.json:2", "")]

@@ -1,0 +1,64 @@
+"""Times as producers write them (facets.md 0.6, producers.md 33)."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dh_bridge.openlineage.times import instant, micros
+
+NOON = 1_763_640_000_000_000  # 2025-11-20T12:00:00Z
+
+READABLE = {
+    "2025-11-20T12:00:00Z": (NOON, True),
+    "2025-11-20T12:00:00z": (NOON, True),
+    "2025-11-20t12:00:00Z": (NOON, True),
+    "2025-11-20 12:00:00Z": (NOON, True),
+    "2025-11-20T12:00Z": (NOON, True),
+    "  2025-11-20T12:00:00Z\n": (NOON, True),
+    "2025-11-20T14:00:00+02:00": (NOON, True),
+    "2025-11-20T14:00:00+0200": (NOON, True),
+    "2025-11-20T14:00:00+02": (NOON, True),
+    "2025-11-20T07:30:00-04:30": (NOON, True),
+    "2025-11-20T13:00:00+01:00[Europe/Berlin]": (NOON, True),
+    "2025-11-20T12:00:00Z[UTC]": (NOON, True),
+    "2025-11-20T12:00:00": (NOON, False),
+    "2025-11-20T12:00:00.1Z": (NOON + 100_000, True),
+    "2025-11-20T12:00:00,25Z": (NOON + 250_000, True),
+    "2025-11-20T12:00:00.000001Z": (NOON + 1, True),
+    "2025-11-20T12:00:00.123456789Z": (NOON + 123_456, True),
+    "2025-11-20T12:00:00.9999999Z": (NOON + 999_999, True),
+    "2025-11-20T12:00:00.641499": (NOON + 641_499, False),
+    "1969-12-31T23:59:59.999Z": (-1_000, True),
+}
+
+UNREADABLE = ["", "yesterday", "2025-11-20", "1763640000000", "2025-13-20T12:00:00Z", "2025-11-20T25:00:00Z", "2025-11-20T12:00:00+99:00",
+              "2025-11-20T12:00:00Z and more", "20251120T120000Z"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", READABLE)
+def test_a_time_is_read_to_the_microsecond_whatever_its_spelling(text):
+    assert instant(text) == READABLE[text]
+
+
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(ValueError):  # noqa: PT011 - parsing.py turns any of them into an EventError
+        instant(text)
+
+
+def test_a_time_without_a_zone_is_read_in_the_zone_that_the_settings_name():
+    assert instant("2025-11-20T13:00:00", timezone(timedelta(hours=1))) == (NOON, False)
+    assert instant("2025-11-20T12:00:00Z", timezone(timedelta(hours=1))) == (NOON, True)
+
+
+@given(
+    st.datetimes(timezones=st.timezones() | st.just(timezone.utc)).filter(lambda t: 2 < t.year < 9998),
+    st.sampled_from(["T", " "]),
+)
+def test_any_time_of_a_calendar_is_read_as_the_instant_that_it_is(moment, separator):
+    fixed = moment.astimezone(timezone(timedelta(seconds=moment.utcoffset().total_seconds() // 60 * 60)))
+    assert instant(fixed.isoformat(sep=separator)) == (micros(moment), True)
