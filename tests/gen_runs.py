@@ -7,16 +7,20 @@ as a list of events (no duplicates); groups share nothing (the group number is p
 from __future__ import annotations
 
 import random
+import re
 import uuid
 from datetime import datetime, timedelta, timezone
 
 P = "https://github.com/OpenLineage/OpenLineage/blob/1.53.0/integration/spark"
 BASE = datetime(2026, 10, 5, 9, 59, 59, 998000, tzinfo=timezone.utc)
-FEATURES = """
+FEATURES = re.findall(
+    r"\w+",
+    """
     jobType stream snapshot periodic sql jobdoc jobtags jobowners parent forward test testnoio dqa dqabags dqm stats
     lifecycle drop schema schemadel coltags lineage bare collin subset names unknown label nominal deps tomb catalog dstags
     io emptyio jobevent dsevent twin sametime hours attempts instats error
-""".split()
+""",
+)
 
 
 def _f(body, facet, deleted=None):
