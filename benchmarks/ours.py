@@ -1,0 +1,73 @@
+"""dh_bridge at work: each step of parse, translate, validate and serialise, as the command line does it.
+
+    python benchmarks/ours.py alone|together ROUNDS FILE...
+
+``alone``: every event is a call of its own, as behind a web hook. ``together``: a file is one call, as ``dh-bridge
+translate FILE``: runs fold, and what they share is written once per window. A line of JSON tells what came out; each file is
+read ROUNDS times, the fastest pass counts. The first file only warms up.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from dh_bridge.bridge import Bridge, Translation
+from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.openlineage.read import read_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def one_core() -> None:
+    """Stay on one core, where the system lets us choose."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def translations(bridge: Bridge, mode: str, file: str) -> Iterator[Translation]:
+    """Yield the translations of a file's events."""
+    if mode == "together":
+        yield from bridge.stream(read_events([file]))
+        return
+    for event in read_events([file]):
+        yield bridge.translate(event)
+
+
+def measured(bridge: Bridge, mode: str, file: str) -> dict[str, float]:
+    """Return events, proposals and bytes of a file, and the seconds that they took."""
+    events = proposals = size = 0
+    began = time.perf_counter()
+    for translation in translations(bridge, mode, file):
+        assert not translation.rejected, translation.rejected[0]  # noqa: S101 - a measurement of errors is none
+        assert not translation.dead, translation.dead[0]  # noqa: S101 - as above
+        events += translation.counts.events
+        for proposal in translation.proposals:
+            size += len(ndjson_line(proposal))
+            proposals += 1
+    return {"events": events, "proposals": proposals, "bytes": size, "seconds": time.perf_counter() - began}
+
+
+def main() -> None:
+    """Measure, and print one line of JSON."""
+    mode, rounds, warm, *files = sys.argv[1:]
+    one_core()
+    gc.set_threshold(100_000, 50, 50)  # as dh_bridge.cli.main
+    bridge = Bridge()
+    measured(bridge, mode, warm)
+    gc.collect()
+    gc.freeze()
+    passes = [measured(bridge, mode, file) for file in files for _ in range(int(rounds))]
+    best = max(passes, key=lambda one: one["events"] / one["seconds"])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(best | {"peak": peak}))
+
+
+if __name__ == "__main__":
+    main()

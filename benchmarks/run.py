@@ -1,0 +1,198 @@
+"""Measure dh_bridge, side by side with acryl-datahub: ``make bench``, or ``make bench ARGS="--memory 1G --write"``.
+
+Every row is a process of its own on one core, so that its peak memory is its own. Nothing is asserted: a busy machine is no
+failure. ``--write`` puts the tables into benchmarks/RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import inputs
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "RESULTS.md"
+PYTHON = sys.executable
+ROUNDS = {"repeated": 5, "fresh": 1, "examples": 40, "starts": 5}  # fresh: a file for each pass
+PACKAGES = ("dh-bridge", "msgspec", "orjson", "pydantic", "acryl-datahub")
+SIZES = {"K": 2**10, "M": 2**20, "G": 2**30}
+
+Table = list[tuple[str, ...]]
+
+
+def child(script: str, *arguments: object) -> dict[str, Any]:
+    """Run one measurement in a process of its own; return what it prints."""
+    command = [PYTHON, str(HERE / script), *map(str, arguments)]
+    with tempfile.TemporaryDirectory() as home:
+        quiet = os.environ | {"HOME": home, "DATAHUB_TELEMETRY_ENABLED": "false"}  # what acryl-datahub heeds
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stderr or done.stdout}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def prepared(folder: Path, count: int) -> dict[str, list[Path]]:
+    """Write the inputs; return their files, the first of each for warming up."""
+    files: dict[str, list[Path]] = {}
+
+    def put(name: str, number: int, lines: Any) -> None:
+        path = folder / f"{name}{number}.ndjson"
+        inputs.write(path, lines)
+        files.setdefault(name, []).append(path)
+
+    put("repeated", 0, inputs.big(0, 100, fresh=False))
+    put("repeated", 1, inputs.big(100, count, fresh=False))
+    for number in range(4):  # each pass over fresh tables needs new ones
+        put("fresh", number, inputs.big(number * count, count, fresh=True))
+    put("examples", 0, inputs.examples())
+    put("examples", 1, inputs.examples())
+    put("starts", 0, inputs.starts(0, 500))
+    put("starts", 1, inputs.starts(500, count * 10))
+    return files
+
+
+def speed(files: dict[str, list[Path]], folder: Path) -> Table:
+    """Return the table of events a second and of peak memory."""
+    table: Table = [("events", "by", "each", "events/s", "proposals/event", "KB in/event", "peak MB")]
+    titles = {
+        "repeated": "(a) 24 KB COMPLETE, the same tables",
+        "fresh": "(a) 24 KB COMPLETE, --fresh tables",
+        "examples": "(b) examples/events",
+        "starts": "(c) small START",
+    }
+    for name, title in titles.items():
+        for mode in ("alone", "together"):
+            found = child("ours.py", mode, ROUNDS[name], *files[name])
+            table.append((title, "dh_bridge", *_row(found, mode, files[name][1])))
+    few = folder / "few.ndjson"
+    inputs.write(few, inputs.big(0, 100, fresh=False))
+    found = child("with_sdk.py", "3", few)
+    table.append(("(a) the same proposals, values given", "acryl-datahub", *_row(found, "alone", few)))
+    return table
+
+
+def _row(found: dict[str, Any], mode: str, file: Path) -> tuple[str, ...]:
+    rate, events = found["events"] / found["seconds"], found["events"]
+    size = file.stat().st_size / events / 1000
+    return mode, f"{rate:,.0f}", f"{found['proposals'] / events:.1f}", f"{size:.1f}", f"{found['peak']:.0f}"
+
+
+def starting() -> Table:
+    """Return the table of start-up times: the median of several starts, that of Python itself for comparison."""
+    tool = str(Path(PYTHON).with_name("dh-bridge"))
+    commands = {
+        "python -c pass": [PYTHON, "-c", "pass"],
+        "python -c 'import dh_bridge'": [PYTHON, "-c", "import dh_bridge"],
+        "python -c 'from dh_bridge import Bridge; Bridge()'": [PYTHON, "-c", "from dh_bridge import Bridge; Bridge()"],
+        "dh-bridge --help": [tool, "--help"],
+        "dh-bridge urn postgres://h:5432 shop.public.orders": [tool, "urn", "postgres://h:5432", "shop.public.orders"],
+    }
+    table: Table = [("start of", "ms")]
+    for title, command in commands.items():
+        times = []
+        for _ in range(11):
+            began = time.perf_counter()
+            subprocess.run(command, capture_output=True, check=True)
+            times.append(time.perf_counter() - began)
+        table.append((title, f"{statistics.median(times) * 1000:.0f}"))
+    return table
+
+
+def memory(size: str, window: str | None, folder: Path) -> Table:
+    """Return the table of memory over a file of ``size``, made on the fly."""
+    file = folder / "long.ndjson"
+    count = inputs.write(file, inputs.runs(int(float(size[:-1]) * SIZES[size[-1]])))
+    command = [PYTHON, str(HERE / "memory.py"), str(file), str(count), *([window] if window else [])]
+    table: Table = [(f"{size}B of START and COMPLETE, {count:,} events", "MB held", "events/s so far")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            found = json.loads(line)
+            if "peak" in found:
+                table.append(("the most at any time", f"{found['peak']:.0f}", ""))
+            else:
+                rate = found["events"] / found["seconds"]
+                table.append((f"after {found['events']:,}", f"{found['held']:.0f}", f"{rate:,.0f}"))
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed")
+    file.unlink()
+    return table
+
+
+def markdown(table: Table) -> str:
+    """Return a table that people can read as it stands; numbers stand to the right."""
+    columns = []
+    for cells in zip(*table, strict=True):
+        width = max(map(len, cells))
+        number = cells[1][:1].isdigit()
+        head, *rows = [cell.rjust(width) if number else cell.ljust(width) for cell in cells]
+        columns.append([head, "-" * (width - 1) + ":" if number else "-" * width, *rows])
+    return "".join(f"| {' | '.join(row)} |\n" for row in zip(*columns, strict=True))
+
+
+def machine() -> str:
+    """Return where and when, and the versions that count."""
+    versions = [f"{package} {version(package)}" for package in PACKAGES]
+    when = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    where = f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    return f"{when}; {where}; Python {platform.python_version()}; {', '.join(versions)}."
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown processor"
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=1500, help="24 KB events per pass (default 1500)")
+    parser.add_argument(
+        "--memory", default="100M", metavar="SIZE", help="size of the long file, as 100M or 1G; 0M: none"
+    )
+    parser.add_argument("--window", help="window of the long file in events (default: that of the settings)")
+    parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md")
+    options = parser.parse_args()
+    pages = [machine()]
+    print(pages[0], flush=True)
+    with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name:
+        folder = Path(name)
+        steps = [lambda: speed(prepared(folder, options.count), folder), starting]
+        if float(options.memory[:-1]):
+            steps.append(lambda: memory(options.memory, options.window, folder))
+        for step in steps:
+            pages.append(markdown(step()))
+            print("\n" + pages[-1], end="", flush=True)
+    if options.write:
+        RESULTS.write_text(HEAD + "\n\n".join(page.rstrip() for page in pages) + "\n", encoding="utf-8")
+
+
+HEAD = """# Results
+
+Written by `make bench ARGS="--memory 1G --write"`; one core, one process per row. What is measured: read and parse, translate,
+validate, serialise. *alone*: every event is a call of its own, as behind a web hook; *together*: a file is one call, as
+`dh-bridge translate FILE`, where what runs share is written once per window. acryl-datahub is given the values of our
+proposals, ready to use: it parses, names and folds nothing, and it validates nothing; it builds its objects and serialises
+them, and the JSON is compared with ours before. (b) is the 164 captured events in their order.
+
+"""
+
+
+if __name__ == "__main__":
+    main()
