@@ -55,7 +55,7 @@ def history(events: list[tuple[Stamp, str | None]], *, streaming: bool = False, 
     """Return the history of (stamp, type) pairs, given in any order, doubles allowed."""
     if len(events) == 1 and events[0][1] in TERMINAL:
         return _only_end(*events[0])
-    ordered = sorted(_distinct(events), key=lambda one: one[0])
+    ordered = _distinct(sorted(events, key=lambda one: one[0]))
     starts = [stamp[0] for stamp, kind in ordered if kind == "START"]
     found = History(start=min(starts) if starts else ordered[0][0][0], started=bool(starts), last=ordered[-1][0])
     attempts = _attempts(ordered)
@@ -90,14 +90,9 @@ def _only_end(stamp: Stamp, kind: str | None) -> History:
     )
 
 
-def _distinct(events: list[tuple[Stamp, str | None]]) -> list[tuple[Stamp, str | None]]:
-    if len(events) < 2:
-        return events
-    left: list[tuple[Stamp, str | None]] = []
-    for event in events:
-        if event not in left:
-            left.append(event)
-    return left
+def _distinct(ordered: list[tuple[Stamp, str | None]]) -> list[tuple[Stamp, str | None]]:
+    """Return the events without doubles, which stand side by side: two events never share a stamp."""
+    return [event for position, event in enumerate(ordered) if not position or event[0] != ordered[position - 1][0]]
 
 
 def _attempts(

@@ -61,14 +61,15 @@ def assertion_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Pr
 
 def result_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield a result of each check for each terminal event; at once for dataset events, never for job events (5.3)."""
-    times = [history.last] if state.kind == "dataset" else history.terminals if state.kind == "run" else []
-    if not times:
+    stamps = [history.last] if state.kind == "dataset" else history.terminals if state.kind == "run" else []
+    if not stamps:
         return
+    times = dict.fromkeys(millis(stamp[0]) for stamp in stamps)  # one point a millisecond (ruling 2)
     for dataset in sorted(state.cells):
         results = state.cells[dataset].get(RESULTS)
         if results:
-            for stamp in times:
-                yield from _results(dataset, results, millis(stamp[0]), state, options)
+            for time in times:
+                yield from _results(dataset, results, time, state, options)
 
 
 def _results(

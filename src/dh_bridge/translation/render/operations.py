@@ -6,7 +6,9 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.contributions import actor_of, counts_of, io_of
+from dh_bridge.translation.facets.dbt_model import MODEL_RUNG
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
 from dh_bridge.translation.render.ladders import Slots, combined
@@ -18,6 +20,7 @@ from dh_bridge.translation.slots import (
     OPERATION,
     OPERATION_PROPERTIES,
     OUTPUT,
+    RUN_PROPERTIES,
     SCHEMA,
     SQL,
 )
@@ -36,7 +39,7 @@ _REPLACED = ("CREATE", "OVERWRITE")
 
 def operation_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield an operation and a profile of each dataset, once per terminal event of the run."""
-    outputs = io_of(state, OUTPUT)
+    outputs = state.listed or io_of(state, OUTPUT)
     counts = {dataset: found for (direction, dataset), found in counts_of(state).items() if direction == "output"}
     sql = _sql(state)
     actor = actor_of(state.cells.get(state.urn, {}), options)
@@ -57,9 +60,17 @@ def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]
     if state.kind == "dataset":
         yield history.last, "COMPLETE"
     elif state.kind == "run":
-        words = dict(state.events) if len(history.terminals) > 1 else None
-        for stamp in history.terminals:
-            yield stamp, str(words[stamp]) if words is not None else str(history.winner)
+        if len(history.terminals) == 1:
+            yield history.terminals[0], str(history.winner)
+            return
+        # One point a millisecond (ruling 2): of two events in one, a COMPLETE says most about what happened.
+        points: dict[int, tuple[Stamp, str]] = {}
+        for stamp, kind in state.events:
+            if kind in TERMINAL:
+                known = points.get(millis(stamp[0]))
+                if known is None or known[1] != "COMPLETE":
+                    points[millis(stamp[0])] = (stamp, str(kind))
+        yield from (points[time] for time in sorted(points))
 
 
 def _happened(slots: Slots, counts: dict[str, int], kind: str) -> bool:
@@ -102,6 +113,9 @@ def _operation(  # noqa: PLR0913 - the parts of one step
         own["job"] = f"{job.namespace}/{job.name}"
     if inferred:
         own["operation.inferred"] = "true"
+    query = value(state.cells.get(state.urn, {}), RUN_PROPERTIES, "externalQuery") or {}
+    if "externalQuery.externalQueryId" in query:
+        own["externalQueryId"] = query["externalQuery.externalQueryId"]
     if sql:
         own["sql.sha256"] = hashlib.sha256(sql.encode("utf-8", "surrogatepass")).hexdigest()
     for leaf in ("size", "fileCount"):
@@ -123,10 +137,17 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     return found
 
 
+def _replaced(slots: Slots) -> bool:
+    """Whether the run wrote the whole table anew; no later word takes that back (ruling 2)."""
+    return any(word in slots.get(LIFECYCLE, ()) for word in _REPLACED) or (
+        value(slots, OPERATION, MODEL_RUNG) == "OVERWRITE"
+    )
+
+
 def _profile(urn: str, slots: Slots, counts: dict[str, int], stamp: Stamp, state: RunState) -> dict[str, Any] | None:
     """Return the profile: of metrics, and of the statistics of a run that replaced the whole table."""
     measured = profile_value(slots.get(METRIC, {}))
-    if value(slots, LIFECYCLE) in _REPLACED and "rowCount" in counts:
+    if "rowCount" in counts and _replaced(slots):
         measured.setdefault("rowCount", counts["rowCount"])
         if "size" in counts:
             measured.setdefault("sizeInBytes", counts["size"])
