@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from dh_bridge.datahub import schemas, urns
+from dh_bridge.datahub import schemas
+from dh_bridge.datahub.fine_grained import is_built
 from dh_bridge.datahub.structs import REFUSALS, Compiler, Marker, conform, urn_of, urn_type
 
 _EDGES = (
@@ -50,13 +51,6 @@ _REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
 # The server rebuilds an element of editableSchemaFieldInfo without its key: a tag on a column that has none yet fails with
 # "fieldPath is required" unless the patch adds the key too (datahub-project/datahub#18138).
 _KEYED = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
-
-_FINE_START = "/fineGrainedLineages/"
-_FINE_STEPS = 6
-_FIELD = "urn:li:schemaField:("
-_FIELD_AT = len(_FIELD)
-# So few characters are no more than 512 bytes, however they are escaped.
-_SURELY_SHORT = urns.MAX_BYTES // 3
 
 _REMEMBERED = 16_384
 _bad_escape = re.compile(r"~(?![01])").search
@@ -137,41 +131,6 @@ class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
             self.clear()
         self[path] = place
 
-    def learn(self, paths: list[str]) -> None:
-        """Remember the column lineages among new paths that have their usual form; the others go the general way.
-
-        A table brings a hundred new paths, and seven microseconds for each would be half the time of an event:
-        so they are cut at their slashes together, and each end is looked at once.
-        """
-        fine = [path for path in paths if path.startswith(_FINE_START) and path.count("/") == _FINE_STEPS - 1]
-        slots = self._slots.get(("fineGrainedLineages", _FINE_STEPS - 1))
-        if not fine or not slots or len(fine) > _REMEMBERED:
-            return
-        steps = "/".join(fine).split("/")
-        if all(steps[2::_FINE_STEPS]) and steps[4::_FINE_STEPS].count("NONE") == len(fine):
-            ends = {*steps[3::_FINE_STEPS], *steps[5::_FINE_STEPS]}
-            if _plain_fields(ends):
-                if len(self) + len(fine) > _REMEMBERED:
-                    self.clear()
-                self.update(dict.fromkeys(fine, (slots[0], ())))
-
-
-def _plain_fields(ends: set[str]) -> bool:
-    """Say whether all of ``ends`` are URNs of fields with plain names, of datasets that are known to be some."""
-    parts = [end.rpartition(",") for end in ends]
-    names = "".join([name for _, _, name in parts]).split(")")
-    heads = {head for head, _, _ in parts}
-    return (
-        len(names) == len(parts) + 1
-        and all([name[-1:] == ")" for _, _, name in parts])  # noqa: C419 - a list is twice as fast here
-        and all(names[:-1])
-        and not names[-1]
-        and "".join(names).isidentifier()
-        and "".join(names).isascii()
-        and max(map(len, ends)) <= _SURELY_SHORT
-        and all(head.startswith(_FIELD) and urns.type_if_urn(head[_FIELD_AT:]) == "dataset" for head in heads)
-    )
-
 
 class Patch:
     """The check of the patches of one aspect: ``patch(operations)`` raises ValueError."""
@@ -192,15 +151,13 @@ class Patch:
         """Say whether these are sound additions; False where :meth:`_thoroughly` has to look (and to say what is wrong)."""
         places = self._places
         try:
-            paths = [operation["path"] for operation in operations if len(operation) == 3 and operation["op"] == "add"]
-            if len(paths) != len(operations) or not paths:
-                return False
-            new = [path for path in paths if path not in places]
-            if new:
-                places.learn(new)
             values: dict[Slot, list[Any]] = {}
-            for path, operation in zip(paths, operations, strict=True):
-                slot, keys = places[path]
+            for operation in operations:
+                if is_built(operation):
+                    continue
+                if operation["op"] != "add" or len(operation) != 3:
+                    return False
+                slot, keys = places[operation["path"]]
                 value = operation["value"]
                 try:
                     values[slot].append(value)
@@ -212,10 +169,10 @@ class Patch:
             for slot, batch in values.items():
                 conform({"items": batch}, slot.batch)
             if self._required or self._keyed:
-                self._check_required(set(paths))
+                self._check_required({operation["path"] for operation in operations})
         except (KeyError, TypeError, AttributeError, *REFUSALS):
             return False
-        return True
+        return bool(operations)
 
     def _thoroughly(self, operations: Any) -> None:
         try:

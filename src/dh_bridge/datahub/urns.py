@@ -20,9 +20,6 @@ _ESCAPES = str.maketrans({",": "%2C", "(": "%28", ")": "%29", "\u241f": "%E2%90%
 _PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-*_ "
 _marks = re.compile(r"[(),]").finditer
 _REMEMBERED = 32_768
-_FIELD = "urn:li:schemaField:("
-_FIELD_AT = len(_FIELD)
-_plain_path = re.compile(r"[A-Za-z0-9_.\-]+").fullmatch
 
 # Entity type -> (number of parts of its key, entity type that the first part must name; "*" = any).
 # Types that are not listed are only checked for their shape.
@@ -86,7 +83,11 @@ def run_urn(run_id: str) -> str:
 
 def schema_field_urn(dataset_urn: str, path: str) -> str:
     """Return the URN of the field ``path`` of the dataset ``dataset_urn``."""
-    return f"urn:li:schemaField:({dataset_urn},{encode(path)})"
+    urn = f"urn:li:schemaField:({dataset_urn},{encode(path)})"
+    if path.isidentifier() and path.isascii() and 3 * len(urn) <= MAX_BYTES and _types[dataset_urn] == "dataset":
+        # What is built of a known dataset and a plain word needs no look later: a table brings a hundred of these.
+        _types.add(urn, "schemaField")
+    return urn
 
 
 def assertion_urn(assertion_id: str) -> str:
@@ -146,6 +147,12 @@ def type_if_urn(text: str) -> str:
 class _Types(dict[str, str]):
     """URN -> entity type, ``""`` when malformed; starts anew when it is full."""
 
+    def add(self, urn: str, kind: str) -> None:
+        """Remember the type of a URN."""
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[urn] = kind
+
     def __missing__(self, urn: str) -> str:
         if len(self) >= _REMEMBERED:
             self.clear()
@@ -158,11 +165,6 @@ _types = _Types()
 
 def _checked_type(urn: str) -> str:
     """Return the entity type of ``urn``, ``""`` when the server would refuse it."""
-    if urn.startswith(_FIELD) and 3 * len(urn) <= MAX_BYTES and urn[-1] == ")":
-        # Fields are by far the most: their dataset is known from the last one, and behind it stands one plain word.
-        dataset, _, path = urn[_FIELD_AT:-1].rpartition(",")
-        if _plain_path(path) and _types[dataset] == "dataset":
-            return "schemaField"
     # Java's trim cuts every character up to U+0020, Python's strip the white space of Unicode.
     if urn[-1:] <= " " or urn[-1].isspace() or "\u241f" in urn:
         return ""

@@ -205,21 +205,14 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
                 at.withheld(f"fields.{name}.inputFields[{position}]", found.skip or "malformed")
                 continue
             named[urn] = found
-            up = field_urn(found, source.field)
+            up = schema_field_urn(urn, found.column(source.field))
             pairs.add((operation_of(source.transformations, entry.transformationType), down, up))
             described = entry.transformationDescription
             for one in source.transformations or ():
                 described = one.description or described
             if described:
-                descriptions[f"{field}<-{up}"] = described
+                descriptions[f"{field}<-{found.dataset_name}.{source.field}"] = described
     return pairs, named, descriptions
-
-
-def field_urn(name: Name, field: str) -> str:
-    """Return the URN of a column of a dataset; most names need neither another case nor an escape."""
-    if field.isidentifier() and not name.lower_columns and name.column_case is None:
-        return f"urn:li:schemaField:({name.endpoint},{field})"
-    return schema_field_urn(name.endpoint or "", name.column(field))
 
 
 def _everywhere(indirect: set[_Pair], outputs: int) -> set[str]:

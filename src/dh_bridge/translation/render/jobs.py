@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.translation.fold import Cells, value
 from dh_bridge.translation.properties import capped
@@ -38,9 +38,6 @@ if TYPE_CHECKING:
 
 _SQL_CAP = 100_000
 _DISPLAY_CAP = 120
-_MOST_FINE = 2000
-_FINE_SLASHES = 5
-_SURE = {"confidenceScore": 1.0}
 
 
 def flow_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
@@ -162,20 +159,7 @@ def _io(slots: Slots) -> list[dict[str, Any]]:
 def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
     """Return one operation for each (operation, downstream, upstream): one downstream each, no query (facets.md 4.4)."""
     sets = [pairs for _, pairs in cells.values()]
-    return _fine_operations(sets[0] if len(sets) == 1 else frozenset().union(*sets))
-
-
-@lru_cache(maxsize=512)
-def _fine_operations(pairs: frozenset[tuple[str | None, str, str]]) -> list[dict[str, Any]]:
-    """Return the operations of a set of pairs; never changed by those who get them, so the same set is rendered once."""
-    paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/NONE/{up}" for operation, down, up in pairs]
-    if any([path.count("/") != _FINE_SLASHES or "~" in path for path in paths]):  # noqa: C419 - a list is twice as fast
-        paths = [
-            f"/fineGrainedLineages/{escaped(operation or 'NONE')}/{escaped(down)}/NONE/{escaped(up)}"
-            for operation, down, up in pairs
-        ]
-    paths.sort()
-    return [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST_FINE]]
+    return fine_grained.fine_operations(sets[0] if len(sets) == 1 else frozenset().union(*sets))
 
 
 def _edge(dataset: str, edge: tuple[tuple[int, str], tuple[int, str], dict[str, str]]) -> dict[str, Any]:

@@ -1,0 +1,60 @@
+"""Column lineage as patch operations: built here from URNs, so that their check need not take them apart again.
+
+A table brings a hundred new paths, and to read each of them would be a third of the time of an event.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub import urns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Pair = tuple["str | None", str, str]
+
+_MOST = 2000
+_REMEMBERED = 16_384
+_SLASHES = 5
+_SURE = {"confidenceScore": 1.0}
+_UPSTREAM = ("schemaField", "dataset")
+
+# Operations that were built of sound URNs, by identity; they are shared and never changed.
+_built: dict[int, dict[str, Any]] = {}
+
+
+def is_built(operation: dict[str, Any]) -> bool:
+    """Say whether ``operation`` is one of :func:`fine_operations`, whose ends were found sound."""
+    return _built.get(id(operation)) is operation
+
+
+@lru_cache(maxsize=512)
+def fine_operations(pairs: frozenset[Pair]) -> list[dict[str, Any]]:
+    """Return one addition for each (operation, downstream field URN, upstream field URN), sorted, at most 2,000.
+
+    One downstream each and no query (facets.md 4.4). The same set is rendered once: do not change what you get.
+    """
+    paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/NONE/{up}" for operation, down, up in pairs]
+    if any([path.count("/") != _SLASHES or "~" in path for path in paths]):  # noqa: C419 - a list is twice as fast
+        paths = [
+            f"/fineGrainedLineages/{_escaped(operation or 'NONE')}/{_escaped(down)}/NONE/{_escaped(up)}"
+            for operation, down, up in pairs
+        ]
+    paths.sort()
+    operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
+    if _sound(pairs):
+        if len(_built) + len(operations) > _REMEMBERED:
+            _built.clear()
+        _built.update([(id(operation), operation) for operation in operations])
+    return operations
+
+
+def _sound(pairs: Iterable[Pair]) -> bool:
+    kind = urns.type_if_urn
+    return all([kind(down) == "schemaField" and kind(up) in _UPSTREAM for _, down, up in pairs])  # noqa: C419 - as above
+
+
+def _escaped(segment: str) -> str:
+    return segment.replace("~", "~0").replace("/", "~1")
