@@ -103,9 +103,8 @@ class Bridge:
             key = call.add(item)
             if key is not None and (due := pending.saw(key, item.terminal or item.kind != "run", len(item.raw))):
                 yield call.close(due)
-        last = call.close(None)
-        if last.counts.events or last.dead:
-            yield last
+        if call.waiting:
+            yield call.close(None)
 
     def identity(self, event: Event) -> dict[str, Any]:
         """Return the row of ``dh-bridge identity`` for one event."""
@@ -164,6 +163,11 @@ class _Call:
         self._events = 0
         self._notes: Counter[str] = Counter()
         self.dead: list[DeadLetter] = []
+
+    @property
+    def waiting(self) -> bool:
+        """Whether anything is left to tell: after an input that ends with a window, runs are open all the same."""
+        return bool(self._events or self._fold.runs or self.dead)
 
     def add(self, event: Event) -> str | None:
         """Fold an event; return the key of its run, None when it was filtered out."""

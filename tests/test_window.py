@@ -1,0 +1,156 @@
+"""Which runs close while a long input goes on: memory stays flat, what comes late is another call (ruling 1)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from samples import RUN, dataset, event, job_event, names, one
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.bridge import _Call
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.window import PATIENCE, Window
+
+
+def due(window, *said, size=10):
+    return [window.saw(key, ended, size) for key, ended in said]
+
+
+def test_without_a_size_nothing_is_ever_due():
+    assert due(Window(None), *[("a", True)] * 50) == [[]] * 50
+
+
+def test_a_run_is_due_at_the_end_of_the_window_after_the_one_in_which_it_ended():
+    window = Window(2)
+    assert due(window, ("a", True), ("b", False), ("b", False), ("b", True)) == [[], [], [], ["a"]]
+    assert due(window, ("c", False), ("c", False)) == [[], ["b"]]
+
+
+def test_a_late_event_within_the_window_keeps_its_run_open():
+    window = Window(2)
+    assert due(window, ("a", True), ("b", False), ("a", False), ("b", False)) == [[], [], [], []]
+    assert due(window, ("c", False), ("c", False)) == [[], ["a"]]
+
+
+def test_a_run_that_never_ends_is_due_after_windows_of_silence():
+    window = Window(1)
+    found = due(window, ("a", False), *[("b", False)] * (PATIENCE + 2))
+    assert found == [*[[]] * (PATIENCE + 1), ["a"], []]
+
+
+def test_a_window_ends_early_when_its_events_are_large():
+    window = Window(1000, most_bytes=100)
+    assert due(window, ("a", True), ("b", False), size=60) == [[], []]
+    assert due(window, ("b", False), ("b", False), size=60) == [[], ["a"]]
+
+
+# -- through the bridge ----------------------------------------------------------------------------------------------
+
+
+def stream(bridge, events, window):
+    return list(
+        bridge.stream((parse(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(events)), window=window)
+    )
+
+
+def runs(count):
+    for number in range(count):
+        for kind in ("START", "RUNNING", "COMPLETE"):
+            yield event(
+                kind,
+                f"2026-11-20T10:{number // 60 % 60:02}:{number % 60:02}Z",
+                run=f"run-{number}",
+                job=f"j{number % 7}",
+            )
+
+
+def test_the_number_of_open_runs_stays_constant_over_a_long_stream(monkeypatch):
+    open_runs = []
+    add = _Call.add
+
+    def counting(call, said):
+        found = add(call, said)
+        open_runs.append(len(call._fold.runs))
+        return found
+
+    monkeypatch.setattr(_Call, "add", counting)
+    parts = stream(Bridge(), runs(3000), 60)
+    assert len(open_runs) == 9000
+    assert max(open_runs) <= 2 * 60 / 3 + 1
+    assert max(open_runs[:300]) == max(open_runs[-300:])
+    assert sum(part.counts.runs for part in parts) == 3000
+    assert sum(part.counts.events for part in parts) == 9000
+
+
+def test_runs_without_an_end_are_let_go_as_well():
+    parts = stream(Bridge(), (event("RUNNING", run=f"run-{n}") for n in range(500)), 10)
+    assert len(parts) > 40
+    assert sum(part.counts.runs for part in parts) == 500
+
+
+def test_in_a_window_or_out_of_it_the_same_runs_give_the_same_proposals():
+    events = list(runs(100))
+    told = [
+        p for part in stream(Bridge(), events, 20) for p in part.proposals if p.entity_type == "dataProcessInstance"
+    ]
+    whole = [p for p in Bridge().translate(events).proposals if p.entity_type == "dataProcessInstance"]
+    assert sorted(told, key=repr) == sorted(whole, key=repr)
+
+
+def test_an_event_that_comes_after_its_run_was_written_counts_as_another_call():
+    early = [event("START"), event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.t")])]
+    between = [event("START", run=f"other-{n}") for n in range(20)]
+    late = event("FAIL", "2026-11-20T10:02:00Z")
+    parts = stream(Bridge(), [*early, *between, late], 5)
+    mine = [part for part in parts if any(p.entity_urn.endswith(RUN) for p in part.proposals)]
+    first, second = mine
+    assert ("dataProcessInstance", "dataProcessInstanceProperties") in names(first)
+    own = [p.aspect_name for p in second.proposals if p.entity_urn.endswith(RUN)]
+    assert own == ["dataProcessInstanceRunEvent"]
+    assert sum(part.counts.runs for part in parts) == 22
+
+
+def test_job_events_close_with_their_window_and_none_is_lost():
+    events = [job_event(job=f"etl.job_{n}") for n in range(50)]
+    parts = stream(Bridge(), [said for pair in zip(events, runs(50), strict=False) for said in pair], 7)
+    jobs = {
+        p.entity_urn for part in parts for p in part.proposals if p.entity_type == "dataJob" and "job_" in p.entity_urn
+    }
+    assert len(jobs) == 50
+
+
+def test_the_window_of_the_settings_is_used_unless_one_is_given():
+    items = [parse(json.dumps(said).encode()) for said in runs(20)]
+    assert len(list(Bridge(Settings(window=6)).stream(items))) > 2
+    assert len(list(Bridge(Settings(window=6)).stream(items, window=None))) == 1
+    assert len(list(Bridge().stream(items))) == 1
+
+
+def test_each_part_tells_its_own_counts_and_its_own_dead_letters():
+    bridge = Bridge()
+    items = [parse(json.dumps(said).encode()) for said in runs(20)]
+    letters = list(bridge._events(["nonsense"]))
+    parts = list(bridge.stream([*letters, *items, *letters], window=6))
+    assert [part.counts.dead for part in parts] == [1, *[0] * (len(parts) - 2), 1]
+    assert [len(part.dead) for part in parts] == [part.counts.dead for part in parts]
+    assert sum(part.counts.events for part in parts) == 60
+
+
+@pytest.mark.parametrize("report", [False, True])
+def test_the_report_of_a_part_is_of_its_own_events(report):
+    items = [parse(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(20))]
+    parts = list(Bridge().stream(items, window=6, report=report))
+    if not report:
+        assert {part.report for part in parts} == {None}
+        assert {part.counts.mapped for part in parts} == {None}
+        return
+    told = [{line["event"] for line in part.report.lines()} for part in parts]
+    assert sum(map(len, told)) == 60
+    assert set().union(*told) == {f"e:{n}" for n in range(60)}
+    assert all(part.counts.mapped == part.report.mapped for part in parts)
+
+
+def test_a_single_event_is_one_part():
+    (part,) = stream(Bridge(), [event("START")], 1)
+    assert one(part, "dataProcessInstanceProperties")["name"] == RUN
