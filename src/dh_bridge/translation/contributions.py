@@ -56,6 +56,7 @@ def settle_snapshots(state: RunState) -> None:
     """Reduce inputs and outputs to those of the last event that lists any, where the run sends snapshots (ruling 7)."""
     if value(state.cells.get(state.urn, {}), CONTENT_MODE) != _SNAPSHOT:
         return
+    state.listed = frozenset(io_of(state, OUTPUT))
     for slots in state.cells.values():
         for slot in (INPUT, OUTPUT):
             elements = slots.get(slot)

@@ -11,10 +11,12 @@ import msgspec
 from dh_bridge.bundled import table
 
 if TYPE_CHECKING:
-    from dh_bridge.openlineage.events import Dataset
+    from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.translation.naming import Name, Naming
 
 _decode = msgspec.json.Decoder().decode
+#: What a table's name is read as when its first part is missing (producers.md 34).
+_ABOVE = ("schema", "database")
 
 
 class _Preference(msgspec.Struct, frozen=True):
@@ -31,11 +33,38 @@ def _preference() -> _Preference:
 def dataset_name(dataset: Dataset, naming: Naming) -> Name:
     """Return the name by which ``dataset`` is known: a function of the event alone (systems.md 7.10, producers.md 34)."""
     name = naming(dataset.namespace, dataset.name)
+    if "dbt_model" in dataset.facets and _ephemeral(dataset):
+        return skipped(name, "ephemeral")
     if "symlinks" in dataset.facets and name.skip is None:
         return _by_symlink(dataset, name, naming)
-    if "missing-part" in name.notes and "dataSource" in dataset.facets:
+    if "dataSource" in dataset.facets and (name.level in _ABOVE or "missing-part" in name.notes):
         return _completed(dataset, name, naming)
     return name
+
+
+def skipped(name: Name, reason: str) -> Name:
+    """Return the name of what is no dataset, for ``reason``."""
+    return msgspec.structs.replace(name, urn=None, endpoint=None, skip=reason)
+
+
+def _ephemeral(dataset: Dataset) -> bool:
+    """Whether dbt makes no table of this model: it is a part of the queries that name it (producers.md 7)."""
+    config = _read(dataset, "dbt_model").get("config")
+    return isinstance(config, dict) and str(config.get("materialized")).lower() == "ephemeral"
+
+
+def phantom(dataset: Dataset, event: Event) -> bool:
+    """Whether an output of a dbt job is the table of failing rows that its test does not keep (producers.md 6)."""
+    if not dataset.name.rpartition(".")[0].endswith("dbt_test__audit") or "schema" in dataset.facets:
+        return False
+    raw = event.job_facets.get("jobType")
+    if raw is None:
+        return event.name.startswith("test.")
+    try:
+        facet = _decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return isinstance(facet, dict) and str(facet.get("jobType")).upper() == "TEST"
 
 
 def _read(dataset: Dataset, key: str) -> dict[str, Any]:
@@ -79,7 +108,11 @@ def _completed(dataset: Dataset, name: Name, naming: Naming) -> Name:
     except ValueError:
         return name
     database = there.path.strip("/").partition("/")[0]
-    if not same or not database:
+    if not same or not database or dataset.name.partition(".")[0] == database:
         return name
     found = naming(dataset.namespace, f"{database}.{dataset.name.lstrip('.')}")
-    return found if "missing-part" not in found.notes else name
+    return (
+        found
+        if found.endpoint is not None and found.level not in _ABOVE and "missing-part" not in found.notes
+        else name
+    )

@@ -27,6 +27,7 @@ class RunState:
         "jobs",
         "key",
         "kind",
+        "listed",
         "producer",
         "run_id",
         "schema_url",
@@ -40,6 +41,8 @@ class RunState:
         self.urn = urn
         self.run_id = run_id
         self.kind = kind
+        #: dataset URNs that any event listed as output, where snapshots left some of them out (ruling 2)
+        self.listed: frozenset[str] = frozenset()
         self.cells: Cells = {}
         self.events: list[tuple[Stamp, str | None]] = []
         #: task URN -> (job, (whether terminal, stamp) of its last event)

@@ -113,9 +113,9 @@ FINE_LINEAGE = Slot("FINE_LINEAGE", "dataJobInputOutput", joined, shared=True)
 #: "" -> list of names
 SUBTYPES = Slot("SUBTYPES", "subTypes", latest, shared=True)
 
-#: "" -> lifecycle word
+#: lifecycle word -> None, each at its last stamp
 LIFECYCLE = Slot("LIFECYCLE", "status", latest)
-#: "" -> lifecycle word of a run that completed (ruling 11)
+#: lifecycle word of a run that completed -> None (ruling 11)
 STATUS = Slot("STATUS", "status", latest, shared=True)
 #: "" -> Stated
 ASSERTION = Slot("ASSERTION", "assertionInfo", latest, shared=True)

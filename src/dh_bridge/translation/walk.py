@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
-from dh_bridge.translation.datasets import dataset_name
+from dh_bridge.translation.datasets import dataset_name, phantom, skipped
 from dh_bridge.translation.facets import registry
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.fold import fold
@@ -134,6 +134,8 @@ class Walk:
                 at.withheld("", f"filtered:{refusal}")
                 continue
             name = dataset_name(dataset, self.options.naming)
+            if role == "output" and at.job is not None and at.job.platform == "dbt" and phantom(dataset, at.event):
+                name = skipped(name, "phantom")
             at.aliases[dataset.namespace, dataset.name] = name
             if name.skip is not None:
                 at.where = path

@@ -30,9 +30,10 @@ TOTALS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.totals,PROD)"
 START, END = "2026-11-20T01:00:00Z", "2026-11-20T01:00:30Z"
 START_MS, END_MS = 1795136400000, 1795136430000
 AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
-SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
-DBT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
-GX = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/common"
+OL = "https://github.com/OpenLineage/OpenLineage"
+SPARK = f"{OL}/tree/1.53.0/integration/spark"
+DBT = f"{OL}/tree/1.54.0/integration/dbt"
+GX = f"{OL}/tree/1.54.0/integration/common/src/openlineage/common/provider/great_expectations"
 OWN = "https://example.com/own-scripts"
 DATAHUB = "urn:li:corpuser:datahub"
 

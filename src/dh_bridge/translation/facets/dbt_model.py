@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 #: rung of facets.md 4.6
-_RUNG = 5
+MODEL_RUNG = 5
 _OPERATIONS = {"table": "OVERWRITE", "snapshot": "MERGE", "seed": "INSERT"}
 
 
@@ -40,4 +40,4 @@ def dbt_model(opened: Open, at: Place) -> Statements:
             strategy = incremental.get("strategy") if isinstance(incremental, dict) else None
             word = "INSERT" if strategy == "append" else "MERGE"
         if word:
-            yield at.dataset, OPERATION, _RUNG, word
+            yield at.dataset, OPERATION, MODEL_RUNG, word

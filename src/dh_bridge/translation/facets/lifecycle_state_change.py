@@ -53,20 +53,26 @@ class LifecycleStateChange(Facet):
 def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements:
     """Operation of the run, mark on the edge; DROP removes the dataset (facets.md 4.9); the earlier name is kept."""
     word = (facet.lifecycleStateChange or "").upper()
+    previous = facet.previousIdentifier
+    earlier = {"previousIdentifier": text({"namespace": previous.namespace, "name": previous.name})} if previous else {}
     if word:
         if at.role == "input":
             at.withheld("lifecycleStateChange", "no-home:an input is not changed")
         else:
-            yield at.dataset, LIFECYCLE, "", word
+            yield at.dataset, LIFECYCLE, word, None
             if at.run:
                 yield at.dataset, OPERATION, RUNG, word
-                yield at.dataset, OPERATION_PROPERTIES, "lifecycleStateChange", {"lifecycleStateChange": word}
+                yield (
+                    at.dataset,
+                    OPERATION_PROPERTIES,
+                    "lifecycleStateChange",
+                    {"lifecycleStateChange": word, **earlier},
+                )
                 yield (
                     at.task,
                     EDGE_PROPERTIES,
                     ("output", at.dataset, "lifecycleStateChange"),
                     {"lifecycleStateChange": word},
                 )
-    if facet.previousIdentifier is not None:
-        identifier = {"namespace": facet.previousIdentifier.namespace, "name": facet.previousIdentifier.name}
-        yield property_statement(at, {"previousIdentifier": text(identifier)})
+    if earlier:
+        yield property_statement(at, earlier)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.options import Options
 
 ENTITY = "dataset"
+#: ALTER, RENAME and TRUNCATE neither make nor remove one.
+_EXISTENCE = ("CREATE", "DROP", "OVERWRITE")
 
 
 def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool) -> Iterator[Proposal]:
@@ -58,8 +60,14 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     if subtype:
         yield upsert(ENTITY, urn, "subTypes", {"typeNames": [subtype]})
     yield from people_and_tags(ENTITY, urn, slots)
-    if value(slots, STATUS) == "DROP" and options.settings.lifecycle.drop_removes == "outputs":
+    if STATUS in slots and _dropped(slots) and options.settings.lifecycle.drop_removes == "outputs":
         yield upsert(ENTITY, urn, "status", {"removed": True})
+
+
+def _dropped(slots: Slots) -> bool:
+    """Whether a DROP is the newest of the words that make or remove a dataset (ruling 11)."""
+    said = [(cell[0], word) for word, cell in slots[STATUS].items() if word in _EXISTENCE]
+    return bool(said) and max(said)[1] == "DROP"
 
 
 _schemas: dict[str, tuple[SchemaFields, Proposal]] = {}

@@ -1,0 +1,162 @@
+"""dbt_model (dataset): how the model is built."""
+
+from __future__ import annotations
+
+import pytest
+from facet_cases import (
+    DBT,
+    JOB,
+    ORDERS,
+    TOTALS,
+    dataset_event,
+    event,
+    facet,
+    of_input,
+    of_output,
+    orders,
+    pair,
+    told,
+    totals,
+)
+
+
+def model(materialized=None, **config):
+    return facet(
+        config={key: value for key, value in {"materialized": materialized, **config}.items() if value is not None}
+    )
+
+
+def test_the_configuration_is_kept_on_the_dataset_and_its_job():
+    body = model("incremental", access="public", incremental={"strategy": "merge", "unique_key": ["id"]})
+    found = of_output("dbt_model", facet(**body, version=2))
+    for urn in (TOTALS, JOB):
+        kept = found.kept(urn)
+        assert kept["dbt_model.config.materialized"] == "incremental"
+        assert kept["dbt_model.config.access"] == "public"
+        assert kept["dbt_model.config.incremental"] == '{"strategy":"merge","unique_key":["id"]}'
+        assert kept["dbt_model.version"] == "2"
+
+
+def test_on_an_input_it_says_nothing_of_the_job():
+    found = of_input("dbt_model", model("table"))
+    assert found.kept(ORDERS)["dbt_model.config.materialized"] == "table"
+    assert not any(key.startswith("dbt_model") for key in found.kept(JOB))
+    assert not found.has(ORDERS, "operation")
+
+
+@pytest.mark.parametrize(
+    ("config", "kind", "inferred"),
+    [
+        ({"materialized": "table"}, "UPDATE", False),
+        ({"materialized": "snapshot"}, "UPDATE", False),
+        ({"materialized": "seed"}, "INSERT", False),
+        ({"materialized": "incremental"}, "UPDATE", False),
+        ({"materialized": "incremental", "incremental": {"strategy": "merge"}}, "UPDATE", False),
+        ({"materialized": "incremental", "incremental": {"strategy": "append"}}, "INSERT", False),
+        ({"materialized": "incremental", "incremental": "append"}, "UPDATE", False),
+        ({"materialized": "view"}, "INSERT", True),
+        ({}, "INSERT", True),
+    ],
+)
+def test_the_materialisation_says_what_the_run_did(config, kind, inferred):
+    operation = of_output("dbt_model", facet(config=config)).one(TOTALS, "operation")
+    assert operation["operationType"] == kind
+    assert ("openlineage.operation.inferred" in operation["customProperties"]) is inferred
+
+
+def test_a_view_is_a_view():
+    assert of_output("dbt_model", model("view")).one(TOTALS, "subTypes") == {"typeNames": ["View"]}
+    assert not of_output("dbt_model", model("table")).has(TOTALS, "subTypes")
+
+
+def test_a_table_that_was_made_anew_has_as_many_rows_as_were_written():
+    bag = {"facets": {"dbt_model": model("table")}, "outputFacets": {"outputStatistics": facet(rowCount=12)}}
+    assert told(pair(outputs=[totals(**bag)])).one(TOTALS, "datasetProfile")["rowCount"] == 12
+    bag["facets"] = {"dbt_model": model("incremental")}
+    assert not told(pair(outputs=[totals(**bag)])).has(TOTALS, "datasetProfile")
+
+
+def test_a_dataset_event_says_it_of_the_dataset_alone():
+    found = told(dataset_event(totals(facets={"dbt_model": model("table")})))
+    assert found.kept(TOTALS)["dbt_model.config.materialized"] == "table"
+    assert not found.has(TOTALS, "operation")
+
+
+@pytest.mark.parametrize("config", ["table", None, []])
+def test_a_configuration_that_is_none_says_nothing(config):
+    assert of_output("dbt_model", facet(config=config)).has(TOTALS, "operation")
+
+
+def test_an_ephemeral_model_is_no_dataset_and_its_edge_is_withheld():
+    """producers.md 7: the models that it is made of stay what column lineage says."""
+    hidden = {
+        **orders(facets={"dbt_model": model("ephemeral"), "schema": facet(fields=[{"name": "a", "type": "int"}])})
+    }
+    source = {"namespace": "postgres://db:5432", "name": "shop.public.raw", "field": "a"}
+    through = facet(fields={"a": {"inputFields": [source]}})
+    found = told(pair(inputs=[hidden], outputs=[totals(facets={"columnLineage": through})], producer=DBT), report=True)
+    raw = ORDERS.replace("orders", "raw")
+    assert found.entities("dataset") == {TOTALS, raw}
+    flow = "urn:li:dataFlow:(dbt,daily,shop)"
+    io = found.patched(f"urn:li:dataJob:({flow},daily.load)", "dataJobInputOutput")
+    assert {path for path in io if "Edges" in path} == {f"/inputDatasetEdges/{raw}", f"/outputDatasetEdges/{TOTALS}"}
+    verdicts = found.verdicts()
+    for leaf in ("namespace", "name", "facets.dbt_model.config.materialized", "facets.schema.fields[0].name"):
+        assert verdicts[f"$.inputs[0].{leaf}"] == ("withheld", "ephemeral")
+
+
+def test_an_ephemeral_model_is_no_output_and_no_source_of_columns():
+    hidden = totals(facets={"dbt_model": model("Ephemeral")})
+    lineage = facet(fields={"a": {"inputFields": [{**totals(), "field": "a"}]}})
+    found = told(
+        pair(inputs=[hidden], outputs=[hidden, orders(facets={"columnLineage": lineage})], producer=DBT), report=True
+    )
+    assert found.entities("dataset") == {ORDERS}
+    path = "$.outputs[1].facets.columnLineage.fields.a.inputFields[0].field"
+    assert found.verdicts()[path] == ("withheld", "ephemeral")
+
+
+@pytest.mark.parametrize("broken", ["<<non-serializable: x>>", facet(config="ephemeral"), facet(config=["ephemeral"])])
+def test_only_the_configuration_makes_a_model_ephemeral(broken):
+    assert ORDERS in told(event(inputs=[orders(facets={"dbt_model": broken})], producer=DBT)).entities("dataset")
+
+
+AUDIT = {"namespace": "postgres://db:5432", "name": "shop.analytics_dbt_test__audit.not_null_orders_id"}
+AUDIT_URN = ORDERS.replace("public.orders", "analytics_dbt_test__audit.not_null_orders_id")
+
+
+def audit(output, job_type="TEST", producer=DBT):
+    facets = {"jobType": facet(processingType="BATCH", integration="DBT", jobType=job_type)}
+    return told(pair(job=facets, inputs=[orders()], outputs=[output], producer=producer), report=True)
+
+
+def test_the_audit_table_of_a_dbt_test_is_withheld_as_a_phantom():
+    """producers.md 6."""
+    found = audit({**AUDIT, "facets": {"dbt_model": model("test")}})
+    assert found.entities("dataset") == {ORDERS}
+    assert found.verdicts()["$.outputs[0].name"] == ("withheld", "phantom")
+    assert found.verdicts()["$.outputs[0].facets.dbt_model.config.materialized"] == ("withheld", "phantom")
+    assert not any(one.aspect_name == "dataProcessInstanceOutput" for one in found.proposals)
+
+
+def test_an_audit_table_with_a_schema_exists():
+    schema = facet(fields=[{"name": "id", "type": "int"}])
+    assert AUDIT_URN in audit({**AUDIT, "facets": {"schema": schema}}).entities("dataset")
+
+
+@pytest.mark.parametrize(
+    ("output", "job_type", "producer"),
+    [(AUDIT, "MODEL", DBT), (AUDIT, "TEST", "https://example.com/x"), (totals(), "TEST", DBT)],
+)
+def test_nothing_else_is_a_phantom(output, job_type, producer):
+    assert len(audit(output, job_type, producer).entities("dataset")) == 2
+
+
+def test_an_input_in_an_audit_schema_is_read_and_no_phantom():
+    facets = {"jobType": facet(jobType="TEST")}
+    assert AUDIT_URN in told(pair(job=facets, inputs=[AUDIT], producer=DBT)).entities("dataset")
+
+
+def test_without_a_job_type_the_name_of_the_node_tells_a_test():
+    name = "test.shop.not_null_orders_id.abc"
+    assert told(pair(inputs=[orders()], outputs=[AUDIT], producer=DBT, name=name)).entities("dataset") == {ORDERS}
