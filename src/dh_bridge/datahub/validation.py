@@ -116,21 +116,30 @@ class _Entities(dict[str, bool]):
     def __init__(self, entity_type: str, version: str) -> None:
         self._type = entity_type
         file = next(file for file in schemas.index(version).aspects.values() if _is_key_of(file, entity_type))
-        self._names = [field["name"] for field in schemas.load(file)["fields"]]
+        fields = schemas.load(file)["fields"]
+        self._names = [field["name"] for field in fields]
         self._key = structs.struct(file)
+        # Of plain words, and of a first URN whose type belongs to the shape, nothing is left to check.
+        self._plain = all(
+            field["type"] == "string" and (not at or structs.urn_of(field) is None) for at, field in enumerate(fields)
+        )
 
     def __missing__(self, urn: str) -> bool:
         if urns.type_if_urn(urn) != self._type:
             raise ValueError(f"{urn[: urns.MAX_BYTES]!r} is no URN of {self._type} - at `entityUrn`")
+        if not self._plain:
+            self._check_parts(urn)
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        self[urn] = True
+        return True
+
+    def _check_parts(self, urn: str) -> None:
         _, parts = urns.parse(urn)
         try:
             structs.conform(dict(zip(self._names, parts, strict=True)), self._key)
         except structs.REFUSALS as error:
             raise ValueError(f"{urn!r} is no URN of {self._type}: {error} - at `entityUrn`") from None
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        self[urn] = True
-        return True
 
 
 def _is_key_of(file: str, entity_type: str) -> bool:
