@@ -119,6 +119,7 @@ def _context(state: RunState, slots: Slots) -> dict[str, str]:
     attempt = first_rung(slots, ATTEMPT)
     if attempt is not None:
         found["attempt"] = str(attempt)
-    for _, properties in slots.get(RUN_PROPERTIES, {}).values():
+    facets = sorted(slots.get(RUN_PROPERTIES, {}).items(), key=lambda entry: (entry[1][0], entry[0]))
+    for _, (_, properties) in facets:
         found.update({key.rpartition(".")[2]: text for key, text in properties.items() if key.startswith(_CONTEXT)})
-    return found
+    return dict(sorted(found.items()))
