@@ -8,8 +8,8 @@ import pytest
 from samples import RUN, dataset, event, job_event, names, one
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.bridge import _Call
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.translation.translate import Fold
 from dh_bridge.window import PATIENCE, Window
 
 
@@ -67,14 +67,14 @@ def runs(count):
 
 def test_the_number_of_open_runs_stays_constant_over_a_long_stream(monkeypatch):
     open_runs = []
-    add = _Call.add
+    add = Fold.add
 
-    def counting(call, said):
-        found = add(call, said)
-        open_runs.append(len(call._fold.runs))
+    def counting(fold, *said):
+        found = add(fold, *said)
+        open_runs.append(len(fold.runs))
         return found
 
-    monkeypatch.setattr(_Call, "add", counting)
+    monkeypatch.setattr(Fold, "add", counting)
     parts = stream(Bridge(), runs(3000), 60)
     assert len(open_runs) == 9000
     assert max(open_runs) <= 2 * 60 / 3 + 1
