@@ -143,6 +143,12 @@ class IdentitySettings(BaseModel):
         " longer stand in the URNs.",
     )
 
+    register_platform: bool = Field(
+        default=True,
+        description="Tell DataHub the platform `openlineage`, once per call that writes a flow of it; it has no such platform"
+        " by itself.",
+    )
+
     @model_validator(mode="after")
     def _one_group_each(self) -> IdentitySettings:
         owner: dict[str, str] = {}
