@@ -1,0 +1,121 @@
+"""The house keeps its shape: small modules, short functions, no loose ends, and pages that name what is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import dh_bridge
+
+ROOT = Path(__file__).resolve().parents[1]
+SRC = ROOT / "src" / "dh_bridge"
+MODULES = sorted(SRC.rglob("*.py"))
+TALL_MODULE = 300
+TALL_FUNCTION = 60
+VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "handler", "misc", "base_utils"}
+LOOSE = re.compile(r"TODO|FIXME|XXX|NotImplementedError")
+OUTSIDE = re.compile(rb"\.\./shared|/work/")
+PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "CHANGELOG.md", "examples/README.md")
+
+
+def names(paths):
+    return [path.relative_to(ROOT).as_posix() for path in paths]
+
+
+def functions(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name, node.end_lineno - node.lineno + 1
+
+
+def test_no_module_is_taller_than_three_hundred_lines():
+    heights = {name: len(path.read_bytes().splitlines()) for name, path in zip(names(MODULES), MODULES, strict=True)}
+    assert {name: height for name, height in heights.items() if height > TALL_MODULE} == {}
+
+
+def test_every_function_fits_a_screen():
+    tall = {
+        f"{name}:{function}": height
+        for name, path in zip(names(MODULES), MODULES, strict=True)
+        for function, height in functions(path)
+        if height > TALL_FUNCTION
+    }
+    assert tall == {}
+
+
+def test_modules_are_called_by_what_they_hold():
+    assert {path.stem for path in MODULES} & VAGUE == set()
+
+
+def test_nothing_is_left_for_later():
+    loose = [
+        f"{name}:{number}"
+        for name, path in zip(names(MODULES), MODULES, strict=True)
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if LOOSE.search(line)
+    ]
+    assert loose == []
+
+
+@pytest.mark.parametrize("folder", ["src", "mappings", "avro_schemas", "examples", "benchmarks", "tools", "docs"])
+def test_nothing_needs_what_only_its_writers_have(folder):
+    files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert files
+    assert [name for name, path in zip(names(files), files, strict=True) if OUTSIDE.search(path.read_bytes())] == []
+
+
+@pytest.mark.parametrize("name", [*PAGES, "Makefile", ".ci/run", "pyproject.toml"])
+def test_no_page_points_outside_the_checkout(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert "../shared" not in text
+    assert "/work/" not in text
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_path_that_a_page_names_exists(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\((?!https?://|#)([^)#]+)", text))
+    quoted = set(re.findall(r"`((?:src|tests|mappings|avro_schemas|benchmarks|tools|docs)/[\w./-]+)`", text))
+    home = (ROOT / page).parent
+    missing = [path for path in linked if not (home / path).exists()]
+    missing += [path for path in quoted if not (ROOT / path).exists() and "acme" not in path]
+    assert missing == []
+
+
+def drawn():
+    """Return the paths that the floor plan of ARCHITECTURE.md names."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    plan = text.partition("```text\n")[2].partition("```")[0]
+    found: list[str] = []
+    folders: list[tuple[int, str]] = []
+    for line in plan.splitlines():
+        match = re.match(r"( *)([\w./-]+(?: [\w-]+(?:/|\.\w+))*)", line)
+        if match is None:
+            continue
+        depth = len(match[1])
+        folders = [entry for entry in folders if entry[0] < depth]
+        for word in match[2].split():
+            path = "".join(folder for _, folder in folders) + word
+            found.append(path)
+        if match[2].endswith("/") and " " not in match[2]:
+            folders.append((depth, match[2]))
+    return found
+
+
+def test_every_part_of_the_floor_plan_exists():
+    assert [path for path in drawn() if not (ROOT / path).exists()] == []
+
+
+def test_every_room_is_on_the_floor_plan():
+    rooms = {path.name for path in SRC.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    rooms |= {path.name for path in SRC.glob("*.py") if path.name != "__init__.py"}
+    shown = {Path(path).name for path in drawn() if path.startswith("src/dh_bridge/")}
+    assert rooms - shown == set()
+
+
+def test_the_changelog_begins_with_this_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)[0] == dh_bridge.__version__
