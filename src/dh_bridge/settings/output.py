@@ -22,12 +22,6 @@ class PropertySettings(BaseModel):
     prefix: str = Field(
         default="openlineage", min_length=1, description="First part of every key that the bridge writes."
     )
-    value_cap: int = Field(
-        default=4000,
-        ge=200,
-        le=4096,
-        description="Longest value in characters, marker included; DataHub indexes no value above 4096.",
-    )
 
 
 class RunSettings(BaseModel):
