@@ -9,6 +9,7 @@ import click
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import json_option, with_settings
 from dh_bridge.cli.screen import json_line, write, write_table
+from dh_bridge.translation.facet import PROPERTY_ASPECTS
 from dh_bridge.translation.facets import specs
 
 if TYPE_CHECKING:
@@ -33,13 +34,14 @@ def facets(*, settings: Settings, as_json: bool) -> None:  # noqa: ARG001 - ever
 
 
 def facet_rows() -> list[dict[str, Any]]:
-    """Return one row per facet and attach point: keys, targets (aspects), since which DataHub, what it is."""
+    """Return one row per facet and attach point: keys, aspects, what becomes of each leaf, since which DataHub, what it is."""
     return [
         {
             "facet": spec.keys[0],
             "aliases": list(spec.keys[1:]),
             "at": spec.at,
             "targets": _targets(spec),
+            "leaves": {path: leaf.row() for path, leaf in spec.leaves.items()},
             "since": spec.since,
             "producer": spec.producer,
             "what": spec.doc,
@@ -49,8 +51,10 @@ def facet_rows() -> list[dict[str, Any]]:
 
 
 def _targets(spec: FacetSpec) -> list[str]:
-    """Return the aspects that the facet's leaves reach, in the order of its rows; custom properties come last."""
-    named = [target for leaf in spec.leaves.values() for target in leaf.targets]
-    aspects = dict.fromkeys(target.split(".")[0] for target in named if not target.startswith("["))
-    kept = any(target.startswith("[") for target in named)
-    return [*aspects, *(["custom properties"] if kept else [])]
+    """Return the aspects that the facet's leaves reach, in the order of its rows; properties have no row of their own."""
+    found: dict[str, None] = {}
+    for leaf in spec.leaves.values():
+        if leaf.verdict != "withheld":
+            named = leaf.targets or tuple(f"{aspect}.customProperties" for aspect in PROPERTY_ASPECTS[spec.at])
+            found.update(dict.fromkeys(target.split(".")[0] for target in named))
+    return list(found)

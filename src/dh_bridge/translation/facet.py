@@ -57,6 +57,11 @@ class Leaf(msgspec.Struct, frozen=True):
     targets: tuple[str, ...] = ()
     reason: str = ""
 
+    def row(self) -> dict[str, Any]:
+        """Return the row as JSON: verdict, and targets or reason."""
+        about = {"reason": self.reason} if self.verdict == "withheld" else {"targets": list(self.targets)}
+        return {"verdict": self.verdict, **about}
+
 
 def mapped(*targets: str) -> Leaf:
     """Return the row of a leaf that reaches typed fields, ``aspect.path`` each."""
