@@ -73,7 +73,10 @@ def parent(facet: Parent, at: Place) -> Statements:
     if run.runId:
         urn = at.identity.run_urn(job.namespace, job.name, run.runId)
         if urn == at.run:
-            at.withheld("run.runId", "duplicate-of:run.runId")
+            # A run is not its own parent (facets.md 1.1/27, ruling 10).
+            at.withheld("run", "duplicate-of:run.runId")
+            at.withheld("job", "duplicate-of:job.name")
+            run, job = Run(), Job()
         else:
             yield at.run, PARENT, "", (urn, job.namespace, job.name)
     properties: dict[str, str] = {}

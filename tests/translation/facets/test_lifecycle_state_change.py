@@ -1,0 +1,128 @@
+"""lifecycleStateChange (dataset): created, dropped, overwritten, renamed."""
+
+from __future__ import annotations
+
+import pytest
+from facet_cases import JOB, ORDERS, TOTALS, client_pair, dataset_event, event, facet, of_input, of_output, spec, told, totals
+from openlineage.client.facet_v2 import lifecycle_state_change_dataset
+
+
+def change(word, **more):
+    return {"lifecycleStateChange": facet(lifecycleStateChange=word, **more)}
+
+
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("CREATE", "CREATE"),
+        ("DROP", "DROP"),
+        ("TRUNCATE", "DELETE"),
+        ("ALTER", "ALTER"),
+        ("RENAME", "ALTER"),
+        ("OVERWRITE", "UPDATE"),
+        ("overwrite", "UPDATE"),
+        ("SOMETHING", "INSERT"),
+    ],
+)
+def test_the_word_is_the_operation_and_kept_exactly(word, kind):
+    found = of_output("lifecycleStateChange", facet(lifecycleStateChange=word))
+    operation = found.one(TOTALS, "operation")
+    assert operation["operationType"] == kind
+    assert operation["customProperties"]["openlineage.lifecycleStateChange"] == word.upper()
+    edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
+    assert edge["properties"] == {"openlineage.lifecycleStateChange": word.upper()}
+    assert found.has(TOTALS, "status") is (word == "DROP")
+
+
+def test_a_drop_removes_the_dataset_only_when_the_run_completes():
+    def run(kind):
+        return told(event("START", outputs=[totals(facets=change("DROP"))]), event(kind))
+
+    assert run("COMPLETE").one(TOTALS, "status") == {"removed": True}
+    for kind in ("FAIL", "ABORT", "RUNNING"):
+        assert not run(kind).has(TOTALS, "status")
+    assert not told(event("START", outputs=[totals(facets=change("DROP"))])).has(TOTALS, "status")
+
+
+def sequence(*words):
+    return [
+        event("START" if number == 0 else "RUNNING", outputs=[totals(facets=change(word))], time=f"2026-11-20T01:00:0{number}Z")
+        for number, word in enumerate(words)
+    ] + [event()]
+
+
+@pytest.mark.parametrize(
+    ("words", "removed"),
+    [
+        (("DROP",), True),
+        (("DROP", "CREATE"), False),
+        (("DROP", "OVERWRITE"), False),
+        (("CREATE", "DROP"), True),
+        (("DROP", "ALTER"), True),
+        (("DROP", "TRUNCATE"), True),
+        (("DROP", "RENAME"), True),
+        (("ALTER",), False),
+    ],
+)
+def test_the_newest_of_drop_create_and_overwrite_decides(words, removed):
+    """Ruling 11: ALTER, RENAME and TRUNCATE take no part."""
+    for order in (sequence(*words), sequence(*words)[::-1]):
+        found = told(order)
+        assert [one.value for one in found.proposals if one.aspect_name == "status"] == [{"removed": True}] * removed
+
+
+def test_a_dataset_event_drops_at_once_and_a_job_event_never():
+    found = told(dataset_event(totals(facets=change("DROP"))))
+    assert found.one(TOTALS, "status") == {"removed": True}
+    assert not found.has(TOTALS, "operation")
+    declared = {**event(None, outputs=[totals(facets=change("DROP"))])}
+    del declared["run"]
+    assert not told(declared).has(TOTALS, "status")
+
+
+def test_nothing_is_removed_by_setting():
+    found = told(event("START", outputs=[totals(facets=change("DROP"))]), event(), lifecycle={"drop_removes": "never"})
+    assert not found.has(TOTALS, "status")
+
+
+def test_an_input_is_not_changed():
+    found = of_input("lifecycleStateChange", facet(lifecycleStateChange="DROP"), report=True)
+    assert not found.has(ORDERS, "status")
+    assert not found.has(ORDERS, "operation")
+    path = "$.inputs[0].facets.lifecycleStateChange.lifecycleStateChange"
+    assert found.verdicts()[path] == ("withheld", "no-home:an input is not changed")
+
+
+@pytest.mark.parametrize("kind", ["FAIL", "ABORT"])
+def test_a_run_that_failed_changed_what_it_says_it_changed(kind):
+    said = told(event("START", outputs=[totals(facets=change("TRUNCATE"))]), event(kind))
+    assert said.one(TOTALS, "operation")["operationType"] == "DELETE"
+    silent = told(event("START", outputs=[totals()]), event(kind))
+    assert not silent.has(TOTALS, "operation")
+
+
+def test_the_earlier_name_is_kept():
+    body = facet(lifecycleStateChange="RENAME", previousIdentifier={"namespace": "file", "name": "/tmp/old"})
+    found = of_output("lifecycleStateChange", body)
+    identifier = '{"name":"/tmp/old","namespace":"file"}'
+    assert found.kept(TOTALS)["previousIdentifier"] == identifier
+    assert found.one(TOTALS, "operation")["customProperties"]["openlineage.previousIdentifier"] == identifier
+    assert not found.has(TOTALS, "status")
+
+
+def test_nothing_said_is_nothing_done():
+    found = of_output("lifecycleStateChange", facet(lifecycleStateChange=None))
+    assert found.one(TOTALS, "operation")["customProperties"]["openlineage.operation.inferred"] == "true"
+
+
+def test_the_specification_s_document_is_read():
+    found = of_output("lifecycleStateChange", spec("LifecycleStateChangeDatasetFacet")["lifecycleStateChange"])
+    assert found.one(TOTALS, "operation")["operationType"] == "ALTER"
+    assert "/tmp/alter_test/alter_table_test" in found.kept(TOTALS)["previousIdentifier"]
+
+
+def test_the_client_s_class_is_read():
+    word = lifecycle_state_change_dataset.LifecycleStateChange.OVERWRITE
+    made = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(lifecycleStateChange=word)
+    found = told(client_pair(outputs={"lifecycleStateChange": made}))
+    assert found.one(TOTALS, "operation")["operationType"] == "UPDATE"

@@ -1,0 +1,134 @@
+"""schema (dataset)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from facet_cases import DPI, JOB, ORDERS, TOTALS, client_pair, dataset_event, event, facet, of_input, of_output, orders, pair, spec, told, totals
+from openlineage.client.facet_v2 import schema_dataset
+
+
+def fields(*members, **more):
+    return facet(fields=list(members), **more)
+
+
+ID = {"name": "id", "type": "BIGINT", "description": "key", "ordinal_position": 2}
+DAY = {"name": "day", "type": "date", "ordinal_position": 1}
+
+
+def kind(found):
+    return next(iter(found["type"]["type"])).rpartition(".")[2]
+
+
+def test_the_schema_of_a_dataset_field_by_field():
+    schema = of_output("schema", fields(ID, DAY)).one(TOTALS, "schemaMetadata")
+    assert schema["schemaName"] == "shop.public.totals"
+    assert schema["platform"] == "urn:li:dataPlatform:postgres"
+    assert (schema["version"], schema["hash"]) == (0, "")
+    assert schema["platformSchema"] == {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}}
+    day, key = schema["fields"]
+    assert (day["fieldPath"], kind(day), day["nativeDataType"], day["nullable"]) == ("day", "DateType", "date", True)
+    assert (key["fieldPath"], kind(key), key["nativeDataType"], key["description"]) == ("id", "NumberType", "BIGINT", "key")
+
+
+def test_inputs_and_dataset_events_have_schemas_too():
+    assert of_input("schema", fields(ID)).has(ORDERS, "schemaMetadata")
+    assert told(dataset_event(totals(facets={"schema": fields(ID)}))).has(TOTALS, "schemaMetadata")
+
+
+@pytest.mark.parametrize(("write", "inputs", "outputs"), [("all", True, True), ("outputs", False, True), ("never", False, False)])
+def test_which_schemas_are_written_is_a_setting(write, inputs, outputs):
+    bag = {"schema": fields(ID)}
+    found = told(pair(inputs=[orders(facets=bag)], outputs=[totals(facets=bag)]), schema={"write": write})
+    assert found.has(ORDERS, "schemaMetadata") is inputs
+    assert found.has(TOTALS, "schemaMetadata") is outputs
+
+
+def test_a_list_without_types_is_a_projection_not_a_schema():
+    found = of_input("schema", fields({"name": "a"}, {"name": "b", "type": ""}))
+    assert not found.has(ORDERS, "schemaMetadata")
+    io = found.patched(JOB, "dataJobInputOutput")
+    assert f"/inputDatasetFields/urn:li:schemaField:({ORDERS},a)" in io
+    assert f"/inputDatasetFields/urn:li:schemaField:({ORDERS},b)" in io
+
+
+def test_an_untyped_output_says_nothing():
+    found = of_output("schema", fields({"name": "a"}), report=True)
+    assert not found.has(TOTALS, "schemaMetadata")
+    path = "$.outputs[0].facets.schema.fields[0].name"
+    assert found.verdicts()[path] == ("withheld", "no-home:untyped-projection")
+
+
+def test_the_later_typed_schema_wins_and_an_untyped_one_never():
+    events = [
+        event("START", outputs=[totals(facets={"schema": fields(ID)})]),
+        event("RUNNING", outputs=[totals(facets={"schema": fields(ID, DAY)})], time="2026-11-20T01:00:10Z"),
+        event(outputs=[totals(facets={"schema": fields({"name": "id"})})]),
+    ]
+    for order in (events, events[::-1]):
+        assert len(told(order).one(TOTALS, "schemaMetadata")["fields"]) == 2
+
+
+def test_nested_fields_hang_on_their_parents():
+    item = {"name": "item", "type": "struct", "fields": [{"name": "id", "type": "int"}, {"name": "name", "type": "string"}]}
+    many = {"name": "many", "type": "array", "fields": [{"name": "_element", "type": "struct", "fields": [{"name": "x", "type": "int"}]}]}
+    schema = of_output("schema", fields(item, many)).one(TOTALS, "schemaMetadata")
+    assert [field["fieldPath"] for field in schema["fields"]] == ["item", "item.id", "item.name", "many", "many.x"]
+
+
+def test_types_are_opened_unless_a_setting_says_no():
+    body = fields({"name": "a", "type": "array<struct<b:int>>"})
+    opened = of_output("schema", body).one(TOTALS, "schemaMetadata")["fields"]
+    assert [field["fieldPath"] for field in opened] == ["a", "a.b"]
+    shut = of_output("schema", body, schema={"expand_types": False}).one(TOTALS, "schemaMetadata")["fields"]
+    assert [field["fieldPath"] for field in shut] == ["a"]
+
+
+@pytest.mark.parametrize("body", [fields(), facet(fields=None), facet(), facet(fields="x"), facet(fields=[None, 7])])
+def test_an_empty_schema_is_no_statement(body):
+    assert not of_output("schema", body).has(TOTALS, "schemaMetadata")
+
+
+def test_lenient_types_are_mended_and_unknown_leaves_kept():
+    body = fields({"name": 7, "type": "int", "nullable": False}, {"name": "b", "type": "int", "ordinal_position": "1"})
+    found = of_output("schema", body)
+    assert {field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]} == {"7", "b"}
+    assert found.kept(TOTALS)["schema.fields.nullable"] == "false"
+
+
+def test_columns_follow_the_case_of_their_system():
+    dataset = {"namespace": "snowflake://acc", "name": "DB.S.T", "facets": {"schema": fields({"name": "ID", "type": "NUMBER"})}}
+    found = told(pair(outputs=[dataset]))
+    (schema,) = [one.value for one in found.proposals if one.aspect_name == "schemaMetadata"]
+    assert schema["fields"][0]["fieldPath"] == "id"
+
+
+def test_the_same_bytes_on_two_platforms_are_two_schemas():
+    body = fields({"name": "A", "type": "bit"})
+    mssql = {"namespace": "mssql://h:1433", "name": "d.s.t", "facets": {"schema": body}}
+    found = told(pair(outputs=[totals(facets={"schema": body}), mssql, {**totals(facets={"schema": body}), "name": "shop.public.x"}]))
+    platforms = sorted(one.value["platform"] for one in found.proposals if one.aspect_name == "schemaMetadata")
+    assert platforms == ["urn:li:dataPlatform:mssql", "urn:li:dataPlatform:postgres", "urn:li:dataPlatform:postgres"]
+
+
+def test_the_specification_s_document_is_read():
+    schema = of_output("schema", spec("SchemaDatasetFacet")["schema"]).one(TOTALS, "schemaMetadata")
+    # the union of two types needs paths of the second version, and one schema never mixes them (facets.md 4.1)
+    assert all(field["fieldPath"].startswith("[version=2.0]") for field in schema["fields"])
+    by_path = {re.sub(r"\[[^]]*\]\.?", "", field["fieldPath"]): field for field in schema["fields"]}
+    assert list(by_path)[:4] == ["user_id", "counterparty_id", "currency", "amount"]
+    assert kind(by_path["phones"]) == "ArrayType"
+    assert {"addresses.type", "addresses.country", "addresses.zip", "addresses.state", "addresses.street"} <= by_path.keys()
+    assert by_path["addresses.zip"]["description"] == "Zip code"
+    assert kind(by_path["custom_properties"]) == "MapType"
+
+
+def test_the_client_s_classes_are_read():
+    made = schema_dataset.SchemaDatasetFacet(
+        fields=[schema_dataset.SchemaDatasetFacetFields("a", "int", "first", fields=[], ordinal_position=1)]
+    )
+    found = told(client_pair(outputs={"schema": made}))
+    (field,) = found.one(TOTALS, "schemaMetadata")["fields"]
+    assert (field["fieldPath"], field["description"]) == ("a", "first")
+    assert found.has(DPI, "dataProcessInstanceOutput")
