@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.people import owner_urn
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.slots import (
@@ -66,7 +67,10 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
     said = body.pop("tags", None) or ""
     tags = members(said)
     for tag in tags:
-        yield flow, TAG, tag, None
+        if is_urn(tag_urn(tag)):
+            yield flow, TAG, tag, None
+        else:
+            at.withheld("dag.tags", "too-large")
     if not tags and isinstance(said, str) and said.strip("[(){}] "):
         body["tags"] = said  # a list that cannot be read is kept as text (producers.md 27)
     elif not tags:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.datahub.urns import corpuser_urn
+from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
@@ -87,7 +87,7 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
 def run_user(slots: Slots) -> str | None:
     """Return the name of who ran it (facets.md 3.9), None when no facet tells; ``slots`` are the run's own."""
     user = first_rung(slots, RUN_USER)
-    return user if isinstance(user, str) else None
+    return user if isinstance(user, str) and is_urn(corpuser_urn(user)) else None
 
 
 def actor_of(slots: Slots, options: Options) -> str:

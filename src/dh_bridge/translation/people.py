@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from dh_bridge.bundled import table
-from dh_bridge.datahub.urns import corp_group_urn, corpuser_urn
+from dh_bridge.datahub.urns import corp_group_urn, corpuser_urn, is_urn
 
 _GROUPS = ("team", "group", "corpgroup")
 _USERS = ("user", "corpuser", "application", "service")
@@ -18,19 +18,23 @@ def _types() -> dict[str, str]:
 
 
 def owner_urn(name: str | None, *, skip: frozenset[str], strip_domain: bool = False) -> str | None:
-    """Return the URN of an owner, None for a placeholder (``skip``: lower-case words, masked and empty names)."""
+    """Return the URN of an owner, None for a placeholder (``skip``: lower-case words, masked and empty names) or a name too long."""
     text = (name or "").strip()
     if text.startswith("urn:li:corp"):
-        return text
+        return text if is_urn(text) else None
     kind, colon, rest = text.partition(":")
     kind = kind.strip().lower()
     if colon and kind in (*_GROUPS, *_USERS):
         text = rest.strip()
     if not text or text.lower() in skip or set(text) == {"*"}:
         return None
-    if colon and kind in _GROUPS:
-        return corp_group_urn(text)
-    return corpuser_urn(text.partition("@")[0] if strip_domain and not text.startswith("@") else text)
+    group = colon and kind in _GROUPS
+    urn = corp_group_urn(text) if group else corpuser_urn(_user(text, strip_domain=strip_domain))
+    return urn if is_urn(urn) else None
+
+
+def _user(name: str, *, strip_domain: bool) -> str:
+    return name.partition("@")[0] if strip_domain and not name.startswith("@") else name
 
 
 def owner_type(word: str | None) -> tuple[str, bool]:

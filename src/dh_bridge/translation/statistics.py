@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 _UNKNOWN = 2**63 - 1
 
 
+def meaningful(count: int) -> bool:
+    """Whether a count is one: neither negative, nor more than DataHub's long, nor Spark's word for unknown."""
+    return 0 <= count < _UNKNOWN
+
+
 class Statistics(Facet):
     """Rows, bytes and files."""
 
@@ -28,7 +33,7 @@ def counted(facet: Statistics, at: Place, direction: str) -> Statements:
         count = getattr(facet, leaf)
         if count is None:
             continue
-        if count < 0 or count >= _UNKNOWN:
+        if not meaningful(count):
             at.withheld(leaf, "malformed")
         elif not at.task:
             at.withheld(leaf, "no-home:no run")

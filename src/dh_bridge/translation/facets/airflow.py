@@ -24,6 +24,8 @@ _JOB = "dataJobInfo.customProperties"
 _FLOW = "dataFlowInfo.customProperties"
 _EDGE = "dataJobInputOutput.inputDatajobEdges"
 _URL_RUNG = 0
+#: Where DataHub's own types end: ``attempt`` is an int; a longer run is a slip.
+_MOST_TRIES, _MOST_SECONDS = 2**31, 10**9
 
 DAG_LEAVES = {
     "dag.description": mapped("dataFlowInfo.description"),
@@ -114,9 +116,9 @@ def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
 
 def _instance(instance: dict[str, Any], at: Place) -> Statements:
     tries, url, duration = instance.get("try_number"), instance.get("log_url"), instance.get("duration")
-    if isinstance(tries, int) and not isinstance(tries, bool) and tries > 0:
+    if isinstance(tries, int) and not isinstance(tries, bool) and 0 < tries < _MOST_TRIES:
         yield at.run, ATTEMPT, 0, tries
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         yield at.run, RUN_URL, _URL_RUNG, url
-    if isinstance(duration, (int, float)) and not isinstance(duration, bool) and duration >= 0:
+    if isinstance(duration, (int, float)) and not isinstance(duration, bool) and 0 <= duration < _MOST_SECONDS:
         yield at.run, DURATION, "", float(duration)

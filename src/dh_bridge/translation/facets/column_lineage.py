@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.datahub.urns import schema_field_urn
+from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.properties import capped, text
@@ -206,6 +206,9 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
                 continue
             named[urn] = found
             up = schema_field_urn(urn, found.column(source.field))
+            if not is_urn(down) or not is_urn(up):
+                at.withheld(f"fields.{name}.inputFields[{position}].field", "too-large")  # ruling 18
+                continue
             pairs.add((operation_of(source.transformations, entry.transformationType), down, up))
             described = entry.transformationDescription
             for one in source.transformations or ():
@@ -241,8 +244,12 @@ def _whole(
             continue
         named[found.endpoint] = found
         column = found.column(source.field)
+        field = schema_field_urn(found.endpoint, column)
+        if not is_urn(field):
+            at.withheld(f"dataset[{position}].field", "too-large")
+            continue
         kind = (operation_of(source.transformations, None) or "INDIRECT").removeprefix("INDIRECT:")
-        yield found.endpoint, schema_field_urn(found.endpoint, column), f"{column}:{kind}"
+        yield found.endpoint, field, f"{column}:{kind}"
 
 
 def _indirect(found: _Lineage, at: Place) -> Iterator[Statement]:

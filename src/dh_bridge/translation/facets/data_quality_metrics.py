@@ -11,6 +11,7 @@ from dh_bridge.openlineage.times import instant
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
+from dh_bridge.translation.statistics import meaningful
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -68,10 +69,12 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     if at.key == "dataQuality" and "dataQualityMetrics" in at.keys:
         at.withheld("", "duplicate-of:dataQualityMetrics")  # Great Expectations writes it twice (producers.md 36)
         return
-    if facet.rowCount is not None:
-        yield at.dataset, METRIC, (METRICS_RANK, "rowCount"), facet.rowCount
-    if facet.bytes is not None:
-        yield at.dataset, METRIC, (METRICS_RANK, "sizeInBytes"), facet.bytes
+    for leaf, field in (("rowCount", "rowCount"), ("bytes", "sizeInBytes")):
+        count = getattr(facet, leaf)
+        if count is not None and meaningful(count):
+            yield at.dataset, METRIC, (METRICS_RANK, field), count
+        elif count is not None:
+            at.withheld(leaf, "malformed")
     properties: dict[str, str] = {}
     if facet.fileCount is not None:
         properties["dataQualityMetrics.fileCount"] = str(facet.fileCount)
@@ -100,7 +103,9 @@ def _columns(facet: DataQualityMetrics, at: Place) -> Statements:
         column = at.name.column(name) if at.name is not None else name
         for leaf in ("nullCount", "distinctCount", "sum", "count", "min", "max"):
             value = getattr(metrics, leaf)
-            if value is not None:
+            if value is not None and leaf in ("nullCount", "distinctCount") and not meaningful(value):
+                at.withheld(f"columnMetrics.{name}.{leaf}", "malformed")
+            elif value is not None:
                 yield at.dataset, METRIC, (METRICS_RANK, "column", column, leaf), value
         for quantile, value in (metrics.quantiles or {}).items():
             yield at.dataset, METRIC, (METRICS_RANK, "quantile", column, quantile), value

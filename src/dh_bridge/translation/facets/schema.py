@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.datahub.urns import schema_field_urn
+from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
@@ -48,8 +48,12 @@ def schema(facet: Schema, at: Place) -> Statements:
     if found.typed:
         yield at.dataset, SCHEMA, "", found
     elif at.role == "input" and at.task:
-        for field in facet.fields:
-            yield at.task, INPUT_FIELD, schema_field_urn(at.dataset, at.name.column(field.name)), None
+        for position, field in enumerate(facet.fields):
+            urn = schema_field_urn(at.dataset, at.name.column(field.name))
+            if is_urn(urn):
+                yield at.task, INPUT_FIELD, urn, None
+            else:
+                at.withheld(f"fields[{position}]", "too-large")  # ruling 18
     else:
         at.withheld("", "no-home:untyped-projection")
 

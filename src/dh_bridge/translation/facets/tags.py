@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.facet import Facet, entity, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
@@ -47,6 +48,8 @@ def _tags(facet: Tags, at: Place) -> Statements:
         if not tag.key.strip() or tag.key in exclude:
             for leaf in ("key", "value", "source", "field"):
                 at.withheld(f"tags[{position}].{leaf}", "policy:tags.exclude" if tag.key.strip() else "malformed")
+        elif not is_urn(tag_urn(tag_name(tag))):
+            at.withheld(f"tags[{position}]", "too-large")
         elif tag.field and at.attach == "dataset":
             column = at.name.column(tag.field) if at.name is not None else tag.field
             yield at.dataset, COLUMN_TAG, (column, tag_name(tag)), _context(tag)
