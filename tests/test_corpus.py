@@ -1,0 +1,187 @@
+"""Every real event, under several of DataHub's versions: no crash, nothing refused, and what others say of each aspect."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import apache_finding, fastavro_finding, sdk_finding
+from samples import corpus, event, examples, needs_corpus
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.patching import Draft
+from dh_bridge.datahub.profiles import known_profiles, profile
+from dh_bridge.datahub.proposal import ndjson_line
+
+PROFILES = ("0.15.0", "1.3", "1.7")
+ORACLES = {"fastavro": fastavro_finding, "Apache": apache_finding, "acryl-datahub": sdk_finding}
+
+
+@cache
+def bridge(version):
+    return Bridge(Settings(profile=version))
+
+
+def translations(events, version):
+    """Yield translations of each event alone, of each with a START before it, and of all together."""
+    for one in events:
+        yield bridge(version).translate(one)
+        if one.kind == "run" and one.type != "START":
+            start = event("START", "1990-01-01T00:00:00Z", run=one.run_id, namespace=one.namespace, job=one.name)
+            yield bridge(version).translate([{**start, "producer": one.producer}, one])
+    yield bridge(version).translate(list(events), report=True)
+
+
+def sound(translation):
+    assert translation.rejected == []
+    assert translation.dead == []
+    return translation
+
+
+@needs_corpus
+@pytest.mark.parametrize("version", known_profiles())
+def test_every_event_of_the_corpus_gives_sound_proposals_under_every_version(version):
+    assert len(corpus()) > 300
+    assert sum(len(sound(one).proposals) for one in translations(corpus(), version)) > 3000
+
+
+@pytest.mark.parametrize("version", known_profiles())
+def test_every_event_of_the_examples_gives_sound_proposals_under_every_version(version):
+    assert len(examples()) > 100
+    assert sum(len(sound(one).proposals) for one in translations(examples(), version)) > 1000
+
+
+# -- what others say -------------------------------------------------------------------------------------------------
+
+
+def aspects(events, version):
+    """Yield each distinct aspect of the proposals as a whole value; PATCHes are applied as DataHub's server does."""
+    seen = set()
+    for translation in translations(events, version):
+        drafts = {}
+        for proposal in sound(translation).proposals:
+            line = ndjson_line(proposal)
+            if line in seen:
+                continue
+            seen.add(line)
+            value = proposal.value
+            if proposal.change_type == "PATCH":
+                key = proposal.entity_urn, proposal.aspect_name
+                draft = drafts.setdefault(key, Draft(proposal.aspect_name, None))
+                draft.apply(value)
+                value = draft.value()
+            yield proposal.entity_type, proposal.aspect_name, value
+
+
+def findings(events, version):
+    told, checked = [], list(aspects(events, version))
+    for entity_type, aspect, value in checked:
+        for name, oracle in ORACLES.items():
+            finding = oracle(entity_type, aspect, value, profile(version))
+            if finding is not None:
+                told.append((name, aspect, finding))
+    return len(checked), told
+
+
+@needs_corpus
+@pytest.mark.parametrize("version", PROFILES)
+def test_fastavro_apache_avro_and_acryl_datahub_accept_what_the_corpus_gives(version):
+    count, told = findings(corpus(), version)
+    assert told == []
+    assert count > 2000
+
+
+@pytest.mark.parametrize("version", PROFILES)
+def test_fastavro_apache_avro_and_acryl_datahub_accept_what_the_examples_give(version):
+    count, told = findings(examples(), version)
+    assert told == []
+    assert count > 1000
+
+
+# -- hostile input ---------------------------------------------------------------------------------------------------
+
+LONG, DEEP = "x" * 5000, "[" * 40 + "]" * 40
+ODD = [
+    None, True, False, 0, -1, 1, 2**31, int("9" * 400), 2**63, 2**64, -(2**63) - 1, 10**30, 1.5, -0.0, 1e308, "", " ", LONG, "\x00", "é😀", "a/b~c,(d)",
+    "urn:li:dataset:(a", "[]", "{}", "['a'", "2020-01-01T00:00:00", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "NaN", "http://",
+    "http://[", "postgres://u:p@h:99999/db", "jdbc:", "s3://", "<<non-serializable: x>>", [], {}, [None], [[]], {"a": {}}, {"": 1},
+    [1, "a", {}], "unknown", "\ud800", "%s%d{}", "0" * 400, "1e400", -1e308, "a\nb\tc", "..", ".a.", json.loads(DEEP), {"_deleted": True},
+    {"_deleted": "yes"}, ["a", "a"], "urn:li:corpuser:", "team:", "STREAMING", "COMPLETE_SNAPSHOT", "DROP",
+]  # fmt: skip
+
+
+def places(value, path=()):
+    """Yield the path of every value inside a document."""
+    if path:
+        yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*path, key))
+
+
+def spoilt(document, chance):
+    """Return a copy of a document in which up to eight values were replaced, wrapped, doubled, renamed or left out."""
+    found = json.loads(json.dumps(document))
+    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
+        *way, last = chance.choice(list(places(found)) or [("a",)])
+        inner = found
+        for step in way:
+            inner = inner[step]
+        roll = chance.random()
+        if last not in inner and isinstance(inner, dict):
+            continue
+        if roll < 0.7:
+            inner[last] = json.loads(json.dumps(chance.choice(ODD)))
+        elif roll < 0.8 and isinstance(inner, dict):
+            inner[f"{last}x"] = inner.pop(last)
+        elif roll < 0.9:
+            inner[last] = [inner[last], inner[last]] if roll < 0.85 else {"a": inner[last]}
+        else:
+            del inner[last]
+    return found
+
+
+@cache
+def documents():
+    return [json.loads(one.raw) for one in (*examples(), *corpus())]
+
+
+@settings(max_examples=800, deadline=None)
+@given(seed=st.integers(0, 2**48), version=st.sampled_from(PROFILES), report=st.booleans())
+def test_a_spoilt_event_never_raises_and_gives_only_sound_proposals_or_a_dead_letter(seed, version, report):
+    chance = random.Random(seed)  # noqa: S311 - hypothesis chooses the seed
+    document = chance.choice(documents())
+    events = [json.dumps(spoilt(document, chance)).encode() for _ in range(chance.choice((1, 2)))]
+    if chance.random() < 0.3:
+        events.append(json.dumps({**document, "eventType": "START"}).encode())
+    translation = bridge(version).translate(events, report=report)
+    assert translation.rejected == []
+    assert len(translation.dead) <= len(events)
+    assert all(letter.reason and letter.raw for letter in translation.dead)
+
+
+@settings(max_examples=500, deadline=None)
+@given(seed=st.integers(0, 2**48))
+def test_spoilt_bytes_never_raise(seed):
+    chance = random.Random(seed)  # noqa: S311 - hypothesis chooses the seed
+    raw = bytearray(chance.choice(examples()).raw)
+    for _ in range(chance.choice((1, 2, 9))):
+        at = chance.randrange(len(raw))
+        raw[at : at + chance.choice((0, 1, 1, 40))] = bytes([chance.randrange(256)])
+    assert bridge("1.7").translate(bytes(raw), report=True).rejected == []
+
+
+@pytest.mark.parametrize("depth", [100, 400, 900, 980, 2000, 100_000])
+@pytest.mark.parametrize("key", ["anything", "tags", "parent", "schema", "sql"])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"password":', "}")])
+def test_json_nested_without_end_spoils_its_facet_or_its_event_and_nothing_else(depth, key, opening, closing):
+    nested = opening * depth + "1" + closing * depth
+    raw = json.dumps(event(run_facets={key: {"secret": "HERE"}})).replace('"HERE"', nested).encode()
+    other = json.dumps(event(run="other")).encode()
+    translation = bridge("1.7").translate([raw, raw, other], report=True)
+    assert len(translation.dead) in (0, 2)
+    assert "urn:li:dataProcessInstance" in translation.proposals[-1].entity_urn
