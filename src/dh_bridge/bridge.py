@@ -49,7 +49,7 @@ class Bridge:
         """Yield a translation each time that runs close: their terminal event lies a window behind, or the input ends.
 
         ``window`` counts events (default: the setting, None: no bound); a window closes early when its events exceed
-        64 MiB. Memory stays constant however long the input is.
+        16 MiB. Memory stays constant however long the input is.
         """
         size = self.settings.window if window == -1 else window
         call = Call(self.options, report=report)

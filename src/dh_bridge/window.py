@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: A window also ends when its raw events are this large, so that memory stays flat whatever the events' size.
-BYTES = 64 * 1024 * 1024
+BYTES = 16 * 1024 * 1024
 #: A run without a terminal event is closed after this many windows of silence.
 PATIENCE = 4
 
