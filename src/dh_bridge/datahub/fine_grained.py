@@ -21,13 +21,8 @@ _SLASHES = 5
 _SURE = {"confidenceScore": 1.0}
 _UPSTREAM = ("schemaField", "dataset")
 
-# Operations that were built of sound URNs, by identity; they are shared and never changed.
-_built: dict[int, dict[str, Any]] = {}
-
-
-def is_built(operation: dict[str, Any]) -> bool:
-    """Say whether ``operation`` is one of :func:`fine_operations`, whose ends were found sound."""
-    return _built.get(id(operation)) is operation
+BUILT: dict[int, dict[str, Any]] = {}
+"""Operations of :func:`fine_operations` whose ends were found sound, by identity; they are shared and never changed."""
 
 
 @lru_cache(maxsize=512)
@@ -45,9 +40,9 @@ def fine_operations(pairs: frozenset[Pair]) -> list[dict[str, Any]]:
     paths.sort()
     operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
     if _sound(pairs):
-        if len(_built) + len(operations) > _REMEMBERED:
-            _built.clear()
-        _built.update([(id(operation), operation) for operation in operations])
+        if len(BUILT) + len(operations) > _REMEMBERED:
+            BUILT.clear()
+        BUILT.update([(id(operation), operation) for operation in operations])
     return operations
 
 

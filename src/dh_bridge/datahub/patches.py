@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas
-from dh_bridge.datahub.fine_grained import is_built
+from dh_bridge.datahub.fine_grained import BUILT
 from dh_bridge.datahub.structs import REFUSALS, Compiler, Marker, conform, urn_of, urn_type
 
 _EDGES = (
@@ -86,6 +86,7 @@ class Slot:
         self._seen = [(at, kind.seen) for at, kind in marked.items()]
         self._kinds = [(at, kind) for at, kind in checks.items() if at not in marked and kind is not str]
         self._keys = keys
+        self.plain = kind is str
         self.batch = msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False)
 
     def takes(self, steps: list[str]) -> bool:
@@ -149,30 +150,36 @@ class Patch:
 
     def _additions(self, operations: list[Any]) -> bool:
         """Say whether these are sound additions; False where :meth:`_thoroughly` has to look (and to say what is wrong)."""
-        places = self._places
+        places, built = self._places, BUILT
+        values: dict[Slot, list[Any]] = {}
+        missing = len(self._required)
         try:
-            values: dict[Slot, list[Any]] = {}
             for operation in operations:
-                if is_built(operation):
+                if built and built.get(id(operation)) is operation:
                     continue
+                path, value = operation["path"], operation["value"]
                 if operation["op"] != "add" or len(operation) != 3:
                     return False
-                slot, keys = places[operation["path"]]
-                value = operation["value"]
-                try:
+                slot, keys = places[path]
+                if slot.plain and not keys:
+                    if type(value) is not str:
+                        return False
+                elif slot in values:
                     values[slot].append(value)
-                except KeyError:
+                else:
                     values[slot] = [value]
+                if missing and path in self._required:
+                    missing -= 1
                 for name, text in keys:
                     if (value[name] if name else value) != text:
                         return False
             for slot, batch in values.items():
                 conform({"items": batch}, slot.batch)
-            if self._required or self._keyed:
+            if self._keyed:
                 self._check_required({operation["path"] for operation in operations})
         except (KeyError, TypeError, AttributeError, *REFUSALS):
             return False
-        return bool(operations)
+        return bool(operations) and not missing
 
     def _thoroughly(self, operations: Any) -> None:
         try:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from datetime import datetime, timedelta, timezone, tzinfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
+#: Lengths of times to the second, with a fraction of three or of six digits.
+_USUAL = (20, 24, 27)
+#: Python 3.10's fromisoformat does not read the Z.
+_READS_Z = sys.version_info >= (3, 11)
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*([Zz]|[+-]\d\d:?\d\d|[+-]\d\d)?(?:\[[^\]]*\])?\Z"
 )
@@ -24,6 +29,12 @@ def instant(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, bool]:
     (producers.md 33: Great Expectations sends local times without one), ``[Europe/Berlin]`` behind an offset is ignored.
     ValueError when the text is no time.
     """
+    if text[-1:] == "Z" and len(text) in _USUAL and _READS_Z:
+        # What nearly every producer sends; the pattern below takes four times as long.
+        try:
+            return micros(datetime.fromisoformat(text)), True
+        except ValueError:
+            pass
     found = _ISO.match(text.strip())
     if found is None:
         message = f"not an ISO 8601 time: {text[:40]!r}"

@@ -29,41 +29,38 @@ class Place:
     ``key``, ``bag`` and ``where`` name the facet.
     """
 
-    __slots__ = (
-        "aliases", "assertion_label", "assertion_platform", "attach", "bag", "checks", "columns", "dataset", "event", "identity", "inputs", "job", "key", "keys",
-        "mentioned", "name", "named", "notes", "options", "outputs", "owner", "raw", "resolve", "role", "run", "stamp", "task", "tested", "where",
-    )  # fmt: skip
+    # What most places do not have; set where it is known, so that making a place costs little.
+    run: str = ""
+    job: Job | None = None
+    owner: str = ""
+    task: str = ""
+    dataset: str = ""
+    name: Name | None = None
+    role: Role = "dataset"
+    attach: Attach = "run"
+    assertion_platform: str = ""
+    assertion_label: str = ""
+    columns: dict[str, str] | None = None
+    inputs: frozenset[str] = frozenset()
+    outputs: tuple[str, ...] = ()
+    mentioned: frozenset[str] = frozenset()
+    tested: tuple[str, ...] = ()
+    bag: str = "facets"
+    keys: frozenset[str] = frozenset()
+    key: str = ""
+    where: str = ""
+    raw: bytes = b""
+    notes: list[tuple[str, str]] | None = None
 
     def __init__(self, event: Event, options: Options, stamp: Stamp) -> None:
         self.event = event
         self.options = options
         self.identity: Identity = options.identity
         self.stamp = stamp
-        self.run = ""
-        self.job: Job | None = None
-        self.owner = ""
-        self.task = ""
-        self.dataset = ""
-        self.name: Name | None = None
-        self.role: Role = "dataset"
-        self.attach: Attach = "run"
-        self.assertion_platform = ""
-        self.assertion_label = ""
         self.checks: dict[tuple[str, str], tuple[str, Check]] = {}
         self.named: dict[str, Name] = {}
-        self.columns: dict[str, str] | None = None
-        self.inputs: frozenset[str] = frozenset()
-        self.outputs: tuple[str, ...] = ()
-        self.mentioned: frozenset[str] = frozenset()
-        self.tested: tuple[str, ...] = ()
-        self.bag = "facets"
-        self.keys: frozenset[str] = frozenset()
-        self.key = ""
-        self.where = ""
-        self.raw: bytes = b""
         self.aliases: dict[tuple[str, str], Name] = {}
         self.resolve: Callable[[str, str], Name] = options.naming
-        self.notes: list[tuple[str, str]] | None = None
 
     def withheld(self, leaf: str, reason: str) -> None:
         """Note that a leaf of the facet (``fields[2].type``; "" for all of it) ends here, and why."""

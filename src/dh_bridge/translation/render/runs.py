@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_urn
-from dh_bridge.translation.contributions import actor_of, counts_of, io_of, run_user
+from dh_bridge.translation.contributions import actor_of, counts_of, io_of, marks_of, run_user
 from dh_bridge.translation.facets.dbt_run import INVOCATION_RUNG
 from dh_bridge.translation.facets.external_query import QUERY_RUNG
 from dh_bridge.translation.facets.spark_application_details import APPLICATION_RUNG
 from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.identity.runs import run_type
 from dh_bridge.translation.identity.subtypes import run_subtype
-from dh_bridge.translation.properties import text
+from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.stamps import FULL_TABLE, audit_stamp, message_id, millis
 from dh_bridge.translation.slots import (
@@ -144,6 +144,7 @@ def _own_properties(state: RunState, slots: Slots, job: Job | None, history: His
     if embedded:
         found["runIdTime"] = embedded
     found.update(_statistics(state))
+    found.update((key, capped(text(table))) for key, table in marks_of(state).items())
     return found
 
 
@@ -170,7 +171,7 @@ def iso(micros: int) -> str:
     except (ValueError, OverflowError, OSError):
         return str(micros)
     fraction = f".{rest:06d}".rstrip("0") if rest else ""
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    return f"{moment.isoformat()[:19]}{fraction}Z"
 
 
 def _uuid7_time(run_id: str) -> str | None:
@@ -201,6 +202,8 @@ def _name(slots: Slots, job: Job | None) -> str | None:
 
 
 def _type(slots: Slots) -> str | None:
+    if RUN_TYPE not in slots:
+        return None
     return run_type(
         processing_type=value(slots, RUN_TYPE, "processing_type"),
         start_reason=value(slots, RUN_TYPE, "start_reason"),
