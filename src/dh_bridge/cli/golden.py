@@ -1,0 +1,50 @@
+"""``dh-bridge golden``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import profile_option, with_settings
+from dh_bridge.cli.screen import say
+from dh_bridge.testing.golden import cases, compare
+
+if TYPE_CHECKING:
+    from dh_bridge.settings import Settings
+
+_COLOURS = {"-": "red", "+": "green", "!": "yellow"}
+
+
+@click.command()
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.option("--update", is_flag=True, help="Write the proposals of today instead, where they differ.")
+@profile_option
+@with_settings
+@examples(
+    "mkdir -p golden && cp examples/events/spark.ndjson golden/spark.events.json && dh-bridge golden golden --update"
+)
+def golden(*, settings: Settings, directory: str, update: bool) -> None:
+    """Compare the golden files of DIR with what your settings make of their events today.
+
+    A case is NAME.events.json (a JSON object, array or NDJSON) with NAME.proposals.ndjson beside it. What differs is shown
+    leaf by leaf: - is what the file expects, + what there is. Exit code 1 when there are differences. In pytest, the same
+    is dh_bridge.testing.assert_golden(DIR).
+    """
+    bridge = Bridge(settings)
+    results = [compare(case, bridge, update=update) for case in cases(directory)]
+    for result in results:
+        word = "differs" if result.differences else "written" if result.written else "same"
+        click.echo(f"{word:<7}  {result.case.events}")
+        for line in result.differences:
+            click.secho(f"  {line}", fg=_COLOURS.get(line.strip()[:1]))
+    different = sum(1 for result in results if result.differences)
+    if different:
+        say(
+            f"{different} of {len(results)} cases differ"
+            + ("" if update else "; --update takes what is shown as right")
+        )
+        raise click.exceptions.Exit(EXIT_EVENTS)

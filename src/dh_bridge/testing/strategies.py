@@ -1,0 +1,193 @@
+"""Strategies for hypothesis: facets as the registry knows them, events that carry them, runs of such events.
+
+The facets are drawn from the Structs that their modules read into: a new facet is drawn from the day it is there.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec.inspect as types
+
+from dh_bridge.translation.facets import registry
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from hypothesis.strategies import SearchStrategy
+
+    from dh_bridge.translation.place import Attach
+
+_SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
+_SPEC = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/"
+PRODUCERS = (
+    _SPEC + "integration/spark",
+    _SPEC + "integration/dbt",
+    _SPEC + "integration/flink",
+    "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3",
+    "https://example.com/own-scripts",
+)
+NAMESPACES = ("postgres://db:5432", "s3://lake", "kafka://broker:9092", "bigquery", "file", "urn:odd")
+_WORDS = (
+    "id",
+    "amount",
+    "shop.public.orders",
+    "/data/orders/day=1",
+    "STRING",
+    "user:ann",
+    "2026-11-20T10:00:00Z",
+    "90",
+)
+_YEARS = (datetime(2020, 1, 1), datetime(2030, 1, 1))  # noqa: DTZ001 - hypothesis adds zones itself; ours is Z
+_TERMINAL = ("COMPLETE", "FAIL", "ABORT")
+
+
+def events() -> SearchStrategy[dict[str, Any]]:
+    """Return a strategy of events as JSON objects: RunEvents, JobEvents and DatasetEvents with any facets."""
+    st = _hypothesis()
+    found: SearchStrategy[dict[str, Any]] = st.one_of(_run_events(st), _job_events(st), _dataset_events(st))
+    return found
+
+
+def runs(*, most: int = 4) -> SearchStrategy[list[dict[str, Any]]]:
+    """Return a strategy of runs: up to ``most`` RunEvents of one run and job, from START to its end, in that order."""
+    st = _hypothesis()
+
+    def told(parts: tuple[list[dict[str, Any]], str, str]) -> list[dict[str, Any]]:
+        drawn, name, end = parts
+        words = ["START", *["RUNNING"] * (len(drawn) - 2), end] if len(drawn) > 1 else [end]
+        first = drawn[0]
+        for second, (event, word) in enumerate(zip(drawn, words, strict=True)):
+            event |= {"eventType": word, "eventTime": f"2026-11-20T10:00:{second:02}Z", "producer": first["producer"]}
+            event["run"]["runId"] = first["run"]["runId"]
+            event["job"] |= {"namespace": first["job"]["namespace"], "name": name}
+        return drawn
+
+    several = st.lists(_run_events(st), min_size=1, max_size=most)
+    found: SearchStrategy[list[dict[str, Any]]] = st.tuples(several, _names(st), st.sampled_from(_TERMINAL)).map(told)
+    return found
+
+
+def facets(at: Attach) -> SearchStrategy[dict[str, Any]]:
+    """Return a strategy of facet bags (``run``, ``job`` or ``dataset``) of at most three facets."""
+    found: SearchStrategy[dict[str, Any]] = _bags(_hypothesis(), at)
+    return found
+
+
+def _hypothesis() -> ModuleType:
+    try:
+        from hypothesis import strategies  # noqa: PLC0415 - only those who test need it
+    except ImportError as error:
+        raise ModuleNotFoundError("dh_bridge.testing makes events with hypothesis: pip install hypothesis") from error
+    return strategies
+
+
+def _run_events(st: Any) -> Any:
+    return st.fixed_dictionaries(
+        {
+            "eventType": st.sampled_from(("START", "RUNNING", "OTHER", *_TERMINAL)),
+            **_envelope(st, "RunEvent"),
+            "run": st.fixed_dictionaries({"runId": st.uuids().map(str), "facets": _bags(st, "run")}),
+            "job": _jobs(st),
+        },
+        optional=_sides(st),
+    )
+
+
+def _job_events(st: Any) -> Any:
+    return st.fixed_dictionaries({**_envelope(st, "JobEvent"), "job": _jobs(st)}, optional=_sides(st))
+
+
+def _dataset_events(st: Any) -> Any:
+    return st.fixed_dictionaries({**_envelope(st, "DatasetEvent"), "dataset": _datasets(st)})
+
+
+def _envelope(st: Any, kind: str) -> dict[str, Any]:
+    times = st.datetimes(*_YEARS).map(lambda time: f"{time.isoformat()}Z")
+    return {"eventTime": times, "producer": st.sampled_from(PRODUCERS), "schemaURL": st.just(_SCHEMA + kind)}
+
+
+def _jobs(st: Any) -> Any:
+    namespaces = st.sampled_from(("shop_prod", "default", *NAMESPACES))
+    return st.fixed_dictionaries({"namespace": namespaces, "name": _names(st), "facets": _bags(st, "job")})
+
+
+def _sides(st: Any) -> dict[str, Any]:
+    return {
+        "inputs": st.lists(_datasets(st, "inputFacets"), max_size=2),
+        "outputs": st.lists(_datasets(st, "outputFacets"), max_size=2),
+    }
+
+
+def _datasets(st: Any, own: str | None = None) -> Any:
+    parts = {"namespace": st.sampled_from(NAMESPACES), "name": _names(st), "facets": _bags(st, "dataset")}
+    return st.fixed_dictionaries(parts, optional={own: _bags(st, "dataset")} if own else {})
+
+
+def _names(st: Any) -> Any:
+    return st.from_regex(r"[a-z_]{1,8}(\.[a-z_]{1,8}){0,3}", fullmatch=True)
+
+
+@lru_cache(maxsize=4)
+def _bags(st: Any, at: Attach) -> Any:
+    one = st.sampled_from(sorted(registry()[at])).flatmap(lambda key: st.tuples(st.just(key), _facet(st, at, key)))
+    return st.lists(one, max_size=3).map(dict)
+
+
+def _facet(st: Any, at: Attach, key: str) -> Any:
+    reads = registry()[at][key].reads
+    body = _json(st) if reads is None else _struct(st, reads)
+    return body.map(lambda drawn: {"_producer": PRODUCERS[0], "_schemaURL": f"{_SCHEMA}{key}", **drawn})
+
+
+def _json(st: Any) -> Any:
+    """Return any JSON object, for the facets that have no fixed form."""
+    return st.dictionaries(st.sampled_from(_WORDS), _any(st), max_size=3)
+
+
+def _any(st: Any) -> Any:
+    scalars = st.one_of(st.none(), st.booleans(), st.integers(-9, 9), _texts(st))
+    return st.recursive(
+        scalars,
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_texts(st), inner, max_size=2),
+        max_leaves=4,
+    )
+
+
+def _texts(st: Any) -> Any:
+    return st.one_of(st.sampled_from(_WORDS), st.text(st.characters(codec="utf-8"), max_size=12))
+
+
+@lru_cache(maxsize=256)
+def _struct(st: Any, cls: type) -> Any:
+    """Return the strategy of a Struct, built when it is first drawn from: fields of schemas hold fields."""
+
+    def built() -> Any:
+        kind = types.type_info(cls)
+        assert isinstance(kind, types.StructType)  # noqa: S101 - a facet reads into a Struct
+        fields = {field.encode_name: field.type for field in kind.fields if not field.encode_name.startswith("_")}
+        return st.fixed_dictionaries({}, optional={name: _of(st, inner) for name, inner in fields.items()})
+
+    return st.deferred(built)
+
+
+def _of(st: Any, kind: types.Type) -> Any:
+    """Return the strategy of a field's type, as msgspec knows it."""
+    if isinstance(kind, types.StructType):
+        return _struct(st, kind.cls)
+    if isinstance(kind, types.UnionType):
+        return st.one_of([_of(st, member) for member in kind.types])
+    if isinstance(kind, types.ListType):
+        return st.lists(_of(st, kind.item_type), max_size=2)
+    if isinstance(kind, types.DictType):
+        return st.dictionaries(_texts(st), _of(st, kind.value_type), max_size=2)
+    plain = {
+        types.NoneType: st.none,
+        types.BoolType: st.booleans,
+        types.IntType: lambda: st.integers(0, 2**40),
+        types.FloatType: lambda: st.floats(0, 1e9),
+        types.StrType: lambda: _texts(st),
+    }
+    return plain.get(type(kind), lambda: _any(st))()
