@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 #: The spec's own bag of a dataset facet wins over the other (facets.md 0.6.1); weights break ties inside one event.
 _BAGS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))
 _OUTPUT_WEIGHT = 1 << 20
+_RUN_WEIGHT = 1 << 40
 _POSITION_WEIGHT = 4
 
 
@@ -65,7 +66,8 @@ class Walk:
         self._datasets(event, state, at)
         at.dataset, at.name, at.columns = "", None, None
         if event.kind == "run":
-            self._bag(event.run_facets, "run", "$.run.facets", stamp, state, at)
+            # A test of the run that merges with a check of a dataset is the fuller of the two (facets.md 2.3).
+            self._bag(event.run_facets, "run", "$.run.facets", (*stamp[:3], _RUN_WEIGHT), state, at)
         if event.kind != "dataset":
             self._bag(event.job_facets, "job", "$.job.facets", stamp, state, at)
         return state

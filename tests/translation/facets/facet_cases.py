@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,12 @@ def told(*events: Any, report: bool = False, **settings: Any) -> Told:
     flat: list[Any] = []
     for one in events:
         flat += one if isinstance(one, list) else [one]
-    return Told(Bridge(Settings(**settings)).translate(flat, report=report))
+    return Told(_bridge(json.dumps(settings, sort_keys=True)).translate(flat, report=report))
+
+
+@lru_cache(maxsize=64)
+def _bridge(settings: str) -> Bridge:
+    return Bridge(Settings(**json.loads(settings)))  # it holds no state between calls
 
 
 def of_run(key: str, value: Any, **settings: Any) -> Told:

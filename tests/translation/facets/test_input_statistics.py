@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import DPI, JOB, ORDERS, client_pair, dataset_event, event, facet, job_event, of_input, orders, pair, told, totals
+from facet_cases import (
+    DPI,
+    JOB,
+    ORDERS,
+    client_pair,
+    dataset_event,
+    event,
+    facet,
+    job_event,
+    of_input,
+    orders,
+    pair,
+    told,
+    totals,
+)
 from openlineage.client.facet_v2 import input_statistics_input_dataset
 
 BODY = facet(rowCount=12, size=2048, fileCount=3)
@@ -33,7 +47,9 @@ def test_reading_is_no_operation():
 def test_the_largest_count_wins_in_any_order():
     events = [
         event("START", inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=0)})]),
-        event("RUNNING", inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=9)})], time="2026-11-20T01:00:10Z"),
+        event(
+            "RUNNING", inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=9)})], time="2026-11-20T01:00:10Z"
+        ),
         event(inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=7)})]),
     ]
     for order in (events, events[::-1]):
@@ -48,7 +64,9 @@ def test_what_is_no_count_is_malformed(count):
 
 
 def test_a_number_may_be_text():
-    assert of_input("inputStatistics", facet(rowCount="12", size=2.0), "inputFacets").kept(DPI)["inputs.rowCount"] == "12"
+    assert (
+        of_input("inputStatistics", facet(rowCount="12", size=2.0), "inputFacets").kept(DPI)["inputs.rowCount"] == "12"
+    )
 
 
 def test_without_a_run_there_is_nothing_to_count_for():

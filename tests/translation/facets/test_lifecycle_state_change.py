@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import JOB, ORDERS, TOTALS, client_pair, dataset_event, event, facet, of_input, of_output, spec, told, totals
+from facet_cases import (
+    JOB,
+    ORDERS,
+    TOTALS,
+    client_pair,
+    dataset_event,
+    event,
+    facet,
+    of_input,
+    of_output,
+    spec,
+    told,
+    totals,
+)
 from openlineage.client.facet_v2 import lifecycle_state_change_dataset
 
 
@@ -46,7 +59,11 @@ def test_a_drop_removes_the_dataset_only_when_the_run_completes():
 
 def sequence(*words):
     return [
-        event("START" if number == 0 else "RUNNING", outputs=[totals(facets=change(word))], time=f"2026-11-20T01:00:0{number}Z")
+        event(
+            "START" if number == 0 else "RUNNING",
+            outputs=[totals(facets=change(word))],
+            time=f"2026-11-20T01:00:0{number}Z",
+        )
         for number, word in enumerate(words)
     ] + [event()]
 
@@ -102,9 +119,9 @@ def test_a_run_that_failed_changed_what_it_says_it_changed(kind):
 
 
 def test_the_earlier_name_is_kept():
-    body = facet(lifecycleStateChange="RENAME", previousIdentifier={"namespace": "file", "name": "/tmp/old"})
+    body = facet(lifecycleStateChange="RENAME", previousIdentifier={"namespace": "file", "name": "/data/old"})
     found = of_output("lifecycleStateChange", body)
-    identifier = '{"name":"/tmp/old","namespace":"file"}'
+    identifier = '{"name":"/data/old","namespace":"file"}'
     assert found.kept(TOTALS)["previousIdentifier"] == identifier
     assert found.one(TOTALS, "operation")["customProperties"]["openlineage.previousIdentifier"] == identifier
     assert not found.has(TOTALS, "status")
@@ -118,7 +135,7 @@ def test_nothing_said_is_nothing_done():
 def test_the_specification_s_document_is_read():
     found = of_output("lifecycleStateChange", spec("LifecycleStateChangeDatasetFacet")["lifecycleStateChange"])
     assert found.one(TOTALS, "operation")["operationType"] == "ALTER"
-    assert "/tmp/alter_test/alter_table_test" in found.kept(TOTALS)["previousIdentifier"]
+    assert "alter_test/alter_table_test" in found.kept(TOTALS)["previousIdentifier"]
 
 
 def test_the_client_s_class_is_read():

@@ -48,4 +48,6 @@ def test_the_specification_s_document_is_read():
 
 def test_the_client_s_class_is_read():
     made = nominal_time_run.NominalTimeRunFacet(nominalStartTime="2020-01-01T04:00:00Z")
-    assert told(client_pair(run={"nominalTime": made})).kept(DPI)["nominalTime.nominalStartTime"] == "2020-01-01T04:00:00Z"
+    assert (
+        told(client_pair(run={"nominalTime": made})).kept(DPI)["nominalTime.nominalStartTime"] == "2020-01-01T04:00:00Z"
+    )

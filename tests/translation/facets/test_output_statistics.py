@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import DPI, JOB, ORDERS, TOTALS, client_pair, event, facet, of_input, of_output, pair, spec, told, totals
+from facet_cases import (
+    DPI,
+    JOB,
+    ORDERS,
+    TOTALS,
+    client_pair,
+    event,
+    facet,
+    of_input,
+    of_output,
+    pair,
+    spec,
+    told,
+    totals,
+)
 from openlineage.client.facet_v2 import output_statistics_output_dataset
 
 BODY = facet(rowCount=12, size=2048, fileCount=3)
@@ -27,7 +41,10 @@ def test_rows_that_were_added_are_not_the_rows_of_the_table():
 
 @pytest.mark.parametrize("word", ["CREATE", "OVERWRITE"])
 def test_a_table_written_anew_has_exactly_these_rows(word):
-    bags = {"facets": {"lifecycleStateChange": facet(lifecycleStateChange=word)}, "outputFacets": {"outputStatistics": BODY}}
+    bags = {
+        "facets": {"lifecycleStateChange": facet(lifecycleStateChange=word)},
+        "outputFacets": {"outputStatistics": BODY},
+    }
     profile = told(pair(outputs=[totals(**bags)])).one(TOTALS, "datasetProfile")
     assert (profile["rowCount"], profile["sizeInBytes"]) == (12, 2048)
 

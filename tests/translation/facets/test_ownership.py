@@ -95,7 +95,9 @@ def test_a_domain_is_cut_by_setting_and_placeholders_are_a_setting():
     ]
 
 
-@pytest.mark.parametrize("body", [facet(owners=[]), facet(owners=None), facet(), facet(owners=[None]), facet(owners={})])
+@pytest.mark.parametrize(
+    "body", [facet(owners=[]), facet(owners=None), facet(), facet(owners=[None]), facet(owners={})]
+)
 def test_an_empty_list_erases_nobody_s_owners(body):
     assert not of_job("ownership", body).has(JOB, "ownership")
 

@@ -56,7 +56,10 @@ def test_forwarded_facets_are_kept():
     body = facet(
         run={"runId": PARENT, "facets": {"processing_engine": {"name": "Airflow"}}},
         job={"namespace": "shop", "name": "daily", "facets": {"jobType": {"jobType": "DAG"}}},
-        root={"run": {"runId": PARENT, "facets": {}}, "job": {"namespace": "n", "name": "m", "facets": {"a": {"b": 1}}}},
+        root={
+            "run": {"runId": PARENT, "facets": {}},
+            "job": {"namespace": "n", "name": "m", "facets": {"a": {"b": 1}}},
+        },
     )
     kept = of_run("parent", body).kept(DPI)
     assert kept["parent.run.facets"] == '{"processing_engine":{"name":"Airflow"}}'
@@ -65,7 +68,9 @@ def test_forwarded_facets_are_kept():
     assert "root.run.facets" not in kept
 
 
-@pytest.mark.parametrize("body", [facet(), facet(run=None, job=None, root=None), facet(run={}, root={}), facet(run="x")])
+@pytest.mark.parametrize(
+    "body", [facet(), facet(run=None, job=None, root=None), facet(run={}, root={}), facet(run="x")]
+)
 def test_a_parent_that_names_nobody_says_nothing(body):
     found = of_run("parent", body)
     assert "parentInstance" not in relationships(found)

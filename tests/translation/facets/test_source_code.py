@@ -21,7 +21,10 @@ def test_code_may_hold_secrets_so_its_hash_and_length_stay():
 
 def test_it_is_kept_by_setting_with_what_looks_secret_taken_out():
     body = facet(language="bash", sourceCode="curl postgres://ann:secret@db/x")
-    assert of_job("sourceCode", body, source_code="keep").kept(JOB)["sourceCode.sourceCode"] == "curl postgres://ann:***@db/x"
+    assert (
+        of_job("sourceCode", body, source_code="keep").kept(JOB)["sourceCode.sourceCode"]
+        == "curl postgres://ann:***@db/x"
+    )
 
 
 @pytest.mark.parametrize("language", ["SQL", "sql"])

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import DPI, FLOW, JOB, TOTALS, client_pair, dataset_event, facet, of_job, of_output, of_run, pair, spec, told, totals
+from facet_cases import (
+    DPI,
+    FLOW,
+    JOB,
+    TOTALS,
+    client_pair,
+    dataset_event,
+    facet,
+    of_job,
+    of_output,
+    of_run,
+    pair,
+    spec,
+    told,
+    totals,
+)
 from openlineage.client.facet_v2 import tags_dataset, tags_job, tags_run
 
 
@@ -64,10 +79,11 @@ def test_tags_of_a_dataset_and_of_its_columns():
 
 def test_odd_names_are_escaped_in_paths():
     found = of_output("tags", tags({"key": "a/b~c", "field": "x/y"}))
-    (path, _) = sorted(found.patched(TOTALS, "editableSchemaMetadata"), reverse=True)[0], None
-    assert path.startswith("/editableSchemaFieldInfo/x~1y/")
-    assert "~1" in path
-    assert "~0" in path
+    field = "/editableSchemaFieldInfo/x~1y"
+    assert set(found.patched(TOTALS, "editableSchemaMetadata")) == {
+        f"{field}/fieldPath",
+        f"{field}/globalTags/tags/urn:li:tag:a~1b~0c",
+    }
 
 
 def test_a_dataset_event_s_tags_are_the_dataset_s():
@@ -106,7 +122,9 @@ def test_tags_of_a_run_are_properties_because_runs_have_no_tags():
 
 def test_the_version_of_the_client_is_kept_once():
     """producers.md 39: every event of the client carries it."""
-    found = of_run("tags", tags({"key": "openlineage_client_version", "value": "1.54.0", "source": "OPENLINEAGE_CLIENT"}))
+    found = of_run(
+        "tags", tags({"key": "openlineage_client_version", "value": "1.54.0", "source": "OPENLINEAGE_CLIENT"})
+    )
     kept = found.kept(DPI)
     assert kept["openlineage_client_version"] == "1.54.0"
     assert "tags" not in kept
@@ -120,7 +138,7 @@ def test_twenty_simple_tags_stand_alone_and_all_in_the_list():
 
 def test_a_secret_in_a_tag_is_not_shown():
     kept = of_run("tags", tags({"key": "api_token", "value": "s3cret"}, {"key": "", "value": "v"})).kept(DPI)
-    assert kept["tags.api_token"] == "[REDACTED]"
+    assert ("tags.api_token", "[REDACTED]") in kept.items()
 
 
 def test_the_specification_s_documents_are_read():

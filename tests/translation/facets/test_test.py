@@ -7,13 +7,17 @@ from facet_cases import DPI, ORDERS, TOTALS, client_pair, event, facet, orders, 
 from openlineage.client.facet_v2 import test_run
 
 
-def tested(*tests, inputs=None, outputs=None, bag=None, **settings):
+def ran(*tests, inputs=None, outputs=None, bag=None, **settings):
     inputs = [orders(inputFacets=bag or {})] if inputs is None else inputs
     return told(pair(run={"test": facet(tests=list(tests))}, inputs=inputs, outputs=outputs), **settings)
 
 
 def results(found):
-    return {one.value["asserteeUrn"]: one.value["result"] for one in found.proposals if one.aspect_name == "assertionRunEvent"}
+    return {
+        one.value["asserteeUrn"]: one.value["result"]
+        for one in found.proposals
+        if one.aspect_name == "assertionRunEvent"
+    }
 
 
 def infos(found):
@@ -24,7 +28,7 @@ UNIQUE = {"name": "unique_orders_id", "status": "pass", "type": "unique", "param
 
 
 def test_a_test_is_an_assertion_on_the_tested_dataset():
-    found = tested({**UNIQUE, "status": "fail", "severity": "error", "actual": "(4,)", "expected": "0"})
+    found = ran({**UNIQUE, "status": "fail", "severity": "error", "actual": "(4,)", "expected": "0"})
     assert results(found)[ORDERS]["type"] == "FAILURE"
     (info,) = infos(found)
     assert (info["nativeType"], info["dataset"]) == ("unique", ORDERS)
@@ -32,25 +36,25 @@ def test_a_test_is_an_assertion_on_the_tested_dataset():
 
 @pytest.mark.parametrize(("status", "kind"), [("pass", "SUCCESS"), ("PASS", "SUCCESS"), ("fail", "FAILURE")])
 def test_how_a_test_ended(status, kind):
-    assert results(tested({**UNIQUE, "status": status}))[ORDERS]["type"] == kind
+    assert results(ran({**UNIQUE, "status": status}))[ORDERS]["type"] == kind
 
 
 def test_a_skipped_test_has_no_result_and_stays_on_the_run():
-    found = tested({**UNIQUE, "status": "skip"})
+    found = ran({**UNIQUE, "status": "skip"})
     assert results(found) == {}
     assert found.kept(DPI)["test.skipped"] == '["unique_orders_id"]'
 
 
 @pytest.mark.parametrize("status", ["maybe", None])
 def test_an_unknown_word_is_malformed_and_stays_on_the_run(status):
-    found = tested({**UNIQUE, "status": status}, report=True)
+    found = ran({**UNIQUE, "status": status}, report=True)
     assert results(found) == {}
     assert '"name":"unique_orders_id"' in found.kept(DPI)["test.results"]
     assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("withheld", "malformed")
 
 
 def test_without_a_dataset_the_results_stay_on_the_run():
-    found = tested({**UNIQUE, "severity": "warn"}, inputs=[], report=True)
+    found = ran({**UNIQUE, "severity": "warn"}, inputs=[], report=True)
     assert found.entities("assertion") == set()
     assert found.kept(DPI)["test.results"] == (
         '[{"name":"unique_orders_id","severity":"warn","status":"pass","type":"unique"}]'
@@ -59,25 +63,27 @@ def test_without_a_dataset_the_results_stay_on_the_run():
 
 
 def test_outputs_are_tested_where_nothing_was_read():
-    assert set(results(tested(UNIQUE, inputs=[], outputs=[totals()]))) == {TOTALS}
+    assert set(results(ran(UNIQUE, inputs=[], outputs=[totals()]))) == {TOTALS}
 
 
 def test_of_several_datasets_each_is_tested_unless_a_parameter_names_one():
     both = [orders(), totals()]
-    assert set(results(tested({**UNIQUE, "params": {}}, inputs=both))) == {ORDERS, TOTALS}
-    assert set(results(tested({**UNIQUE, "params": {"model": "totals"}}, inputs=both))) == {TOTALS}
+    assert set(results(ran({**UNIQUE, "params": {}}, inputs=both))) == {ORDERS, TOTALS}
+    assert set(results(ran({**UNIQUE, "params": {"model": "totals"}}, inputs=both))) == {TOTALS}
 
 
 def test_a_check_of_the_same_name_on_the_dataset_is_the_same_check():
     check = {"assertion": "unique", "name": "unique_orders_id", "column": "id", "success": False, "actual": "2"}
-    found = tested({**UNIQUE, "status": "fail", "severity": "warn"}, bag={"dataQualityAssertions": facet(assertions=[check])})
+    found = ran(
+        {**UNIQUE, "status": "fail", "severity": "warn"}, bag={"dataQualityAssertions": facet(assertions=[check])}
+    )
     assert len(found.entities("assertion")) == 1
     native = results(found)[ORDERS]["nativeResults"]
     assert (native["actual"], native["severity"]) == ("2", "warn")
 
 
 def test_a_test_without_a_type_is_known_by_its_name():
-    assert infos(tested({"name": "assert_no_refunds", "status": "pass"}))[0]["nativeType"] == "assert_no_refunds"
+    assert infos(ran({"name": "assert_no_refunds", "status": "pass"}))[0]["nativeType"] == "assert_no_refunds"
 
 
 @pytest.mark.parametrize("body", [facet(tests=[]), facet(tests=None), facet(), facet(tests=[None])])

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from facet_cases import DPI, JOB, ORDERS, TOTALS, client_pair, dataset_event, facet, of_input, of_output, spec, told, totals
+from facet_cases import (
+    DPI,
+    JOB,
+    ORDERS,
+    TOTALS,
+    client_pair,
+    dataset_event,
+    facet,
+    of_input,
+    of_output,
+    spec,
+    told,
+    totals,
+)
 from openlineage.client.facet_v2 import dataset_version_dataset
 
 BODY = facet(datasetVersion="42")
@@ -34,7 +47,10 @@ def test_nothing_said_is_nothing_kept():
 
 
 def test_the_specification_s_document_is_read():
-    assert of_output("version", spec("DatasetVersionDatasetFacet")["version"]).kept(TOTALS)["version.datasetVersion"] == "2"
+    assert (
+        of_output("version", spec("DatasetVersionDatasetFacet")["version"]).kept(TOTALS)["version.datasetVersion"]
+        == "2"
+    )
 
 
 def test_the_client_s_class_is_read():

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 _SIMPLE = 20
+#: Every event of openlineage-python carries it (producers.md 39): a property of its own says enough.
+_CLIENT = "openlineage_client_version"
 
 
 class Tag(Facet):
@@ -33,8 +35,8 @@ class Tags(Facet):
 
 def tag_name(tag: Tag) -> str:
     """Return DataHub's tag name: the key alone when the value says no more, else ``key:value``."""
-    key = tag.key.strip()
-    return key if tag.value is None or tag.value in ("", "true", "True", tag.key) else f"{key}:{tag.value.strip()}"
+    key, value = tag.key.strip(), (tag.value or "").strip()
+    return key if value in ("", "true", "True", key) else f"{key}:{value}"
 
 
 def _context(tag: Tag) -> str | None:
@@ -87,6 +89,7 @@ def run_tags(facet: Tags, at: Place) -> Statements:
     rows = [
         {name: value for name, value in (("key", tag.key), ("value", tag.value), ("source", tag.source)) if value}
         for tag in facet.tags or ()
+        if tag.key != _CLIENT
     ]
     properties = {}
     written = kept_text("tags", rows) if rows else None
@@ -95,7 +98,6 @@ def run_tags(facet: Tags, at: Place) -> Statements:
     for tag in (facet.tags or ())[:_SIMPLE]:
         value = kept_text(f"tags.{tag.key}", tag.value) if tag.key and tag.value else None
         if value:
-            name = tag.key if tag.key == "openlineage_client_version" else f"tags.{tag.key}"
-            properties[name] = value
+            properties[tag.key if tag.key == _CLIENT else f"tags.{tag.key}"] = value
     if properties:
         yield property_statement(at, properties)
