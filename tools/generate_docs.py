@@ -1,6 +1,7 @@
 """Write the pages and blocks that are made of code and data; with --check, say which of them have drifted.
 
-Pages: docs/cli.md (every help text), docs/settings.md (every setting), docs/dh_bridge.schema.json (for editors).
+Pages: docs/cli.md (every help text), docs/settings.md (every setting), docs/dh_bridge.schema.json (for editors),
+docs/mapping.json (for OpenLineage's compatibility tests).
 Blocks in README.md stand between ``<!-- generated: NAME -->`` and ``<!-- end -->``: commands, systems, facets.
 """
 
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
+from mapping_json import mapping_page
 
 from dh_bridge.cli import MENU, commands
 from dh_bridge.cli.facets import facet_rows
@@ -117,6 +119,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "cli.md": cli_page,
     ROOT / "docs" / "settings.md": settings_page,
     ROOT / "docs" / "dh_bridge.schema.json": schema_page,
+    ROOT / "docs" / "mapping.json": mapping_page,
     README: readme_page,
 }
 

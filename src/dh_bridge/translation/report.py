@@ -170,6 +170,17 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
 _ENVELOPE = _envelope_rows()
 
 
+def envelope_targets() -> dict[str, list[str]]:
+    """Return where the leaves of the envelope go: path (``$.inputs[].name``) -> targets, over the three kinds of event."""
+    found: dict[str, dict[str, None]] = {}
+    for (_, path), targets in _ENVELOPE.items():
+        found.setdefault(path, {}).update(dict.fromkeys(targets))
+    for (key,), name in _ENVELOPE_KEPT.items():
+        aspects = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo", "datasetProperties")
+        found[f"$.{key}"] = dict.fromkeys(f"{aspect}.customProperties[openlineage.{name}]" for aspect in aspects)
+    return {path: list(targets) for path, targets in found.items()}
+
+
 # -- facets ----------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,55 @@
+"""docs/mapping.json: every facet is in it, by the name of its schema, and every leaf either mapped or knowingly not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dh_bridge.translation.facets import specs
+
+ROOT = Path(__file__).resolve().parents[2]
+SPEC = ROOT.parent / "shared" / "openlineage-spec"
+PAGE = json.loads((ROOT / "docs" / "mapping.json").read_text(encoding="utf-8"))
+ENVELOPE = {"eventTime", "eventType", "producer", "schemaURL", "run.id", "job.name", "job.namespace"}
+SIDES = {f"{side}.{leaf}" for side in ("input", "output", "dataset") for leaf in ("name", "namespace")}
+
+
+def test_envelope_is_mapped_whole():
+    assert set(PAGE["mapped"]["core"]) == ENVELOPE | SIDES
+    assert PAGE["mapped"]["core"]["run.id"].startswith("dataProcessInstance")
+
+
+def test_values_are_texts_and_lists_as_the_form_wants():
+    for facet, leaves in PAGE["mapped"].items():
+        assert leaves, facet
+        assert all(isinstance(target, str) and target for target in leaves.values()), facet
+    assert all(isinstance(leaves, list) and leaves for leaves in PAGE["knownUnmapped"].values())
+
+
+def test_every_leaf_of_every_facet_stands_on_one_side():
+    both = [
+        (facet, leaf)
+        for facet, leaves in PAGE["knownUnmapped"].items()
+        for leaf in leaves
+        if leaf in PAGE["mapped"].get(facet, {})
+    ]
+    assert both == []
+    rows = sum(len(spec.leaves) for spec in specs())
+    listed = sum(len(leaves) for name, leaves in PAGE["mapped"].items() if name != "core")
+    assert listed + sum(len(leaves) for leaves in PAGE["knownUnmapped"].values()) >= rows * 0.9
+
+
+@pytest.mark.skipif(not SPEC.is_dir(), reason=f"OpenLineage's specification is expected at {SPEC}")
+def test_facets_of_the_specification_are_called_as_their_schemas():
+    schemas = {
+        name
+        for path in [*SPEC.glob("facets/*.json"), *SPEC.glob("registry/**/facets/*.json")]
+        for name in json.loads(path.read_text(encoding="utf-8"))["$defs"]
+        if name.endswith("Facet")
+    }
+    written = {*PAGE["mapped"], *PAGE["knownUnmapped"]} - {"core"}
+    assert {name for name in written if name.endswith("Facet")} - schemas == set()
+    own = {spec.keys[0] for spec in specs() if spec.producer}
+    assert {name for name in written if not name.endswith("Facet")} <= own
