@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.render.ladders import Slots
 
 _BEFORE: Stamp = (0,)
+_INDIRECT = "columnLineage.indirect"
 _SNAPSHOT = "COMPLETE_SNAPSHOT"
 
 
@@ -129,6 +130,9 @@ def _edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[s
             own = found.setdefault((direction, dataset), {})
             if slot is STATISTIC:
                 own[f"{direction}Statistics.{leaf}"] = str(properties)
+            elif _INDIRECT in properties and _INDIRECT in own:  # of another output of the run
+                marks = {*own[_INDIRECT].split(","), *properties[_INDIRECT].split(",")}
+                own[_INDIRECT] = ",".join(sorted(marks))
             else:
                 own.update(properties)
     return found

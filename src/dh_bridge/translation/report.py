@@ -126,7 +126,10 @@ def _envelope_leaf(path: Path, text: str, value: Any, event: Event, written: dic
         event.kind, ("datasetProperties",)
     )
     if path in _ENVELOPE_KEPT:
-        return _reached("kept", [f"{aspect}.customProperties[openlineage.{path[0]}]" for aspect in owner], written)
+        said = _reached("kept", [f"{aspect}.customProperties[openlineage.{path[0]}]" for aspect in owner], written)
+        if said[0] == "withheld" and path == ("producer",):  # it tells the platform all the same
+            return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn"], written)
+        return said
     row = _ENVELOPE.get((event.kind, _POSITION.sub("[]", text)))
     if row is None:
         return "withheld", None, "no-home:not part of OpenLineage's envelope"
@@ -150,7 +153,9 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
     rows["run", "$.run.runId"] = [
         "dataProcessInstanceRunEvent.urn",
         "dataProcessInstanceProperties.urn",
-        "dataJobInfo.urn",
+        "dataProcessInstanceInput.urn",
+        "dataProcessInstanceOutput.urn",
+        "operation.customProperties",
     ]
     rows["run", "$.eventType"] = [
         "dataProcessInstanceRunEvent.status",
@@ -280,7 +285,8 @@ def _reached(verdict: str, targets: Sequence[str], written: dict[str, str | None
     """Return the first target whose aspect was written; withheld, with the reason of the first, when none was."""
     reason: str | None = None
     for target in targets:
-        aspect = re.split(r"[.\[]", target, maxsplit=1)[0]
+        part = target.partition("[openlineage")[0]
+        aspect = part if part in written else re.split(r"[.\[]", target, maxsplit=1)[0]
         if aspect in written:
             if written[aspect] is None:
                 return verdict, target, None

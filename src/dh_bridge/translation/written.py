@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.slots import CHECKS
 
 if TYPE_CHECKING:
@@ -15,7 +16,10 @@ _TERMINAL = ("operation", "datasetProfile", "assertionRunEvent", "dataProcessIns
 
 
 def written_aspects(state: RunState, by_urn: dict[str, set[str]], options: Options) -> dict[str, str | None]:
-    """Return aspect name -> None when the run wrote it on any of its entities, else the reason why it did not."""
+    """Return aspect name -> None when the run wrote it on any of its entities, else the reason why it did not.
+
+    A part of an aspect (``dataJobInputOutput.inputDatasetEdges[].properties``) stands beside it where it has its own answer.
+    """
     found: dict[str, str | None] = {}
     for aspect in _STATEFUL:
         found[aspect] = "policy:state=none" if state.kind == "run" else "no-home:no run"
@@ -36,4 +40,10 @@ def written_aspects(state: RunState, by_urn: dict[str, set[str]], options: Optio
     for urn in urns:
         for aspect in by_urn.get(urn, ()):
             found[aspect] = None
+    if state.kind == "run" and not any(word in TERMINAL for _, word in state.events):
+        for edges in (
+            "inputDatasetEdges",
+            "outputDatasetEdges",
+        ):  # what a run did to them is told when it ends (ruling 13)
+            found[f"dataJobInputOutput.{edges}[].properties"] = "pending-terminal"
     return found

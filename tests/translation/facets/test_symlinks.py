@@ -22,7 +22,9 @@ def linked(*identifiers, catalog=None, **dataset):
 def test_a_catalogue_s_table_is_the_name_of_a_path():
     found = linked(GLUE)
     assert found.entities("dataset") == {GLUE_URN}
-    assert found.kept(GLUE_URN)["symlinks"] == ('[["TABLE","arn:aws:glue:eu-west-1:123456789012","table/shop/orders"]]')
+    assert found.kept(GLUE_URN)["symlinks"] == (
+        '[["TABLE","arn:aws:glue:eu-west-1:123456789012","table/shop/orders"],["","s3://lake","warehouse/orders"]]'
+    )
 
 
 def test_a_symlink_is_never_an_edge():

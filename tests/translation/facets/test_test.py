@@ -6,6 +6,8 @@ import pytest
 from facet_cases import DPI, ORDERS, TOTALS, client_pair, event, facet, orders, pair, told, totals
 from openlineage.client.facet_v2 import test_run
 
+RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
+
 
 def ran(*tests, inputs=None, outputs=None, bag=None, **settings):
     inputs = [orders(inputFacets=bag or {})] if inputs is None else inputs
@@ -47,19 +49,21 @@ def test_a_skipped_test_has_no_result_and_stays_on_the_run():
 
 @pytest.mark.parametrize("status", ["maybe", None])
 def test_an_unknown_word_is_malformed_and_stays_on_the_run(status):
-    found = ran({**UNIQUE, "status": status}, report=True)
+    found = ran({**UNIQUE, "status": status, "expected": "0"}, report=True)
     assert results(found) == {}
     assert '"name":"unique_orders_id"' in found.kept(DPI)["test.results"]
-    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("withheld", "malformed")
+    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("mapped", RESULTS)
+    assert found.verdicts()["$.run.facets.test.tests[0].expected"] == ("withheld", "malformed")
 
 
 def test_without_a_dataset_the_results_stay_on_the_run():
-    found = ran({**UNIQUE, "severity": "warn"}, inputs=[], report=True)
+    found = ran({**UNIQUE, "severity": "warn", "expected": "0"}, inputs=[], report=True)
     assert found.entities("assertion") == set()
     assert found.kept(DPI)["test.results"] == (
         '[{"name":"unique_orders_id","severity":"warn","status":"pass","type":"unique"}]'
     )
-    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("withheld", "no-dataset")
+    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("mapped", RESULTS)
+    assert found.verdicts()["$.run.facets.test.tests[0].expected"] == ("withheld", "no-dataset")
 
 
 def test_outputs_are_tested_where_nothing_was_read():

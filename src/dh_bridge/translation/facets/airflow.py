@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.airflow import TASK_RUNG, dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.airflow import members as listed
-from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import ATTEMPT, DURATION, JOB_EDGE, JOB_PROPERTIES, RUN_NAME, RUN_URL, Statements
@@ -49,12 +49,13 @@ DAG_LEAVES = {
         "task.upstream_task_ids[]": mapped(_EDGE, _JOB),
         "task.**": kept(_JOB, _FLOW),
         "taskInstance.try_number": mapped("dataProcessInstanceRunEvent.attempt"),
-        "taskInstance.log_url": mapped("dataProcessInstanceProperties.externalUrl"),
+        "taskInstance.log_url": mapped(
+            "dataProcessInstanceProperties.externalUrl", "dataProcessInstanceRunEvent.externalUrl"
+        ),
         "taskInstance.duration": mapped(
             "dataProcessInstanceRunEvent.durationMillis", "dataProcessInstanceProperties.customProperties"
         ),
         "taskInstance.**": kept(),
-        "taskUuid": withheld("duplicate-of:run.runId"),
         "**": kept(),
     },
     producer="Airflow",
@@ -72,7 +73,9 @@ def airflow(opened: Open, at: Place) -> Statements:
     flattened("airflow.taskInstance", instance, properties)
     flattened("airflow", without(body, ("dag", "dagRun", "task", "taskInstance", "taskUuid")), properties)
     uuid = body.get("taskUuid")
-    if isinstance(uuid, str) and uuid != at.event.run_id:
+    if uuid == at.event.run_id:
+        at.withheld("taskUuid", "duplicate-of:run.runId")
+    elif isinstance(uuid, str):
         properties["airflow.taskUuid"] = uuid
     if properties:
         yield property_statement(at, properties)
@@ -109,7 +112,10 @@ def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
         yield at.owner, JOB_PROPERTIES, "airflow.task", properties
     dag_id = dag.get("dag_id")
     if at.job.level == "job" and isinstance(dag_id, str):
-        for upstream in listed(task.get("upstream_task_ids") or ""):
+        upstream_tasks = listed(task.get("upstream_task_ids") or "")
+        if not upstream_tasks:
+            at.withheld("task.upstream_task_ids", "no-home:no upstream tasks")
+        for upstream in upstream_tasks:
             job = at.identity.job(at.event.namespace, f"{dag_id}.{upstream}", at.event.producer)
             yield at.task, JOB_EDGE, job.job_urn, {}
 

@@ -93,6 +93,7 @@ _SOURCE = mapped(
     "upstreamLineage.fineGrainedLineages",
 )
 _INDIRECT = mapped("dataJobInputOutput.inputDatasetFields", "upstreamLineage.upstreams")
+_TOUCHING = mapped("dataJobInputOutput.inputDatasetEdges[].properties")
 _DESCRIBED = kept("dataJobInfo.customProperties", "dataFlowInfo.customProperties", "datasetProperties.customProperties")
 
 
@@ -114,7 +115,10 @@ _DESCRIBED = kept("dataJobInfo.customProperties", "dataFlowInfo.customProperties
         "dataset[].namespace": _INDIRECT,
         "dataset[].name": _INDIRECT,
         "dataset[].field": _INDIRECT,
-        "dataset[].transformations[].**": _INDIRECT,
+        "dataset[].transformations[].type": _TOUCHING,
+        "dataset[].transformations[].subtype": _TOUCHING,
+        "dataset[].transformations[].masking": _TOUCHING,
+        "dataset[].transformations[].description": _DESCRIBED,
     },
 )
 def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
@@ -168,7 +172,7 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
     pairs, named, descriptions = _pairs(facet, at)
     indirect = {pair for pair in pairs if pair[0] is not None and "INDIRECT" in pair[0]}
-    collapsed: set[str] = set()
+    collapsed: dict[str, list[str]] = {}
     if indirect:
         alone = {pair for pair in indirect if "DIRECT" not in str(pair[0]).replace("INDIRECT", "")}
         mode = at.options.settings.column_lineage.indirect
@@ -177,9 +181,10 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
         elif mode == "collapse":
             collapsed = _everywhere(indirect, len(facet.fields or {}))
             pairs -= {pair for pair in alone if pair[2] in collapsed}
+    whole = tuple(_whole(facet, collapsed, at, named, descriptions))
     # The keys are columns, so only the shape of a value can give a secret away.
     written = capped(redacted(text(descriptions))) if descriptions else ""
-    return _Lineage(frozenset(pairs), tuple(_whole(facet, collapsed, at, named)), named, written)
+    return _Lineage(frozenset(pairs), whole, named, written)
 
 
 _Pair = tuple["str | None", str, str]
@@ -218,25 +223,32 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
     return pairs, named, descriptions
 
 
-def _everywhere(indirect: set[_Pair], outputs: int) -> set[str]:
-    """Return the input fields that touch every output column: a filter or join that was repeated for each of them."""
+def _everywhere(indirect: set[_Pair], outputs: int) -> dict[str, list[str]]:
+    """Return the input fields that touch every output column, a filter or join that was repeated for each, and how."""
     touched: dict[str, set[str]] = {}
-    for _, down, up in indirect:
+    how: dict[str, set[str]] = {}
+    for operation, down, up in indirect:
         touched.setdefault(up, set()).add(down)
-    return {up for up, downs in touched.items() if outputs > 1 and len(downs) == outputs}
+        how.setdefault(up, set()).update(word for word in str(operation).split(",") if word.startswith("INDIRECT"))
+    return {up: sorted(how[up]) for up, downs in touched.items() if outputs > 1 and len(downs) == outputs}
 
 
 def _whole(
-    facet: ColumnLineage, collapsed: set[str], at: Place, named: dict[str, Name]
+    facet: ColumnLineage,
+    collapsed: dict[str, list[str]],
+    at: Place,
+    named: dict[str, Name],
+    descriptions: dict[str, str],
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (dataset URN, field URN, mark) of the columns that touch the whole output: filters, joins, sorting."""
     if at.options.settings.column_lineage.indirect == "drop":
         if facet.dataset:
             at.withheld("dataset", "policy:column_lineage.indirect")
         return
-    for up in sorted(collapsed):
+    for up, operations in sorted(collapsed.items()):
         dataset, _, path = up.removeprefix("urn:li:schemaField:(").removesuffix(")").rpartition(",")
-        yield dataset, up, f"{path}:INDIRECT"
+        for operation in operations:
+            yield dataset, up, f"{path}:{operation.removeprefix('INDIRECT:')}"
     for position, source in enumerate(facet.dataset or ()):
         found = at.endpoint(source.namespace, source.name)
         if found.endpoint is None or not source.field:
@@ -248,6 +260,9 @@ def _whole(
         if not is_urn(field):
             at.withheld(f"dataset[{position}].field", "too-large")
             continue
+        for one in source.transformations or ():
+            if one.description:
+                descriptions[f"*<-{found.dataset_name}.{source.field}"] = one.description
         kind = (operation_of(source.transformations, None) or "INDIRECT").removeprefix("INDIRECT:")
         yield found.endpoint, field, f"{column}:{kind}"
 

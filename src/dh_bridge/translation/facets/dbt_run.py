@@ -20,7 +20,15 @@ INVOCATION_RUNG = 6
     "dbt_run",
     at="run",
     leaves={
-        "invocation_id": mapped("dataProcessInstanceProperties.name", "dataProcessInstanceProperties.customProperties"),
+        "invocation_id": mapped(
+            "dataProcessInstanceProperties.name",
+            "dataProcessInstanceProperties.customProperties",
+            "assertionRunEvent.runtimeContext",
+        ),
+        "project_name": kept(
+            "dataProcessInstanceProperties.customProperties[openlineage.dbt_run.project_name]",
+            "dataFlowInfo.customProperties[openlineage.dbt_run.project_name]",
+        ),
         "**": kept(),
     },
     producer="dbt",

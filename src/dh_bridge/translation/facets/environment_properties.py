@@ -21,7 +21,10 @@ _USER_RUNG = 3
     leaves={
         "environment-properties.mountPoints[].**": withheld("too-large"),
         "environment-properties.user": mapped(
-            "dataProcessInstanceProperties.created", "dataProcessInstanceProperties.customProperties"
+            "dataProcessInstanceProperties.created",
+            "dataProcessInstanceProperties.customProperties",
+            "operation.actor",
+            "dataJobInputOutput.inputDatasetEdges[].created.actor",
         ),
         "**": kept(),
     },

@@ -18,7 +18,12 @@ _BATCH = mapped("assertionRunEvent.batchSpec", "dataProcessInstanceProperties.cu
 @facet(
     "great_expectations_meta",
     at="run",
-    leaves={"active_batch_definition.**": _BATCH, "batch_spec.**": _BATCH, "batch_kwargs.**": _BATCH, "**": kept()},
+    leaves={
+        "active_batch_definition.**": _BATCH,
+        "batch_spec.**": _BATCH,
+        "batch_kwargs.**": _BATCH,
+        "**": kept("dataProcessInstanceProperties.customProperties", "assertionRunEvent.runtimeContext"),
+    },
     producer="Great Expectations",
 )
 def great_expectations_meta(opened: Open, at: Place) -> Statements:

@@ -20,7 +20,10 @@ _USER_RUNG = 1
     at="run",
     leaves={
         "username": mapped(
-            "dataProcessInstanceProperties.created.actor", "dataProcessInstanceProperties.customProperties"
+            "dataProcessInstanceProperties.created.actor",
+            "dataProcessInstanceProperties.customProperties",
+            "operation.actor",
+            "dataJobInputOutput.inputDatasetEdges[].created.actor",
         ),
         "**": kept(),
     },

@@ -22,7 +22,13 @@ class NominalTime(Facet):
     "nominalTime",
     at="run",
     reads=NominalTime,
-    leaves={"nominalStartTime": kept(), "nominalEndTime": kept()},
+    leaves={
+        leaf: kept(
+            f"dataProcessInstanceProperties.customProperties[openlineage.nominalTime.{leaf}]",
+            "assertionRunEvent.runtimeContext",
+        )
+        for leaf in ("nominalStartTime", "nominalEndTime")
+    },
 )
 def nominal_time(facet: NominalTime, at: Place) -> Statements:
     """Scheduled start and end as properties; a run that has them is BATCH_SCHEDULED unless contradicted."""

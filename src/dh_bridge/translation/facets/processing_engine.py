@@ -19,11 +19,20 @@ class ProcessingEngine(Facet):
     openlineageAdapterVersion: str | None = None
 
 
+_ASPECTS = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo")
+
+
 @facet(
     "processing_engine",
     at="run",
     reads=ProcessingEngine,
-    leaves={"name": kept(), "version": kept(), "openlineageAdapterVersion": kept()},
+    leaves={
+        **{
+            leaf: kept(*(f"{aspect}.customProperties[openlineage.processing_engine.{leaf}]" for aspect in _ASPECTS))
+            for leaf in ("name", "version")
+        },
+        "openlineageAdapterVersion": kept(),
+    },
 )
 def processing_engine(facet: ProcessingEngine, at: Place) -> Statements:
     """Properties of the run; name and version of the job too. No part in identity: COMPLETE often lacks it."""

@@ -23,8 +23,20 @@ _PROPERTIES = "dataProcessInstanceProperties"
     at="run",
     leaves={
         "applicationId": mapped(f"{_PROPERTIES}.name", f"{_PROPERTIES}.customProperties"),
-        "userName": mapped(f"{_PROPERTIES}.created.actor", f"{_PROPERTIES}.customProperties"),
-        **{leaf: mapped(f"{_PROPERTIES}.externalUrl", f"{_PROPERTIES}.customProperties") for leaf in _URL_RUNGS},
+        "userName": mapped(
+            f"{_PROPERTIES}.created.actor",
+            f"{_PROPERTIES}.customProperties",
+            "operation.actor",
+            "dataJobInputOutput.inputDatasetEdges[].created.actor",
+        ),
+        **{
+            leaf: mapped(
+                f"{_PROPERTIES}.externalUrl",
+                f"{_PROPERTIES}.customProperties",
+                "dataProcessInstanceRunEvent.externalUrl",
+            )
+            for leaf in _URL_RUNGS
+        },
         "**": kept(),
     },
     producer="Spark",

@@ -23,7 +23,10 @@ class SparkException(Facet):
     "spark.exception",
     at="run",
     reads=SparkException,
-    leaves={"message": kept("errorMessage.message"), "stackTrace": kept("errorMessage.stackTrace")},
+    leaves={
+        leaf: kept(f"dataProcessInstanceProperties.customProperties[openlineage.errorMessage.{leaf}]")
+        for leaf in ("message", "stackTrace")
+    },
     producer="Spark",
 )
 def spark_exception(facet: SparkException, at: Place) -> Statements:

@@ -41,5 +41,9 @@ _PROPERTY = mapped("datasetProperties.customProperties")
 def symlinks(facet: Symlinks, at: Place) -> Statements:
     """All identifiers as one property; never a lineage edge."""
     rows = [[one.type or "", one.namespace or "", one.name or ""] for one in facet.identifiers or ()]
+    if at.name is not None:
+        # Where a catalogue's name became the URN, the dataset's own is one of the others (facets.md 1.1/34).
+        said = (at.name.namespace, at.name.name)
+        rows += [["", *pair] for pair, name in at.aliases.items() if name is at.name and pair != said]
     if rows:
         yield property_statement(at, {"symlinks": kept_text("symlinks", rows) or ""})

@@ -35,6 +35,11 @@ class Tests(Facet):
     tests: list[Test] | None = None
 
 
+#: Of a test that has no dataset, or no readable result, name, type, severity and status stay on the run (ruling 8).
+_RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
+_UNTOLD = ("description", "expected", "actual", "content", "contentType", "params")
+
+
 @facet(
     "test",
     at="run",
@@ -43,8 +48,10 @@ class Tests(Facet):
         f"tests[].{leaf}": row
         for leaf, row in {
             **CHECK_LEAVES,
-            "type": mapped(INFO),
-            "status": mapped(RESULT, "dataProcessInstanceProperties"),
+            "name": mapped(INFO, _RESULTS),
+            "type": mapped(INFO, _RESULTS),
+            "severity": mapped(INFO, RESULT, _RESULTS),
+            "status": mapped(RESULT, _RESULTS),
         }.items()
     },
 )
@@ -62,7 +69,8 @@ def test(facet: Tests, at: Place) -> Statements:
         if ended == "SKIPPED":
             skipped.append(one.name)
         elif ended == "UNKNOWN" or not at.tested:
-            at.withheld(f"tests[{position}]", "malformed" if at.tested else "no-dataset")
+            for leaf in _UNTOLD:
+                at.withheld(f"tests[{position}].{leaf}", "malformed" if at.tested else "no-dataset")
             untold.append({"name": one.name, "status": one.status, "severity": one.severity, "type": one.type})
         else:
             for dataset in datasets_of_test(check, at.tested):
