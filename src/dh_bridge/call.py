@@ -9,6 +9,7 @@ import msgspec
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.translation.newer import newer_aspects
 from dh_bridge.translation.report import Report
 from dh_bridge.translation.translate import Fold, Rejected
 from dh_bridge.translation.written import written_aspects
@@ -23,7 +24,10 @@ _PLATFORM_INFO = {"name": _PLATFORM, "displayName": "OpenLineage", "type": "OTHE
 
 
 class Counts(msgspec.Struct):
-    """How much went in and came out; ``mapped``, ``kept`` and ``withheld`` are None without a report."""
+    """How much went in and came out; ``mapped``, ``kept`` and ``withheld`` are None without a report.
+
+    ``newer`` counts aspects that were left out because the profile does not know them.
+    """
 
     events: int = 0
     runs: int = 0
@@ -32,6 +36,7 @@ class Counts(msgspec.Struct):
     proposals: int = 0
     dead: int = 0
     rejected: int = 0
+    newer: int = 0
     filtered: Counter[str] = msgspec.field(default_factory=Counter)
     notes: Counter[str] = msgspec.field(default_factory=Counter)
     mapped: int | None = None
@@ -40,7 +45,7 @@ class Counts(msgspec.Struct):
 
     def add(self, other: Counts) -> None:
         """Add the counts of another translation; entities of several windows are counted in each."""
-        for name in ("events", "runs", "jobs", "datasets", "proposals", "dead", "rejected"):
+        for name in ("events", "runs", "jobs", "datasets", "proposals", "dead", "rejected", "newer"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.filtered.update(other.filtered)
         self.notes.update(other.notes)
@@ -101,6 +106,7 @@ class Call:
         proposals = self._with_platform(fold.close(chosen))
         report = self._reported(states, proposals) if self._report else None
         counts = _counted(states, proposals)
+        counts.newer = sum(newer_aspects(state, self._options) for state in states.values())
         counts.events, self._events = self._events, 0
         counts.dead, counts.rejected = len(self.dead), len(fold.rejected)
         counts.filtered, fold.walk.filters.dropped = fold.walk.filters.dropped, Counter()

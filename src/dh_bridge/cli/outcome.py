@@ -100,10 +100,11 @@ class Outcome:
         return lines + [f"noted {note}: {number:,}" for note, number in sorted(self.counts.notes.items())]
 
     def warn_of_profile(self, bridge: Bridge) -> None:
-        """Say once that nobody chose a profile (ruling 24)."""
-        if bridge.settings.profile is None and self.counts.proposals:
+        """Say once that nobody chose a profile, and what that costs (ruling 24)."""
+        if bridge.settings.profile is None and self.counts.newer:
             say(
-                f"written for DataHub {DEFAULT}, as no profile is chosen; --profile VERSION writes what newer ones take too"
+                f"written for DataHub {DEFAULT}, as no profile is chosen: {self.counts.newer:,} aspects of newer versions"
+                " are left out (--profile VERSION writes them)"
             )
 
     def leave(self) -> None:
