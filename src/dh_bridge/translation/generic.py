@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from dh_bridge.translation.facet import FacetSpec, Leaf, Open, body_of, facet, kept, property_statement, readable
+from dh_bridge.translation.facet import (
+    PROPERTY_ASPECTS,
+    FacetSpec,
+    Leaf,
+    Open,
+    body_of,
+    facet,
+    kept,
+    property_statement,
+    readable,
+)
 from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import digest_properties, flattened
 from dh_bridge.translation.properties import kept as kept_text
@@ -36,12 +47,28 @@ def bulk_facet(*keys: str, at: Attach, reason: str, doc: str, producer: str = ""
     return facet(*keys, at=at, leaves={"**": Leaf("withheld", (), reason)}, producer=producer)(state)
 
 
+def opaque_facet(*keys: str, at: Attach, doc: str, producer: str = "") -> FacetSpec:
+    """Return a facet that is kept as facets.md 1.4 keeps unknown ones, as one JSON; a module lists it in the table."""
+
+    def state(opened: Open, place: Place) -> Statements:
+        yield from _opaque(opened.body, place)
+
+    state.__doc__ = doc
+    targets = [f"{aspect}.customProperties[openlineage.facet.{keys[0]}]" for aspect in PROPERTY_ASPECTS[at]]
+    if at == "dataset":
+        targets.append("dataJobInputOutput.inputDatasetEdges[].properties")
+    return facet(*keys, at=at, leaves={"**": kept(*targets)}, producer=producer)(state)
+
+
 def unknown(raw: msgspec.Raw, at: Place) -> Statements:
     """Yield what stays of a facet that no module knows: one compact JSON under ``facet.<name>``."""
     document = readable(raw, at)
     if document is None or document.get("_deleted") is True:
         return
-    body = body_of(document)
+    yield from _opaque(body_of(document), at)
+
+
+def _opaque(body: dict[str, Any], at: Place) -> Statements:
     key = f"facet.{at.key}"
     written = kept_text(key, body)
     if not body or written is None:

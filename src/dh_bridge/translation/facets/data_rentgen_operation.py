@@ -1,0 +1,38 @@
+"""dataRentgen_operation (run): what a sender tells Data.Rentgen of an operation (https://data-rentgen.readthedocs.io)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
+from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.rungs import FIELD_OPERATION, FIELD_STATED
+from dh_bridge.translation.slots import JOB_FIELD, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+_KEPT = "dataProcessInstanceProperties.customProperties"
+
+
+@facet(
+    "dataRentgen_operation",
+    at="run",
+    leaves={
+        "name": mapped("dataJobInfo.name", "dataFlowInfo.name", _KEPT),
+        "description": mapped("dataJobInfo.description", "dataFlowInfo.description", _KEPT),
+        "**": kept(),
+    },
+    producer="Data.Rentgen",
+)
+def data_rentgen_operation(opened: Open, at: Place) -> Statements:
+    """Name of the job, its description where no documentation is stated; group and position as properties of the run."""
+    properties = flattened("dataRentgen_operation", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+    name, description = opened.body.get("name"), opened.body.get("description")
+    if isinstance(name, str) and name.strip():
+        yield at.owner, JOB_FIELD, ("name", FIELD_STATED), name.strip()
+    if isinstance(description, str) and description.strip():
+        yield at.owner, JOB_FIELD, ("description", FIELD_OPERATION), capped(description, DESCRIPTION_CAP)

@@ -1,0 +1,76 @@
+"""dataRentgen_run (run): what a sender tells Data.Rentgen of a run (https://data-rentgen.readthedocs.io)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import (
+    ATTEMPT_DATA_RENTGEN,
+    NAME_DATA_RENTGEN,
+    TYPE_START_REASON,
+    URL_PERSISTENT_LOG,
+    URL_RUNNING_LOG,
+    USER_DATA_RENTGEN,
+    USER_TARGETS,
+    page,
+)
+from dh_bridge.translation.slots import ATTEMPT, RUN_NAME, RUN_TYPE, RUN_URL, RUN_USER, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+_PROPERTIES = "dataProcessInstanceProperties"
+_KEPT = f"{_PROPERTIES}.customProperties"
+_URLS = {"persistent_log_url": URL_PERSISTENT_LOG, "running_log_url": URL_RUNNING_LOG}
+_DIGITS = re.compile(r"\s*(\d{1,10})").match
+#: ``attempt`` is an int in DataHub.
+_MOST_TRIES = 2**31
+
+
+@facet(
+    "dataRentgen_run",
+    at="run",
+    leaves={
+        "external_id": mapped(f"{_PROPERTIES}.name", _KEPT),
+        "attempt": mapped("dataProcessInstanceRunEvent.attempt", _KEPT),
+        "persistent_log_url": mapped(f"{_PROPERTIES}.externalUrl", _KEPT),
+        "running_log_url": mapped("dataProcessInstanceRunEvent.externalUrl", f"{_PROPERTIES}.externalUrl", _KEPT),
+        "start_reason": mapped(f"{_PROPERTIES}.type", _KEPT),
+        "started_by_user": mapped(*USER_TARGETS),
+        "**": kept(),
+    },
+    producer="Data.Rentgen",
+)
+def data_rentgen_run(opened: Open, at: Place) -> Statements:
+    """Name, try, pages, type and user of the run; everything kept as properties too."""
+    body = opened.body
+    properties = flattened("dataRentgen_run", body)
+    if properties:
+        yield property_statement(at, properties)
+    if name := _text(body, "external_id"):
+        yield at.run, RUN_NAME, NAME_DATA_RENTGEN, name
+    if user := _text(body, "started_by_user"):
+        yield at.run, RUN_USER, USER_DATA_RENTGEN, user
+    if reason := _text(body, "start_reason"):
+        yield at.run, RUN_TYPE, TYPE_START_REASON, reason
+    tries = _attempt(body.get("attempt"))
+    if tries is not None:
+        yield at.run, ATTEMPT, ATTEMPT_DATA_RENTGEN, tries
+    for leaf, rung in _URLS.items():
+        url = page(body.get(leaf))
+        if url is not None:
+            yield at.run, RUN_URL, rung, url
+
+
+def _text(body: dict[str, Any], leaf: str) -> str:
+    value = body.get(leaf)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _attempt(value: Any) -> int | None:
+    """Return the number that an attempt begins with; Data.Rentgen's are text."""
+    found = _DIGITS(str(value)) if isinstance(value, (str, int)) and not isinstance(value, bool) else None
+    return int(found[1]) if found and 0 < int(found[1]) < _MOST_TRIES else None

@@ -1,0 +1,62 @@
+"""debezium_config (run): the configuration of a connector (Debezium; a list of ``k=v`` lines, in early releases a map)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.properties import kept as kept_text
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
+
+#: The rest holds hosts, users and paths: it is counted (facets.md 1.3).
+_TELLING = frozenset((
+    "connector.class", "name", "topic.prefix", "tasks.max", "snapshot.mode",
+    "table.include.list", "schema.include.list", "database.include.list", "collection.include.list",
+))  # fmt: skip
+_KEPT = "dataProcessInstanceProperties.customProperties[openlineage.debezium_config]"
+
+
+@facet(
+    "debezium_config",
+    at="run",
+    leaves={"configs[]": kept(_KEPT), "configs.**": kept(_KEPT), "**": kept()},
+    producer="Debezium",
+)
+def debezium_config(opened: Open, at: Place) -> Statements:
+    """What tells the connector, its topics and tables as one redacted JSON; the other settings are only counted."""
+    body = dict(opened.body)
+    configs = body.pop("configs", None)
+    properties = flattened("debezium_config", body)
+    told, count = _told(configs, at)
+    if told:
+        properties["debezium_config"] = kept_text("debezium_config", told) or ""
+    if count:
+        properties["debezium_config.count"] = str(count)
+    if properties:
+        yield property_statement(at, properties)
+
+
+def _told(configs: Any, at: Place) -> tuple[dict[str, Any], int]:
+    """Return the settings on the list, and how many there are."""
+    if isinstance(configs, dict):
+        lines = [(f"configs.{name}", name, value) for name, value in configs.items()]
+    elif isinstance(configs, list):
+        lines = []
+        for position, line in enumerate(configs):
+            name, _, value = line.partition("=") if isinstance(line, str) else ("", "", "")
+            lines.append((f"configs[{position}]", name.strip(), value.strip()))
+    else:
+        if configs is not None:
+            at.withheld("configs", "malformed")
+        return {}, 0
+    told = {}
+    for leaf, name, value in lines:
+        if name in _TELLING and isinstance(value, (str, int, float)):
+            told[name] = value
+        else:
+            at.withheld(leaf, "policy:debezium_config")
+    return told, len(lines)

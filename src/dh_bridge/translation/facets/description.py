@@ -1,0 +1,32 @@
+"""description (dataset): a text for people, as senders for Confluent Cloud write it; the spec's own is documentation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
+from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.rungs import FIELD_WEAK
+from dh_bridge.translation.slots import DATASET_FIELD, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+
+@facet(
+    "description",
+    at="dataset",
+    leaves={"description": mapped("datasetProperties.description"), "**": kept()},
+    producer="Confluent",
+)
+def description(opened: Open, at: Place) -> Statements:
+    """Description of the dataset where no documentation is stated."""
+    body = dict(opened.body)
+    text = body.get("description")
+    if isinstance(text, str) and text.strip():
+        del body["description"]
+        yield at.dataset, DATASET_FIELD, ("description", FIELD_WEAK), capped(text, DESCRIPTION_CAP)
+    properties = flattened("description", body)
+    if properties:
+        yield property_statement(at, properties)

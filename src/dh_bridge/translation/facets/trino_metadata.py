@@ -1,0 +1,38 @@
+"""trino_metadata (run): ids and plan of a query (Trino's OpenLineage event listener)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.bulk import without_bulk
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import NAME_QUERY
+from dh_bridge.translation.slots import RUN_NAME, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+_PROPERTIES = "dataProcessInstanceProperties"
+
+
+@facet(
+    "trino_metadata",
+    at="run",
+    leaves={
+        "query_id": mapped(f"{_PROPERTIES}.name", f"{_PROPERTIES}.customProperties"),
+        "query_plan": withheld("plan"),
+        "query_plan**": withheld("plan"),
+        "**": kept(),
+    },
+    producer="Trino",
+)
+def trino_metadata(opened: Open, at: Place) -> Statements:
+    """Query id as the name of the run, transaction id as a property; of the plan hash and size."""
+    body, properties = without_bulk("trino_metadata", opened.body, "query_plan", "plan", at)
+    flattened("trino_metadata", body, properties)
+    if properties:
+        yield property_statement(at, properties)
+    query = body.get("query_id")
+    if isinstance(query, str) and query:
+        yield at.run, RUN_NAME, NAME_QUERY, query

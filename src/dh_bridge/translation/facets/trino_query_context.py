@@ -1,0 +1,38 @@
+"""trino_query_context (run): who asked what kind of query, and where (Trino's OpenLineage event listener)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import OPERATION_TRINO, USER_TARGETS, USER_TRINO
+from dh_bridge.translation.slots import OPERATION, RUN_USER, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+_PROPERTIES = "dataProcessInstanceProperties"
+
+
+@facet(
+    "trino_query_context",
+    at="run",
+    leaves={
+        "user": mapped(*USER_TARGETS),
+        "query_type": mapped("operation.operationType", f"{_PROPERTIES}.customProperties"),
+        "**": kept(),
+    },
+    producer="Trino",
+)
+def trino_query_context(opened: Open, at: Place) -> Statements:
+    """Properties of the run; its user; the operation of its outputs where neither a lifecycle word nor the SQL tells."""
+    properties = flattened("trino_query_context", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+    user, kind = opened.body.get("user"), opened.body.get("query_type")
+    if isinstance(user, str) and user:
+        yield at.run, RUN_USER, USER_TRINO, user
+    if isinstance(kind, str) and kind:
+        for output in at.outputs:
+            yield output, OPERATION, OPERATION_TRINO, kind
