@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timezone, tzinfo
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -19,6 +20,9 @@ from dh_bridge.translation.options import Options
 from dh_bridge.translation.report import Report
 from dh_bridge.window import Window
 
+if TYPE_CHECKING:
+    from dh_bridge.sinks.base import Sink
+
 __all__ = ["Bridge", "Counts", "Translation"]
 
 _encode = msgspec.json.Encoder().encode
@@ -29,10 +33,13 @@ _KINDS = {"run": "RunEvent", "job": "JobEvent", "dataset": "DatasetEvent"}
 class Bridge:
     """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*, ruling 1)."""
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, *, sink: str | Sink | None = None) -> None:
+        """``sink`` is where :meth:`run` and :meth:`assertion` tell: a target such as ``catalog:FILE``, or a sink object."""
         self.settings = settings or Settings()
         self.options = Options(self.settings)
         self.zone = _zone(self.settings.event_time.default_zone)
+        self._sink = sink
+        self._pipeline: Any = None
 
     def translate(self, events: Any, *, report: bool = False) -> Translation:
         """Translate one event or many, folded per run.
@@ -88,6 +95,29 @@ class Bridge:
             ],
         )
         return event_identity(self.options.identity, facts)
+
+    @property
+    def pipeline(self) -> Any:
+        """The :class:`dh_bridge.sdk.Pipeline` of this configuration; a SettingsError without a sink."""
+        if self._sink is None:
+            raise SettingsError("the bridge has no sink", where="sink", now='e.g. Bridge(sink="catalog:shop.db")')
+        if self._pipeline is None:
+            # loaded by name: the SDK is a door, which knows the bridge's floor and not the other way round
+            self._pipeline = import_module("dh_bridge.sdk").Pipeline(self.options, sink=self._sink)
+        return self._pipeline
+
+    def run(self, job: tuple[str, str], inputs: Iterable[Any] = (), outputs: Iterable[Any] = (), **said: Any) -> Any:
+        """Return a run to be used in a ``with`` statement; see :meth:`dh_bridge.sdk.Pipeline.run`."""
+        return self.pipeline.run(job, inputs, outputs, **said)
+
+    def assertion(self, dataset: Any, check: Any, **said: Any) -> Any:
+        """Tell what is checked and return the check, to report results; see :meth:`dh_bridge.sdk.Pipeline.assertion`."""
+        return self.pipeline.assertion(dataset, check, **said)
+
+    def close(self) -> None:
+        """Close the sink if it was opened here."""
+        if self._pipeline is not None:
+            self._pipeline.close()
 
     def _events(self, events: Any) -> Iterator[Event | DeadLetter]:
         if isinstance(events, (Event, DeadLetter)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dh_bridge.translation.assertions.check import Check, distinct, merge
+from dh_bridge.translation.assertions.errors import default_errors, result_error
 from dh_bridge.translation.assertions.identity import assertion_urn, assertion_urns
 from dh_bridge.translation.assertions.info import assertion_info, assertion_platform
 from dh_bridge.translation.assertions.reading import Reading, read
@@ -24,11 +25,13 @@ __all__ = [
     "batch_spec",
     "check_partition",
     "datasets_of_test",
+    "default_errors",
     "default_table",
     "distinct",
     "load",
     "merge",
     "outcome",
     "read",
+    "result_error",
     "run_event",
 ]

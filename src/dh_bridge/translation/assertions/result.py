@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dh_bridge.translation.assertions.bounds import number
 from dh_bridge.translation.assertions.check import Check, said
+from dh_bridge.translation.assertions.errors import result_error
 from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.properties import capped, kept
 
@@ -16,6 +17,7 @@ Outcome = Literal["SUCCESS", "FAILURE", "ERROR", "SKIPPED", "UNKNOWN"]
 
 _MOST_LONG = 2**63 - 1
 _MOST_FLOAT = 3.4028234e38  # the field is a 32-bit float
+_MESSAGES = ("error_message", "exception_message")
 _NO_VALUE = "the test reported a failure without a value: it errored or was skipped"
 
 
@@ -77,8 +79,14 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     if external_url is not None and external_url.startswith(("http://", "https://")):
         result["externalUrl"] = external_url
     if ended == "ERROR":
-        result["error"] = {"type": "UNKNOWN_ERROR", "properties": {"message": _NO_VALUE}}
+        result["error"] = result_error(_message(check) or _NO_VALUE)
     return result
+
+
+def _message(check: Check) -> str | None:
+    """Return what a producer says of the error, where it says anything."""
+    found = (said(check.params.get(key)) for key in _MESSAGES)
+    return next((message for message in found if isinstance(message, str)), None)
 
 
 def _counts(

@@ -50,8 +50,8 @@ def run_event(  # noqa: PLR0913 - the fields of the aspect
 
 
 def check_partition(check: Check) -> dict[str, Any] | None:
-    """Return the partitionSpec of a check that looks at some rows only: ``row_condition`` (GX), ``where`` (dbt)."""
-    for key in ("row_condition", "where"):
+    """Return the partitionSpec of a check that looks at some rows only: ``row_condition`` (GX), ``where`` (dbt), ``filter`` (Soda)."""
+    for key in ("row_condition", "where", "filter"):
         predicate = check.params.get(key)
         if isinstance(predicate, str) and (written := kept(key, said(predicate))) is not None:
             return {"partition": written, "type": "QUERY"}
@@ -64,7 +64,7 @@ def batch_spec(meta: Mapping[str, Any]) -> dict[str, Any] | None:
     batch = meta.get("batch_spec") or meta.get("batch_kwargs")
     definition = definition if isinstance(definition, dict) else {}
     query = said(batch.get("query")) if isinstance(batch, dict) else None
-    if not definition and not isinstance(query, str):
+    if not definition and not isinstance(query, str) and _limit(batch) is None:
         return None
     named = {key: definition.get(key) for key in ("data_asset_name", "datasource_name")}
     found: dict[str, Any] = {"customProperties": _texts(named)}
@@ -72,7 +72,20 @@ def batch_spec(meta: Mapping[str, Any]) -> dict[str, Any] | None:
         found["nativeBatchId"] = kept("active_batch_definition", definition)
     if isinstance(query, str):
         found["query"] = kept("query", query)
+    if (limit := _limit(batch)) is not None:
+        found["limit"] = limit
     return found
+
+
+def _limit(batch: Any) -> int | None:
+    """Return how many rows were looked at, at most: ``limit`` (pandas, SQL) or ``n`` of the reader; 32 bits."""
+    said_by: list[Any] = [batch, batch.get("reader_options")] if isinstance(batch, dict) else []
+    for options in said_by:
+        for key in ("limit", "n", "nrows") if isinstance(options, dict) else ():
+            value = options.get(key)
+            if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31:
+                return value
+    return None
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

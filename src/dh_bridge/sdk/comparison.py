@@ -1,0 +1,68 @@
+"""What a measured value is compared with: DataHub's standard operator and its parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from dh_bridge.errors import EventError
+from dh_bridge.translation.assertions import default_table
+from dh_bridge.translation.properties import text
+
+Limit = str | int | float
+_VALUELESS = frozenset(("NULL", "NOT_NULL", "IS_TRUE", "IS_FALSE", "_NATIVE_"))
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """What is allowed: ``min`` and ``max`` (ends included), one ``value``, or an ``operator`` with its value.
+
+    ``operator`` is a symbol of DataHub's AssertionStdOperator (``IN``, ``REGEX_MATCH``, ``NOT_NULL`` …) or a sign (``>=``).
+    A list or set as value is IN; the one value alone EQUAL_TO; one end alone GREATER_THAN_OR_EQUAL_TO or LESS_THAN_OR_EQUAL_TO.
+    """
+
+    operator: str | None = None
+    value: Any = None
+    min: Limit | None = None
+    max: Limit | None = None
+
+    def compared(self) -> dict[str, Any]:
+        """Return ``operator`` and, where it has any, ``parameters``; an EventError for what says nothing or too much."""
+        operator, ends = self._operator(), {"maxValue": self.max, "minValue": self.min}
+        if operator == "BETWEEN":
+            if self.value is not None or None in ends.values():
+                raise _unclear("BETWEEN takes min and max")
+            return {"operator": operator, "parameters": {name: parameter(end) for name, end in ends.items()}}
+        value = next((one for one in (self.value, self.min, self.max) if one is not None), None)
+        if operator in _VALUELESS:
+            if value is not None:
+                raise _unclear(f"{operator} takes no value")
+            return {"operator": operator}
+        if value is None or [self.value, self.min, self.max].count(None) != 2:
+            raise _unclear(f"{operator} takes one value")
+        return {"operator": operator, "parameters": {"value": parameter(value)}}
+
+    def _operator(self) -> str:
+        if self.operator is not None:
+            return default_table().operators.get(self.operator, self.operator)
+        if self.min is not None and self.max is not None:
+            return "BETWEEN"
+        if self.min is not None:
+            return "GREATER_THAN_OR_EQUAL_TO"
+        if self.max is not None:
+            return "LESS_THAN_OR_EQUAL_TO"
+        return "IN" if isinstance(self.value, (list, tuple, set, frozenset)) else "EQUAL_TO"
+
+
+def parameter(value: Any) -> dict[str, str]:
+    """Return an AssertionStdParameter: a NUMBER, a LIST, a SET or a STRING."""
+    if isinstance(value, (set, frozenset)):
+        return {"value": text(sorted(value, key=repr)), "type": "SET"}
+    if isinstance(value, (list, tuple)):
+        return {"value": text(list(value)), "type": "LIST"}
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return {"value": text(value), "type": "NUMBER" if is_number else "STRING"}
+
+
+def _unclear(what: str) -> EventError:
+    return EventError(what, where="comparison", now="give min, max, or value with an operator")

@@ -1,0 +1,163 @@
+"""A pipeline that tells what it does: runs and checks, by one configuration, into one sink."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub.profiles import known_profiles, profile
+from dh_bridge.datahub.validation import validator
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sdk.naming import Checked, named_check
+from dh_bridge.sdk.run import Run, told_run
+from dh_bridge.settings import Settings
+from dh_bridge.sinks.base import open_sink
+from dh_bridge.translation.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sdk.assertion import Assertion
+    from dh_bridge.sdk.definitions import Definition
+    from dh_bridge.sdk.references import DatasetRef, RunRef
+    from dh_bridge.sinks.base import Sink
+
+PRODUCER = "dh_bridge.sdk"
+"""The ``producer`` of runs that say no other: it belongs to no family, so jobs are of ``identity.default_platform``."""
+
+
+class Pipeline:
+    """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"``, or a sink object.
+
+    ``clock`` returns nanoseconds since 1970. What was opened here is closed by :meth:`close` or at the end of ``with``.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | Options | None = None,
+        *,
+        sink: str | Sink,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.options = settings if isinstance(settings, Options) else Options(settings or Settings())
+        self.clock = clock
+        self._own = isinstance(sink, str)
+        self.sink: Sink = open_sink(sink) if isinstance(sink, str) else sink
+        self._validator = validator(self.options.profile)
+
+    def run(  # noqa: PLR0913 - what may be said of a run
+        self,
+        job: tuple[str, str],
+        inputs: Iterable[DatasetRef] = (),
+        outputs: Iterable[DatasetRef] = (),
+        *,
+        run_id: str | None = None,
+        name: str | None = None,
+        kind: str | None = None,
+        parent: RunRef | None = None,
+        upstream: Iterable[RunRef] = (),
+        attempt: int = 1,
+        url: str | None = None,
+        template: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        facets: Mapping[str, Any] | None = None,
+        job_facets: Mapping[str, Any] | None = None,
+        producer: str = PRODUCER,
+    ) -> Run:
+        """Return a run of ``job``, (namespace, name), to be used in a ``with`` statement.
+
+        ``run_id``: a new UUID by default. ``kind``: ``scheduled``, ``ad_hoc`` or ``streaming``. ``parent``: the run that
+        started it; ``upstream``: runs that it waited for. ``attempt``: the number of this try, from 1. ``url``: where the
+        run is shown. ``template``: URN of the dataJob, dataFlow or dataset that it is an instance of, if not of its job.
+        ``facets`` and ``job_facets`` are OpenLineage facets by key. ``producer``: a URI, which gives the job's platform as
+        that of an event does. An EventError says which of these cannot be used.
+        """
+        told = told_run(
+            self, job, producer, run_id, label=name, kind=kind, parent=parent, upstream=tuple(upstream), url=url,
+            template=template, properties=dict(properties or {}), facets=dict(facets or {}),
+            job_facets=dict(job_facets or {}),
+        )  # fmt: skip
+        run = Run(self, told, attempt)
+        run.reads(*inputs)
+        run.writes(*outputs)
+        return run
+
+    def assertion(  # noqa: PLR0913 - what may be said of a check
+        self,
+        dataset: DatasetRef,
+        check: str | Definition,
+        *,
+        platform: str | None = None,
+        instance: str | None = None,
+        suite: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word of the public interface
+        name: str | None = None,
+        description: str | None = None,
+        properties: Mapping[str, Any] | None = None,
+        url: str | None = None,
+        **params: Any,
+    ) -> Assertion:
+        """Tell what is checked and return the check, whose results are told by :meth:`Assertion.report`.
+
+        ``check`` is a name of ``mappings/tables/assertions.yaml`` (``expect_column_max_to_be_between``, ``not_null``,
+        ``row_count`` …) or any other, or a definition such as :class:`~dh_bridge.sdk.definitions.Volume`. Of a name,
+        ``column``, ``min``, ``max``, ``value`` and any other parameters say what is expected. ``platform``: who checks
+        (``great-expectations``, ``dbt`` …). ``id``: an identifier of yours, a guid or a URN; without one the check has
+        the URN that OpenLineage events of the same check have. A SettingsError names the DataHub version that a
+        definition needs.
+        """
+        said = Checked(
+            platform=platform or self.options.settings.identity.default_platform, instance=instance, suite=suite, id=id,
+            name=name, description=description, properties=dict(properties or {}), url=url,
+        )  # fmt: skip
+        found = named_check(self, dataset, check, said, params)
+        self.send(found.proposals())
+        return found
+
+    def send(self, proposals: Iterable[Proposal]) -> None:
+        """Deliver proposals, all of them or, when one is unsound (an AspectError), none; a SinkError when some do not arrive."""
+        found = list(proposals)
+        for proposal in found:
+            self._validator.check(proposal)
+        if not found:
+            return
+        delivery = self.sink.emit(found)
+        if delivery.failed:
+            first = delivery.failed[0]
+            raise SinkError(
+                f"{len(delivery.failed)} of {len(found)} proposals were refused, first: {first.reason}",
+                where=f"{first.proposal.entity_urn} {first.proposal.aspect_name}",
+                retryable=all(failure.retryable for failure in delivery.failed),
+            )
+
+    def micros(self) -> int:
+        """Return the clock's time in microseconds."""
+        return self.clock() // 1000
+
+    def needs(self, aspect: str, path: str, what: str) -> None:
+        """Raise a SettingsError that says since which DataHub ``what`` can be written, if the profile has no such field."""
+        if self.options.profile.has_field(aspect, path):
+            return
+        since = next((one for one in known_profiles() if profile(one).has_field(aspect, path)), None)
+        raise SettingsError(
+            f"{what} needs DataHub {since}, the profile is {self.options.profile.name}",
+            where="profile",
+            now=f"set profile to {since} or later if your server is, or leave it out",
+        )
+
+    def close(self) -> None:
+        """Close the sink if it was opened here."""
+        if self._own:
+            self.sink.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
