@@ -77,7 +77,7 @@ def job_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> It
         own.update(_sql_properties(slots, options))
     yield patch("dataJob", urn, "dataJobInfo", _info(operations, slots, own))
     if not job.shared:
-        io = _io(slots)
+        io = _io(slots, options.prefix)
         if io:
             yield patch("dataJob", urn, "dataJobInputOutput", io)
     sql = value(slots, SQL_TEXT)
@@ -139,15 +139,15 @@ def _companions(  # noqa: PLR0913 - the parts of one step
 # -- inputs and outputs ---------------------------------------------------------------------------------------------
 
 
-def _io(slots: Slots) -> list[dict[str, Any]]:
+def _io(slots: Slots, prefix: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for slot, path in ((INPUT_EDGE, "/inputDatasetEdges/"), (OUTPUT_EDGE, "/outputDatasetEdges/")):
         for dataset, (_, edge) in sorted(slots.get(slot, {}).items()):
-            found.append(add(path + escaped(dataset), _edge(dataset, edge)))
+            found.append(add(path + escaped(dataset), _edge(dataset, edge, prefix)))
     for job, (_, properties) in sorted(slots.get(JOB_EDGE, {}).items()):
         edge_value: dict[str, Any] = {"destinationUrn": job}
         if properties:
-            edge_value["properties"] = properties
+            edge_value["properties"] = {prefix + key: properties[key] for key in sorted(properties)}
         found.append(add("/inputDatajobEdges/" + escaped(job), edge_value))
     found += [add("/inputDatasetFields/" + escaped(field), field) for field in sorted(slots.get(INPUT_FIELD, {}))]
     fine = slots.get(FINE_LINEAGE)
@@ -162,11 +162,11 @@ def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
     return fine_grained.fine_operations(sets[0] if len(sets) == 1 else frozenset().union(*sets))
 
 
-def _edge(dataset: str, edge: tuple[tuple[int, str], tuple[int, str], dict[str, str]]) -> dict[str, Any]:
+def _edge(dataset: str, edge: tuple[tuple[int, str], tuple[int, str], dict[str, str]], prefix: str) -> dict[str, Any]:
     created, modified, properties = edge
     found: dict[str, Any] = {"destinationUrn": dataset, "created": audit_stamp(*created)}
     if modified[0]:
         found["lastModified"] = audit_stamp(*modified)
     if properties:
-        found["properties"] = {f"openlineage.{key}": properties[key] for key in sorted(properties)}
+        found["properties"] = {prefix + key: properties[key] for key in sorted(properties)}
     return found

@@ -175,7 +175,7 @@ def iso(micros: int) -> str:
 
 
 def _uuid7_time(run_id: str) -> str | None:
-    if len(run_id) == 36 and run_id[_UUID7] == "7":
+    if len(run_id) == 36 and run_id[_UUID7] == "7" and run_id[8::5][:4] == "----":
         try:
             return iso(int(run_id[:8] + run_id[9:13], 16) * 1000)
         except ValueError:
