@@ -187,15 +187,6 @@ def test_explain_tells_of_every_leaf(run, scripted, good):
     ]
 
 
-def test_explain_for_people_ends_in_target_or_reason(run, scripted, good):
-    scripted([], LINES)
-    assert [line.split() for line in run("explain", good).stdout.splitlines()] == [
-        ["good.ndjson:1", "mapped", "$.eventType", "dataProcessInstanceRunEvent.status"],
-        ["good.ndjson:1", "withheld", "$.x", "plan"],
-    ]
-    assert run("explain", good, "--verdict", "withheld").stdout.splitlines() == ["good.ndjson:1  withheld  $.x  plan"]
-
-
 def test_identity_answers_for_every_event(run, scripted, events):
     scripted()
     result = run("identity", events, "--json")

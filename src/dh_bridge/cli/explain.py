@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,38 +14,111 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, fail_option, json_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import json_line, write
+from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.translation.datasets import dataset_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from dh_bridge.openlineage.events import Dataset
     from dh_bridge.settings import Settings
+
+_COLOURS = {"mapped": "green", "kept": "cyan", "withheld": "yellow"}
+_PART = re.compile(r"\$\.(?:run|job|dataset|(?:inputs|outputs)\[\d+\])(?=\.)")
+_Titles = dict[str, str]
 
 
 @click.command()
 @events_argument
 @json_option
-@click.option("--verdict", type=click.Choice(["mapped", "kept", "withheld"]), help="Only the lines of this verdict.")
+@click.option("--verdict", type=click.Choice(list(_COLOURS)), help="Only the lines of this verdict.")
+@click.option("--loss", is_flag=True, help="Only what was withheld: short for --verdict withheld.")
 @profile_option
 @fail_option
 @with_settings
-@examples("dh-bridge explain examples/events --verdict withheld", "dh-bridge explain examples/events --json")
-def explain(*, settings: Settings, events: tuple[str, ...], as_json: bool, verdict: str | None, fail_on: str) -> None:
+@examples("dh-bridge explain examples/events --loss", "dh-bridge explain examples/events --json")
+def explain(  # noqa: PLR0913 - one argument for each option
+    *, settings: Settings, events: tuple[str, ...], as_json: bool, verdict: str | None, loss: bool, fail_on: str
+) -> None:
     """Tell for every leaf of EVENTS what became of it.
 
-    One line per leaf, each leaf exactly once. `mapped`: it stands in a field of DataHub. `kept`: in a custom property.
-    `withheld`: nowhere, for the reason given.
+    One line per leaf, each leaf exactly once: a table for every entity of every event, or with --json an object a line.
+    `mapped`: it stands in a field of DataHub. `kept`: in a custom property. `withheld`: nowhere, for the reason given.
     """
-    text = json_line if as_json else _line
+    if loss and verdict not in {None, "withheld"}:
+        raise click.UsageError(f"--loss shows what was withheld, --verdict {verdict} does not")
+    wanted = "withheld" if loss else verdict
     bridge = Bridge(settings)
+    titles: dict[str, _Titles] = {}
+    items: Iterable[Event | DeadLetter] = events_of(events, bridge)
     with Outcome(fail_on=fail_on) as outcome:
-        for translation in bridge.stream(events_of(events, bridge), report=True):
+        for translation in bridge.stream(items if as_json else _titled(items, bridge, titles), report=True):
             outcome.add(translation)
-            if translation.report is not None:
-                lines = translation.report.lines()
-                write(text(line) for line in lines if verdict in {None, line["verdict"]})
+            if translation.report is None:
+                continue
+            lines = (line for line in translation.report.lines() if wanted in {None, line["verdict"]})
+            if as_json:
+                write(map(json_line, lines))
+            else:
+                for place, leaves in groupby(lines, key=lambda line: str(line["event"])):
+                    _show(place, list(leaves), titles[place])
+                titles.clear()
         outcome.leave()
 
 
-def _line(row: Mapping[str, Any]) -> bytes:
+def _titled(
+    items: Iterable[Event | DeadLetter], bridge: Bridge, titles: dict[str, _Titles]
+) -> Iterator[Event | DeadLetter]:
+    """Yield the items; leave in ``titles`` what the tables of each event are called."""
+    for item in items:
+        if isinstance(item, Event):
+            titles[item.place] = _titles(item, bridge)
+        yield item
+
+
+def _titles(event: Event, bridge: Bridge) -> _Titles:
+    """Return the title of each part of an event (``$.run``, ``$.inputs[0]``): what it is in DataHub, or in OpenLineage.
+
+    The leaves of the envelope itself are the run's, else the job's, else the dataset's.
+    """
+
+    def dataset(role: str, one: Dataset) -> str:
+        return f"{role}  {dataset_name(one, bridge.options.naming).endpoint or f'{one.namespace} {one.name}'}"
+
+    found = {}
+    if event.kind != "dataset":
+        identity = bridge.identity(event)
+        found["$.job"] = f"job  {identity['dataJob'] or identity['dataFlow']}"
+        if event.kind == "run":
+            found["$.run"] = f"run  {identity['dpi']}"
+    if event.dataset is not None:
+        found["$.dataset"] = dataset("dataset", event.dataset)
+    for side, role in (("inputs", "input"), ("outputs", "output")):
+        for position, one in enumerate(getattr(event, side)):
+            found[f"$.{side}[{position}]"] = dataset(role, one)
+    return {"": next(found[f"$.{part}"] for part in ("run", "job", "dataset") if f"$.{part}" in found), **found}
+
+
+def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
+    """Write the tables of an event; colours show on a terminal and nowhere else."""
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        part = _PART.match(line["path"])
+        title = titles.get(part[0], titles[""]) if part else titles[""]
+        tables.setdefault(title, []).append(line)
+    click.secho(place, bold=True, underline=True)
+    for title, rows in tables.items():
+        counts = Counter(row["verdict"] for row in rows)
+        said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLOURS if counts[verdict])
+        click.echo(f"\n  {click.style(title, bold=True)}  ({said})")
+        width = max(len(row["path"]) for row in rows)
+        for row in rows:
+            click.echo(_line(row, width))
+    click.echo()
+
+
+def _line(row: Mapping[str, Any], width: int) -> str:
+    verdict = click.style(f"{row['verdict']:<8}", fg=_COLOURS[row["verdict"]])
     end = row["target"] or row["reason"] or ""
-    return f"{row['event']}  {row['verdict']:<8}  {row['path']}  {end}\n".encode("utf-8", "backslashreplace")
+    text = f"    {verdict}  {row['path']:<{width}}  {end}".rstrip()
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,99 @@
+"""``explain``: a table for every entity, colours on a terminal, and what was lost by itself."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from dh_bridge.cli import commands
+
+RUN = "01890d3e-0000-7000-8000-000000000001"
+TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+EVENT = {
+    "eventType": "COMPLETE",
+    "eventTime": "2024-05-01T10:00:00Z",
+    "producer": "https://example.com/me",
+    "run": {"runId": RUN, "facets": {"nominalTime": {"_producer": "x", "nominalStartTime": "2024-05-01T10:00:00Z"}}},
+    "job": {"namespace": "n", "name": "j", "facets": {"documentation": {"description": "What it does."}}},
+    "outputs": [{"namespace": "postgres://db:5432", "name": "shop.public.orders", "facets": {"mine": {"a": 1}}}],
+}
+JOB = {"eventTime": "2024-05-01T10:00:00Z", "producer": "x", "job": {"namespace": "n", "name": "k"}, "inputs": []}
+DATASET = {"eventTime": "2024-05-01T10:00:00Z", "producer": "x", "dataset": EVENT["outputs"][0]}
+
+
+@pytest.fixture
+def events(tmp_path):
+    """Return a file with an event of each kind."""
+    (tmp_path / "e.ndjson").write_text("".join(json.dumps(one) + "\n" for one in (EVENT, JOB, DATASET)))
+    return "e.ndjson"
+
+
+def titles(text):
+    return re.findall(r"^  (\w+)  (\S+)  \((.+)\)$", text, re.MULTILINE)
+
+
+def test_leaves_stand_in_a_table_for_every_entity(run, events):
+    shown = run("explain", events)
+    assert shown.exit_code == 0
+    first, *rest = shown.stdout.split("e.ndjson:")[1:]
+    assert first.startswith("1\n\n  run  ")
+    assert [(kind, urn) for kind, urn, _ in titles(first)] == [
+        ("run", f"urn:li:dataProcessInstance:{RUN}"),
+        ("job", "urn:li:dataJob:(urn:li:dataFlow:(openlineage,j,n),j)"),
+        ("output", TABLE),
+    ]
+    assert [[kind for kind, _, _ in titles(one)] for one in rest] == [["job"], ["dataset"]]
+    assert "    mapped    $.eventType" in first
+    assert re.search(r"^    withheld  \$\.run\.facets\.nominalTime\._producer +envelope$", first, re.MULTILINE)
+
+
+def test_tables_hold_the_lines_that_programs_get_and_count_them(run, events):
+    rows = [json.loads(line) for line in run("explain", events, "--json").stdout.splitlines()]
+    shown = run("explain", events).stdout
+    for row in rows:
+        end = row["target"] or row["reason"]
+        assert re.search(f"^    {row['verdict']} +{re.escape(row['path'])} +{re.escape(end)}$", shown, re.MULTILINE), (
+            row
+        )
+    counted = sum(int(number) for *_, said in titles(shown) for number in re.findall(r"\d+", said))
+    assert counted == len(rows) == len(re.findall(r"^    \S", shown, re.MULTILINE))
+
+
+@pytest.mark.parametrize("flags", [["--loss"], ["--verdict", "withheld"], ["--loss", "--verdict", "withheld"]])
+def test_loss_is_only_what_was_withheld(run, events, flags):
+    shown = run("explain", events, *flags).stdout
+    assert {line.split()[0] for line in re.findall(r"^    .*$", shown, re.MULTILINE)} == {"withheld"}
+    assert "  output" not in shown.split("e.ndjson:")[1]
+    rows = [json.loads(line) for line in run("explain", events, "--json", *flags).stdout.splitlines()]
+    assert {row["verdict"] for row in rows} == {"withheld"}
+
+
+def test_loss_and_another_verdict_exclude_each_other(run, events):
+    result = run("explain", events, "--loss", "--verdict", "kept")
+    assert result.exit_code == 2
+    assert "--verdict kept does not" in result.stderr
+
+
+def test_colours_are_for_terminals_alone(run, events):
+    assert "\x1b" not in run("explain", events).stdout
+    coloured = CliRunner().invoke(commands, ["explain", events], color=True).stdout
+    assert "\x1b[32mmapped" in coloured
+    assert "\x1b[36mkept" in coloured
+    assert "\x1b[33mwithheld" in coloured
+
+
+def test_dataset_without_a_urn_is_called_as_the_event_calls_it(run, tmp_path):
+    odd = {**EVENT, "outputs": [{"namespace": "nowhere", "name": ""}]}
+    (tmp_path / "odd.ndjson").write_text(json.dumps(odd))
+    shown = run("explain", "odd.ndjson", "--fail-on", "never").stdout
+    assert "  output  nowhere" in shown or "  output  urn:li:dataset:" in shown
+
+
+def test_nested_parts_of_the_envelope_that_nobody_knows_are_the_runs(run, tmp_path):
+    (tmp_path / "odd.ndjson").write_text(json.dumps({**EVENT, "outputs": [], "jobs": {"x": "half"}}))
+    shown = run("explain", "odd.ndjson").stdout
+    assert [kind for kind, *_ in titles(shown)] == ["run", "job"]
+    assert "$.jobs.x" in shown
