@@ -44,13 +44,19 @@ def settle_placeholders(state: RunState) -> None:
         return
     named = [job for job, _ in state.jobs.values() if not job.placeholder and not job.skip]
     for job in named:
-        if task is not None and (INPUT in task or OUTPUT in task):
-            state.cells.setdefault(job.job_urn, {}).setdefault(JOB, {"": (_BEFORE, job)})
         for slots, urn in ((owner, job.flow_urn if job.level == "flow" else job.job_urn), (task, job.job_urn)):
             for slot, elements in (slots or {}).items():
                 pour(state.cells.setdefault(urn, {}).setdefault(slot, {}), slot, elements)
     if named:
         state.cells.pop(ANY_TASK, None)
+
+
+def settle_twins(state: RunState) -> None:
+    """Let the twin dataJob of a flow-level job exist where the run's events of that job have inputs or outputs (ruling 5)."""
+    for job, (_, stamp) in state.jobs.values():
+        slots = state.cells.get(job.job_urn, {})
+        if job.level == "flow" and not job.placeholder and not job.skip and (INPUT in slots or OUTPUT in slots):
+            fold(state.cells, ((job.job_urn, JOB, "", job),), stamp)
 
 
 def settle_snapshots(state: RunState) -> None:
@@ -68,6 +74,7 @@ def settle_snapshots(state: RunState) -> None:
 
 def contribute(state: RunState, history: History, shared: Cells, options: Options) -> None:
     """Fold what ``state`` says of jobs, flows, datasets and assertions into ``shared``, which is its own cells if it is alone."""
+    settle_twins(state)
     if shared is not state.cells:
         merge(shared, state.cells)
     terminal = max(history.terminals) if history.terminals else None

@@ -14,7 +14,16 @@ from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.place import Attach, Place, Role
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
-from dh_bridge.translation.slots import DATASET, INPUT, JOB, OUTPUT, OWN_JOB, Statement
+from dh_bridge.translation.slots import (
+    DATASET,
+    DATASET_PROPERTIES,
+    INPUT,
+    JOB,
+    JOB_PROPERTIES,
+    OUTPUT,
+    OWN_JOB,
+    Statement,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,8 +106,10 @@ class Walk:
         statements: list[Statement] = [(job.flow_urn, JOB, "", job)]
         if job.level == "flow":
             statements.append((job.flow_urn, OWN_JOB, "", job))
-        if self.options.identity.has_job(job, has_io=bool(event.inputs or event.outputs)):
+        if self.options.identity.has_job(job, has_io=False):  # a flow-level job's twin is settled with its run
             statements.append((job.job_urn, JOB, "", job))
+        if event.kind == "job" and (said := _said(event)):
+            statements.append((at.owner, JOB_PROPERTIES, "", said))
         fold(state.cells, statements, at.stamp)
 
     # -- datasets ---------------------------------------------------------------------------------------------------
@@ -160,6 +171,8 @@ class Walk:
         statements: list[Statement] = [] if through else [(endpoint, DATASET, "", name)]
         if role != "dataset":
             statements.append((at.task, INPUT if role == "input" else OUTPUT, endpoint, time))
+        elif said := _said(at.event):
+            statements.append((endpoint, DATASET_PROPERTIES, "", said))
         fold(state.cells, statements, (time, rank, digest, weight))
         if through:
             state.through.add(endpoint)
@@ -209,3 +222,9 @@ class Walk:
         other: Attach = "job" if attach == "run" else "run"
         own = at.event.job_facets if attach == "run" else at.event.run_facets
         return None if key in own else self._registry[other].get(key)
+
+
+def _said(event: Event) -> dict[str, str]:
+    """Return what a job or dataset event says of its sender; a run's own is on the run (facets.md 1.0)."""
+    said = {"producer": event.producer, "schemaURL": event.schema_url}
+    return {key: text for key, text in said.items() if text}
