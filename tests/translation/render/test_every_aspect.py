@@ -1,0 +1,132 @@
+"""What holds for every proposal of every real event, whatever the profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from facet_cases import CORPUS
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.openlineage.read import read_events
+from dh_bridge.settings import Settings
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "events"
+SOURCES = [EXAMPLES, CORPUS]
+
+
+@pytest.fixture(scope="module", params=["0.15.0", "1.7"])
+def bridge(request):
+    return Bridge(Settings(profile=request.param))
+
+
+@pytest.fixture(scope="module", params=SOURCES, ids=["examples", "corpus"])
+def translation(request, bridge):
+    if not request.param.is_dir():
+        pytest.skip(f"the collected events are expected at {request.param}")
+    return bridge.translate(read_events([request.param]))
+
+
+def values(node):
+    yield node
+    members = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for member in members:
+        yield from values(member)
+
+
+def operations(translation):
+    for proposal in translation.proposals:
+        if proposal.change_type == "PATCH":
+            for operation in proposal.value:
+                yield proposal, operation
+
+
+def test_none_is_refused_by_its_schema(translation):
+    assert translation.rejected == []
+
+
+def test_none_is_empty_for_an_empty_aspect_erases(translation):
+    required = {"upstreamInstances", "inputDatasets", "outputDatasets"}
+    for proposal in translation.proposals:
+        value = proposal.value
+        assert value
+        if isinstance(value, dict):
+            assert any(member or member in (0, False) for name, member in value.items() if name not in required), (
+                proposal
+            )
+
+
+def test_nobody_s_dataset_is_revived(translation):
+    for proposal in translation.proposals:
+        if proposal.aspect_name == "status":
+            assert proposal.value == {"removed": True}
+
+
+def test_what_is_shared_with_people_is_patched(translation):
+    shared = {"ownership", "globalTags", "datasetProperties", "dataJobInfo", "dataFlowInfo", "dataJobInputOutput",
+              "upstreamLineage", "editableSchemaMetadata"}  # fmt: skip
+    for proposal in translation.proposals:
+        assert (proposal.change_type == "PATCH") is (proposal.aspect_name in shared), proposal
+
+
+def test_a_fine_grained_entry_has_one_downstream_and_no_query(translation):
+    for _, operation in operations(translation):
+        if operation["path"].startswith("/fineGrainedLineages/"):
+            _, _, kind, down, query, up = operation["path"].split("/")
+            assert down.startswith("urn:li:schemaField:(")
+            assert query == "NONE"
+            assert up.startswith(("urn:li:schemaField:(", "urn:li:dataset:("))
+            assert kind == "NONE" or len(kind) <= 200
+
+
+def test_a_check_is_about_a_dataset(translation):
+    for proposal in translation.proposals:
+        if proposal.aspect_name == "assertionRunEvent":
+            assert proposal.value["asserteeUrn"].startswith("urn:li:dataset:(")
+            assert proposal.value["assertionUrn"] == proposal.entity_urn
+
+
+def test_a_point_of_time_has_an_id_and_no_time_partition(translation):
+    seen = set()
+    for proposal in translation.proposals:
+        value = proposal.value
+        if isinstance(value, dict) and "timestampMillis" in value:
+            assert len(value["messageId"]) == 32
+            assert "timePartition" not in value["partitionSpec"]
+            key = (proposal.aspect_name, proposal.entity_urn, value["messageId"], str(value["partitionSpec"]))
+            assert key not in seen
+            seen.add(key)
+
+
+def test_no_value_is_longer_than_a_server_indexes(translation):
+    for proposal in translation.proposals:
+        for node in values(proposal.value):
+            if isinstance(node, dict) and "customProperties" in node:
+                assert all(len(text) <= 4096 for text in node["customProperties"].values())
+    for _, operation in operations(translation):
+        if operation["path"].startswith("/customProperties/"):
+            assert len(operation["value"]) <= 4096
+
+
+def test_no_proposal_speaks_unknown_sql(translation):
+    assert not any(
+        node == "UNKNOWN"
+        for proposal in translation.proposals
+        if proposal.aspect_name == "dataTransformLogic"
+        for node in values(proposal.value)
+    )
+
+
+def test_each_aspect_is_written_once_for_an_entity(translation):
+    seen = set()
+    for proposal in translation.proposals:
+        if not isinstance(proposal.value, dict) or "timestampMillis" not in proposal.value:
+            key = (proposal.entity_urn, proposal.aspect_name)
+            assert key not in seen
+            seen.add(key)
+
+
+def test_the_same_events_give_the_same_proposals(bridge):
+    path = EXAMPLES / "dbt.ndjson"
+    one, two = (bridge.translate(read_events([path])).proposals for _ in range(2))
+    assert one == two
