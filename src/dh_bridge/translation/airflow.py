@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.people import owner_urn
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import FIELD_DAG, TYPE_AIRFLOW_RUN, TYPE_EXTERNAL_TRIGGER
 from dh_bridge.translation.slots import (
     JOB_FIELD,
     JOB_PROPERTIES,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from dh_bridge.translation.place import Place
 
-DAG_RUN_RUNG = 1
-TASK_RUNG = 2
 _LIST_CAP = 10_000
 
 
@@ -55,7 +54,7 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
     body = dict(dag)
     description = body.pop("description", None) or body.pop("doc_md", None)
     if isinstance(description, str) and description:
-        yield flow, JOB_FIELD, ("description", 1), description
+        yield flow, JOB_FIELD, ("description", FIELD_DAG), description
     settings = at.options.settings.owners
     skip = frozenset(word.lower() for word in settings.skip)
     for name in members(body.pop("owner", None) or ""):
@@ -90,9 +89,9 @@ def dag_run_statements(dag_run: dict[str, Any], at: Place, *, rung: int) -> Stat
         yield at.run, RUN_NAME, rung, run_id
     run_type = dag_run.get("run_type")
     if isinstance(run_type, str) and run_type:
-        yield at.run, RUN_TYPE, "airflow_run_type", run_type
+        yield at.run, RUN_TYPE, TYPE_AIRFLOW_RUN, run_type
     if dag_run.get("external_trigger") is True:
-        yield at.run, RUN_TYPE, "external_trigger", True
+        yield at.run, RUN_TYPE, TYPE_EXTERNAL_TRIGGER, True
 
 
 def without(body: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:

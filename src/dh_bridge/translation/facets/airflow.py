@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.airflow import TASK_RUNG, dag_run_statements, dag_statements, part, without
+from dh_bridge.translation.airflow import dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.airflow import members as listed
+from dh_bridge.translation.airflow_pages import page_statements
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
 from dh_bridge.translation.slots import ATTEMPT, DURATION, JOB_EDGE, JOB_PROPERTIES, RUN_NAME, RUN_URL, Statements
 
 if TYPE_CHECKING:
@@ -18,12 +20,13 @@ _TASK_LEAVES = frozenset((
     "task_id", "operator_class", "operator_class_path", "owner", "retries", "queue", "pool", "priority_weight", "trigger_rule",
     "sla", "depends_on_past", "wait_for_downstream", "email_on_failure", "email_on_retry", "execution_timeout",
     "max_active_tis_per_dag", "map_index", "is_setup", "is_teardown", "multiple_outputs", "deferrable",
-    "operator_provider_version", "task_group",
+    "operator_provider_version", "task_group", "trigger_dag_id", "trigger_run_id",
+    "external_dag_id", "external_task_id", "external_task_ids",
 ))  # fmt: skip
 _JOB = "dataJobInfo.customProperties"
 _FLOW = "dataFlowInfo.customProperties"
 _EDGE = "dataJobInputOutput.inputDatajobEdges"
-_URL_RUNG = 0
+_RUN = "dataProcessInstanceProperties.customProperties"
 #: Where DataHub's own types end: ``attempt`` is an int; a longer run is a slip.
 _MOST_TRIES, _MOST_SECONDS = 2**31, 10**9
 
@@ -34,9 +37,10 @@ DAG_LEAVES = {
     "dag.tags": mapped("globalTags.tags", _FLOW),
     "dag.tags[]": mapped("globalTags.tags"),
     "dag.**": kept(_FLOW),
-    "dagRun.run_id": mapped("dataProcessInstanceProperties.name"),
-    "dagRun.run_type": mapped("dataProcessInstanceProperties.type"),
-    "dagRun.**": kept(),
+    "dagRun.run_id": mapped("dataProcessInstanceProperties.name", _RUN),
+    "dagRun.run_type": mapped("dataProcessInstanceProperties.type", _RUN),
+    "dagRun.external_trigger": mapped("dataProcessInstanceProperties.type", _RUN),
+    "dagRun.**": kept(_RUN),
 }
 
 
@@ -47,6 +51,10 @@ DAG_LEAVES = {
         **DAG_LEAVES,
         "task.upstream_task_ids": mapped(_EDGE, _JOB),
         "task.upstream_task_ids[]": mapped(_EDGE, _JOB),
+        **{
+            f"task.{leaf}": mapped(_JOB, _FLOW, _EDGE)
+            for leaf in ("external_dag_id", "external_task_id", "external_task_ids", "external_task_ids[]")
+        },
         "task.**": kept(_JOB, _FLOW),
         "taskInstance.try_number": mapped("dataProcessInstanceRunEvent.attempt"),
         "taskInstance.log_url": mapped(
@@ -65,10 +73,13 @@ def airflow(opened: Open, at: Place) -> Statements:
     body = opened.body
     task, instance, dag_run = part(body, "task"), part(body, "taskInstance"), part(body, "dagRun")
     yield from dag_statements(part(body, "dag"), at)
-    yield from dag_run_statements(without(dag_run, ("run_id",)), at, rung=TASK_RUNG)
+    yield from dag_run_statements(without(dag_run, ("run_id",)), at, rung=NAME_TASK)
     yield from _name(dag_run, instance, at)
     yield from _task(task, part(body, "dag"), at)
     yield from _instance(instance, at)
+    yield from page_statements(
+        part(body, "dag").get("dag_id"), dag_run, at, task=task.get("task_id"), index=instance.get("map_index")
+    )
     properties = flattened("airflow.dagRun", with_conf(dag_run))
     flattened("airflow.taskInstance", instance, properties)
     flattened("airflow", without(body, ("dag", "dagRun", "task", "taskInstance", "taskUuid")), properties)
@@ -97,7 +108,7 @@ def _name(dag_run: dict[str, Any], instance: dict[str, Any], at: Place) -> State
     index = instance.get("map_index")
     label = f"{run_id}[{index}]" if isinstance(index, int) and index >= 0 else run_id
     tries = instance.get("try_number")
-    yield at.run, RUN_NAME, TASK_RUNG, f"{label} #{tries}" if type(tries) is int else label
+    yield at.run, RUN_NAME, NAME_TASK, f"{label} #{tries}" if type(tries) is int else label
 
 
 def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
@@ -118,13 +129,26 @@ def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
         for upstream in upstream_tasks:
             job = at.identity.job(at.event.namespace, f"{dag_id}.{upstream}", at.event.producer)
             yield at.task, JOB_EDGE, job.job_urn, {}
+        yield from _external(task, at)
+
+
+def _external(task: dict[str, Any], at: Place) -> Statements:
+    """Yield the tasks of another DAG that a sensor waits for; a marker names those that wait for it."""
+    dag_id = task.get("external_dag_id")
+    if not isinstance(dag_id, str) or not dag_id or str(task.get("operator_class")).endswith("Marker"):
+        return  # a DAG as a whole is no job: such an edge is not legal (facets.md 1.3)
+    for name in listed(task.get("external_task_ids") or task.get("external_task_id") or ""):
+        job = at.identity.job(at.event.namespace, f"{dag_id}.{name}", at.event.producer)
+        if job.level == "job" and not job.placeholder and not job.skip:
+            yield at.task, JOB_EDGE, job.job_urn, {}
 
 
 def _instance(instance: dict[str, Any], at: Place) -> Statements:
-    tries, url, duration = instance.get("try_number"), instance.get("log_url"), instance.get("duration")
+    tries, duration = instance.get("try_number"), instance.get("duration")
     if isinstance(tries, int) and not isinstance(tries, bool) and 0 < tries < _MOST_TRIES:
-        yield at.run, ATTEMPT, 0, tries
-    if isinstance(url, str) and url.startswith(("http://", "https://")):
-        yield at.run, RUN_URL, _URL_RUNG, url
+        yield at.run, ATTEMPT, ATTEMPT_AIRFLOW, tries
+    url = page(instance.get("log_url"))
+    if url is not None:
+        yield at.run, RUN_URL, URL_AIRFLOW_LOG, url
     if isinstance(duration, (int, float)) and not isinstance(duration, bool) and 0 <= duration < _MOST_SECONDS:
         yield at.run, DURATION, "", float(duration)

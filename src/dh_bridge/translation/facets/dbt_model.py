@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.rungs import OPERATION_DBT
 from dh_bridge.translation.slots import JOB_PROPERTIES, OPERATION, SUBTYPES, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
-#: rung of facets.md 4.6
-MODEL_RUNG = 5
 _OPERATIONS = {"table": "OVERWRITE", "snapshot": "MERGE", "seed": "INSERT"}
 
 
@@ -40,4 +39,4 @@ def dbt_model(opened: Open, at: Place) -> Statements:
             strategy = incremental.get("strategy") if isinstance(incremental, dict) else None
             word = "INSERT" if strategy == "append" else "MERGE"
         if word:
-            yield at.dataset, OPERATION, MODEL_RUNG, word
+            yield at.dataset, OPERATION, OPERATION_DBT, word

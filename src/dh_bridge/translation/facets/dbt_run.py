@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import NAME_INVOCATION
 from dh_bridge.translation.runstate import ANY_OWNER
 from dh_bridge.translation.slots import JOB_PROPERTIES, RUN_NAME, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
-
-#: rung of facets.md 3.2: the invocation run is named by it, the runs of nodes are not
-INVOCATION_RUNG = 6
 
 
 @facet(
@@ -40,7 +38,7 @@ def dbt_run(opened: Open, at: Place) -> Statements:
         yield property_statement(at, properties)
     invocation = opened.body.get("invocation_id")
     if isinstance(invocation, str) and invocation:
-        yield at.run, RUN_NAME, INVOCATION_RUNG, invocation
+        yield at.run, RUN_NAME, NAME_INVOCATION, invocation
     project = opened.body.get("project_name")
     if isinstance(project, str) and project and at.job is not None and at.owner != ANY_OWNER:
         yield at.job.flow_urn, JOB_PROPERTIES, "dbt_run", {"dbt_run.project_name": project}

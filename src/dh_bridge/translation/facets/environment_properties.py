@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import USER_DATABRICKS, USER_TARGETS
 from dh_bridge.translation.slots import RUN_USER, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
-
-#: rung of facets.md 3.9
-_USER_RUNG = 3
 
 
 @facet(
@@ -20,12 +18,7 @@ _USER_RUNG = 3
     at="run",
     leaves={
         "environment-properties.mountPoints[].**": withheld("too-large"),
-        "environment-properties.user": mapped(
-            "dataProcessInstanceProperties.created",
-            "dataProcessInstanceProperties.customProperties",
-            "operation.actor",
-            "dataJobInputOutput.inputDatasetEdges[].created.actor",
-        ),
+        "environment-properties.user": mapped(*USER_TARGETS),
         "**": kept(),
     },
     producer="Spark",
@@ -40,6 +33,6 @@ def environment_properties(opened: Open, at: Place) -> Statements:
         properties["environment-properties.mountPoints.count"] = str(len(mounts))
     user = body.get("user")
     if isinstance(user, str) and user:
-        yield at.run, RUN_USER, _USER_RUNG, user
+        yield at.run, RUN_USER, USER_DATABRICKS, user
     if properties:
         yield property_statement(at, properties)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.properties import capped
+from dh_bridge.translation.rungs import NAME_EXTERNAL_QUERY
 from dh_bridge.translation.slots import RUN_NAME, Statements
 
 if TYPE_CHECKING:
@@ -19,17 +20,13 @@ class ExternalQuery(Facet):
     source: str | None = None
 
 
-#: rung of facets.md 3.2; used for jobs of jobType QUERY only
-QUERY_RUNG = 8
-
-
 @facet("externalQuery", at="run", reads=ExternalQuery, leaves={"externalQueryId": kept(), "source": kept()})
 def external_query(facet: ExternalQuery, at: Place) -> Statements:
     """Properties of the run; the query id names the run of a QUERY job."""
     properties = {}
     if facet.externalQueryId:
         properties["externalQuery.externalQueryId"] = capped(facet.externalQueryId)
-        yield at.run, RUN_NAME, QUERY_RUNG, facet.externalQueryId
+        yield at.run, RUN_NAME, NAME_EXTERNAL_QUERY, facet.externalQueryId
     if facet.source:
         properties["externalQuery.source"] = facet.source
     if properties:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facets.spark_application_details import APPLICATION_RUNG
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import NAME_APPLICATION
 from dh_bridge.translation.slots import RUN_NAME, Statements
 
 if TYPE_CHECKING:
@@ -30,4 +30,4 @@ def gcp_dataproc(opened: Open, at: Place) -> Statements:
         yield property_statement(at, properties)
     application = opened.body.get("appId")
     if isinstance(application, str) and application:
-        yield at.run, RUN_NAME, APPLICATION_RUNG, application
+        yield at.run, RUN_NAME, NAME_APPLICATION, application

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import NAME_QUERY, OPERATION_HIVE
 from dh_bridge.translation.slots import OPERATION, RUN_NAME, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
-
-#: rungs of facets.md 3.2 and 4.6
-_NAME_RUNG = 7
-_OPERATION_RUNG = 2
 
 
 @facet(
@@ -33,8 +30,8 @@ def hive_query(opened: Open, at: Place) -> Statements:
         yield property_statement(at, properties)
     query = opened.body.get("queryId")
     if isinstance(query, str) and query:
-        yield at.run, RUN_NAME, _NAME_RUNG, query
+        yield at.run, RUN_NAME, NAME_QUERY, query
     operation = opened.body.get("operationName")
     if isinstance(operation, str) and operation:
         for output in at.outputs:
-            yield output, OPERATION, _OPERATION_RUNG, operation
+            yield output, OPERATION, OPERATION_HIVE, operation

@@ -6,25 +6,18 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import USER_HIVE, USER_TARGETS
 from dh_bridge.translation.slots import RUN_USER, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
-
-#: rung of facets.md 3.9
-_USER_RUNG = 1
 
 
 @facet(
     "hive_session",
     at="run",
     leaves={
-        "username": mapped(
-            "dataProcessInstanceProperties.created.actor",
-            "dataProcessInstanceProperties.customProperties",
-            "operation.actor",
-            "dataJobInputOutput.inputDatasetEdges[].created.actor",
-        ),
+        "username": mapped(*USER_TARGETS),
         "**": kept(),
     },
     producer="Hive",
@@ -35,5 +28,5 @@ def hive_session(opened: Open, at: Place) -> Statements:
     if properties:
         yield property_statement(at, properties)
     user = opened.body.get("username")
-    if isinstance(user, str) and user and user not in ("anonymous", "hive"):
-        yield at.run, RUN_USER, _USER_RUNG, user
+    if isinstance(user, str) and user and user.lower() not in ("anonymous", "hive"):
+        yield at.run, RUN_USER, USER_HIVE, user

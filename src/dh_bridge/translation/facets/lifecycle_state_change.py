@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import text
+from dh_bridge.translation.rungs import OPERATION_LIFECYCLE
 from dh_bridge.translation.slots import (
     EDGE_PROPERTIES,
     LIFECYCLE,
@@ -19,9 +20,6 @@ from dh_bridge.translation.slots import (
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
-
-#: rung of facets.md 4.6's ladder
-RUNG = 0
 
 
 class PreviousIdentifier(Facet):
@@ -61,7 +59,7 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
         else:
             yield at.dataset, LIFECYCLE, word, None
             if at.run:
-                yield at.dataset, OPERATION, RUNG, word
+                yield at.dataset, OPERATION, OPERATION_LIFECYCLE, word
                 yield (
                     at.dataset,
                     OPERATION_PROPERTIES,

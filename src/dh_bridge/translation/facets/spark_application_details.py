@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.rungs import (
+    NAME_APPLICATION,
+    URL_SPARK_HISTORY,
+    URL_SPARK_PROXY,
+    URL_SPARK_UI,
+    USER_SPARK,
+    USER_TARGETS,
+    page,
+)
 from dh_bridge.translation.slots import RUN_NAME, RUN_URL, RUN_USER, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
-#: rungs of facets.md 3.2 (application runs only), 3.4 and 3.9
-APPLICATION_RUNG = 4
-_URL_RUNGS = {"historyUrl": 2, "proxyUrl": 3, "uiWebUrl": 4}
-_USER_RUNG = 0
+_URL_RUNGS = {"historyUrl": URL_SPARK_HISTORY, "proxyUrl": URL_SPARK_PROXY, "uiWebUrl": URL_SPARK_UI}
 _PROPERTIES = "dataProcessInstanceProperties"
 
 
@@ -23,12 +29,7 @@ _PROPERTIES = "dataProcessInstanceProperties"
     at="run",
     leaves={
         "applicationId": mapped(f"{_PROPERTIES}.name", f"{_PROPERTIES}.customProperties"),
-        "userName": mapped(
-            f"{_PROPERTIES}.created.actor",
-            f"{_PROPERTIES}.customProperties",
-            "operation.actor",
-            "dataJobInputOutput.inputDatasetEdges[].created.actor",
-        ),
+        "userName": mapped(*USER_TARGETS),
         **{
             leaf: mapped(
                 f"{_PROPERTIES}.externalUrl",
@@ -47,11 +48,11 @@ def spark_application_details(opened: Open, at: Place) -> Statements:
     properties = flattened("spark_applicationDetails", body)
     if properties:
         yield property_statement(at, properties)
-    if isinstance(body.get("applicationId"), str):
-        yield at.run, RUN_NAME, APPLICATION_RUNG, body["applicationId"]
+    if isinstance(body.get("applicationId"), str) and body["applicationId"]:
+        yield at.run, RUN_NAME, NAME_APPLICATION, body["applicationId"]
     if isinstance(body.get("userName"), str) and body["userName"]:
-        yield at.run, RUN_USER, _USER_RUNG, body["userName"]
+        yield at.run, RUN_USER, USER_SPARK, body["userName"]
     for leaf, rung in _URL_RUNGS.items():
-        first = str(body.get(leaf) or "").split(",", 1)[0].strip()
-        if first.startswith(("http://", "https://")):
+        first = page(str(body.get(leaf) or "").split(",", 1)[0])
+        if first is not None:
             yield at.run, RUN_URL, rung, first

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.contributions import actor_of, counts_of, io_of
-from dh_bridge.translation.facets.dbt_model import MODEL_RUNG
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.profiles import profile_value
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
+from dh_bridge.translation.rungs import OPERATION_DBT, OPERATION_SQL, TYPE_STREAMING
 from dh_bridge.translation.slots import (
     LIFECYCLE,
     METRIC,
@@ -21,6 +21,7 @@ from dh_bridge.translation.slots import (
     OPERATION_PROPERTIES,
     OUTPUT,
     RUN_PROPERTIES,
+    RUN_TYPE,
     SCHEMA,
     SQL,
 )
@@ -83,15 +84,17 @@ def _sql(state: RunState) -> str | None:
     return str(max(texts)[1]) if texts else None
 
 
-def _type(slots: Slots, sql: str | None) -> tuple[str, bool]:
-    """Return (operation type, whether it is only inferred), by the ladder of words and then the SQL."""
+def _type(slots: Slots, sql: str | None, *, streaming: bool) -> tuple[str, bool]:
+    """Return (operation type, whether it is only inferred), by the ladder of words, in which the SQL has its rung."""
     elements = slots.get(OPERATION, {})
-    for rung in sorted(elements):
-        found = operation_of_word(str(elements[rung][1]))
+    for rung in sorted({*elements, OPERATION_SQL}):
+        if rung == OPERATION_SQL:
+            found = operation_of_sql(sql) if sql else None
+        else:
+            found = operation_of_word(str(elements[rung][1]))
         if found is not None:
             return found, False
-    found = operation_of_sql(sql) if sql else None
-    return (found, False) if found else ("INSERT", True)
+    return "INSERT", not streaming
 
 
 def _operation(  # noqa: PLR0913 - the parts of one step
@@ -105,7 +108,9 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     options: Options,
 ) -> dict[str, Any]:
     time = millis(stamp[0])
-    kind, inferred = _type(slots, sql)
+    kind, inferred = _type(
+        slots, sql, streaming=value(state.cells.get(state.urn, {}), RUN_TYPE, TYPE_STREAMING) is True
+    )
     properties = combined(slots, OPERATION_PROPERTIES, options.prefix)
     own = {"runId": state.run_id, "run": state.urn}
     job = state.job()
@@ -140,7 +145,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
 def _replaced(slots: Slots) -> bool:
     """Whether the run wrote the whole table anew; no later word takes that back (ruling 2)."""
     return any(word in slots.get(LIFECYCLE, ()) for word in _REPLACED) or (
-        value(slots, OPERATION, MODEL_RUNG) == "OVERWRITE"
+        value(slots, OPERATION, OPERATION_DBT) == "OVERWRITE"
     )
 
 

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_urn
 from dh_bridge.translation.contributions import actor_of, counts_of, io_of, marks_of, run_user
-from dh_bridge.translation.facets.dbt_run import INVOCATION_RUNG
-from dh_bridge.translation.facets.external_query import QUERY_RUNG
-from dh_bridge.translation.facets.spark_application_details import APPLICATION_RUNG
 from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.identity.runs import run_type
 from dh_bridge.translation.identity.subtypes import run_subtype
 from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.stamps import FULL_TABLE, audit_stamp, message_id, millis
+from dh_bridge.translation.rungs import URL_WHILE_RUNNING, names
 from dh_bridge.translation.slots import (
     ATTEMPT,
     DURATION,
@@ -104,9 +102,10 @@ def _properties(state: RunState, slots: Slots, job: Job | None, history: History
     properties = combined(slots, RUN_PROPERTIES, options.prefix)
     own = _own_properties(state, slots, job, history)
     properties.update({options.prefix + key: text for key, text in own.items()})
+    _fill_nominal(properties, options.prefix)
     # Sorted: the order of a facet's members says nothing, and the same facts are to give the same bytes.
     found: dict[str, Any] = {"customProperties": dict(sorted(properties.items()))}
-    url = first_rung(slots, RUN_URL)
+    url = _page(slots)
     if url:
         found["externalUrl"] = url
     found["name"] = _name(slots, job) or state.run_id
@@ -115,6 +114,17 @@ def _properties(state: RunState, slots: Slots, job: Job | None, history: History
         found["type"] = kind
     found["created"] = audit_stamp(history.start, actor_of(slots, options))
     return found
+
+
+def _fill_nominal(properties: dict[str, str], prefix: str) -> None:
+    """Add the nominal time where only the data interval of a DAG run tells it (facets.md 1.3)."""
+    start = properties.get(prefix + "airflow.dagRun.data_interval_start")
+    if start is None or prefix + "nominalTime.nominalStartTime" in properties:
+        return
+    properties[prefix + "nominalTime.nominalStartTime"] = start
+    end = properties.get(prefix + "airflow.dagRun.data_interval_end")
+    if end is not None and end != start:
+        properties[prefix + "nominalTime.nominalEndTime"] = end
 
 
 def _own_properties(state: RunState, slots: Slots, job: Job | None, history: History) -> dict[str, str]:
@@ -191,14 +201,19 @@ def _name(slots: Slots, job: Job | None) -> str | None:
     job_type = str(value(slots, RUN_TYPE, "job_type") or "").upper()
     flow = job is None or job.level == "flow"
     for rung in sorted(elements):
-        if (
-            (rung == QUERY_RUNG and job_type != "QUERY")
-            or (rung == APPLICATION_RUNG and not (job_type == "APPLICATION" or (flow and not job_type)))
-            or (rung == INVOCATION_RUNG and not (job_type in ("JOB", "") and flow))
-        ):
-            continue
-        return str(elements[rung][1])
+        if names(rung, job_type, flow=flow):
+            return str(elements[rung][1])
     return None
+
+
+def _page(slots: Slots, *, running: bool = False) -> str | None:
+    """Return the page of the run (facets.md 3.4); of a STARTED event that of the ``running`` thing, where it has its own."""
+    elements = slots.get(RUN_URL)
+    if not elements:
+        return None
+    rung = min(elements)
+    other = URL_WHILE_RUNNING.get(rung, rung) if running else rung
+    return str(elements[other if other in elements else rung][1])
 
 
 def _type(slots: Slots) -> str | None:
@@ -250,7 +265,7 @@ def _run_event(  # noqa: PLR0913 - the parts of one step
         "partitionSpec": FULL_TABLE,
         "messageId": message_id(state.urn, None, time),
     }
-    url = first_rung(slots, RUN_URL)
+    url = _page(slots, running=point.result is None)
     if url:
         found["externalUrl"] = url
     found["status"] = "STARTED" if point.result is None else "COMPLETE"
