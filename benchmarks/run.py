@@ -147,6 +147,7 @@ def machine() -> str:
     versions = [f"{package} {version(package)}" for package in PACKAGES]
     when = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     where = f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    where += f", {os.getloadavg()[0]:.1f} busy before" if hasattr(os, "getloadavg") else ""
     return f"{when}; {where}; Python {platform.python_version()}; {', '.join(versions)}."
 
 
