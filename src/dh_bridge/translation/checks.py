@@ -12,7 +12,7 @@ from dh_bridge.translation.naming import Name
 from dh_bridge.translation.slots import CHECKS, RESULTS, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.place import Mark, Place
 
 INFO = "assertionInfo"
 RESULT = "assertionRunEvent.result"
@@ -54,4 +54,14 @@ def stated(urn: str, check: Check, dataset: str, at: Place) -> Statements:
     entry = Stated(check, dataset, at.assertion_platform, at.assertion_label, at.named.get(dataset))
     yield dataset, CHECKS, urn, entry
     if outcome(check, at.assertion_platform) not in ("SKIPPED", "UNKNOWN"):
-        yield dataset, RESULTS, urn, check
+        yield dataset, RESULTS, (urn, _mark(urn, dataset, at)), check
+
+
+def _mark(urn: str, dataset: str, at: Place) -> Mark | None:
+    """Return which part of the dataset was checked; a test of the run that is a check of a dataset has looked at the same."""
+    if not at.dataset:
+        return at.marks.get((dataset, urn)) if at.marks is not None else None
+    mark = at.entry()
+    if mark is not None or at.marks is not None:
+        at.marks = {**(at.marks or {}), (dataset, urn): mark}
+    return mark

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
 
+#: An entry of an event that has a subset: (stamp of the event, role, position; positions order the entries)
+Mark = tuple[Any, str, int]
 Role = Literal["input", "output", "dataset"]
 Attach = Literal["run", "job", "dataset"]
 
@@ -26,7 +28,8 @@ class Place:
     of the bag that is being read, with its ``name``, ``role`` and, when its schema was read, its ``columns``;
     ``inputs`` and ``mentioned`` the dataset URNs of the event, ``named`` what they are called, ``tested`` those that its
     tests are about, ``checks`` the named checks that were read so far.
-    ``key``, ``bag`` and ``where`` name the facet.
+    ``key``, ``bag`` and ``where`` name the facet. ``subsets`` (side and dataset -> times it is named, predicate) and
+    ``marks`` (dataset and assertion URN -> entry that told of it) are known once a subset was read.
     """
 
     # What most places do not have; set where it is known, so that making a place costs little.
@@ -51,6 +54,8 @@ class Place:
     where: str = ""
     raw: bytes = b""
     notes: list[tuple[str, str]] | None = None
+    subsets: dict[tuple[Role, str], tuple[int, str]] | None = None
+    marks: dict[tuple[str, str], Mark | None] | None = None
 
     def __init__(self, event: Event, options: Options, stamp: Stamp) -> None:
         self.event = event
@@ -66,6 +71,12 @@ class Place:
         """Note that a leaf of the facet (``fields[2].type``; "" for all of it) ends here, and why."""
         if self.notes is not None:
             self.notes.append((f"{self.where}.{leaf}" if leaf else self.where, reason))
+
+    def entry(self) -> Mark | None:
+        """Return the mark of the entry of inputs or outputs that is being read if it has a subset: it tells of a part only."""
+        if "subset" not in self.keys or not self.dataset:
+            return None
+        return self.stamp[:3], self.role, self.stamp[3] >> 2
 
     def endpoint(self, namespace: Any, name: Any) -> Name:
         """Return the name of a dataset that a facet mentions, as the event's own inputs and outputs are named."""

@@ -47,6 +47,10 @@ _RUN_EVENT = "dataProcessInstanceRunEvent"
 
 #: facet key -> {custom property: text}; the later facet replaces the earlier one whole (facets.md 0.6.4)
 RUN_PROPERTIES = Slot("RUN_PROPERTIES", _PROPERTIES, latest)
+#: name of a counter -> the largest number that any event said
+RUN_COUNT = Slot("RUN_COUNT", _PROPERTIES, largest)
+#: (custom property, dataset URN) -> JSON: one property for all datasets of the run
+RUN_BY_DATASET = Slot("RUN_BY_DATASET", _PROPERTIES, latest)
 #: rung of facets.md 3.2's ladder -> native id
 RUN_NAME = Slot("RUN_NAME", _PROPERTIES, latest)
 #: name of a hint of facets.md 3.3 -> its value
@@ -86,13 +90,15 @@ SQL = Slot("SQL", "dataTransformLogic", collected)
 OPERATION = Slot("OPERATION", "operation", latest)
 #: facet key -> {custom property: text}
 OPERATION_PROPERTIES = Slot("OPERATION_PROPERTIES", "operation", latest)
+#: "" -> rows that a commit added and removed
+AFFECTED_ROWS = Slot("AFFECTED_ROWS", "operation", latest)
 #: (source rank, metric path) -> number or text
 METRIC = Slot("METRIC", "datasetProfile", latest)
 #: assertion URN -> Stated: the check as it was last described
 CHECKS = Slot("CHECKS", "assertionInfo", latest)
-#: assertion URN -> Check that has a result; one without never replaces it (ruling 2)
+#: (assertion URN, mark of the event's entry or None) -> Check that has a result; one without never replaces it (ruling 2)
 RESULTS = Slot("RESULTS", "assertionRunEvent", latest)
-#: "" -> predicate or partition of the subset facet
+#: mark of the event's entry that has a subset (see `Place.entry`) -> Part: partitionSpec of its points (ruling 2)
 PARTITION = Slot("PARTITION", "operation", latest)
 
 # -- of what many runs share: jobs and flows --------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.translation.assertions import (
@@ -21,20 +21,24 @@ from dh_bridge.translation.slots import (
     BATCH,
     CHECKS,
     METRIC,
+    PARTITION,
     RESULTS,
     RUN_PROPERTIES,
     RUN_URL,
 )
+from dh_bridge.translation.subsets import part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.translation.checks import Stated
     from dh_bridge.translation.history import History
-    from dh_bridge.translation.laws import Cell
+    from dh_bridge.translation.laws import Cell, Stamp
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.place import Mark
     from dh_bridge.translation.render.ladders import Slots
     from dh_bridge.translation.runstate import RunState
+    from dh_bridge.translation.subsets import Part
 
 ENTITY = "assertion"
 #: Properties of the run that say when and as what it ran (facets.md 2.8); the rest is on the run itself.
@@ -64,30 +68,30 @@ def result_proposals(state: RunState, history: History, options: Options) -> Ite
     stamps = [history.last] if state.kind == "dataset" else history.terminals if state.kind == "run" else []
     if not stamps:
         return
-    times = dict.fromkeys(millis(stamp[0]) for stamp in stamps)  # one point a millisecond (ruling 2)
+    points = {millis(stamp[0]): stamp for stamp in stamps}  # one point a millisecond (ruling 2)
     for dataset in sorted(state.cells):
         results = state.cells[dataset].get(RESULTS)
         if results:
-            for time in times:
-                yield from _results(dataset, results, time, state, options)
+            for stamp in points.values():
+                yield from _results(dataset, results, stamp, state, options)
 
 
 def _results(
-    dataset: str, results: dict[str, Cell], time: int, state: RunState, options: Options
+    dataset: str, results: dict[Any, Cell], stamp: Stamp, state: RunState, options: Options
 ) -> Iterator[Proposal]:
     run_slots, slots = state.cells.get(state.urn, {}), state.cells[dataset]
     url = first_rung(run_slots, RUN_URL)
     context = _context(state, run_slots)
-    for urn in sorted(results):
-        check: Check = results[urn][1]
+    time = millis(stamp[0])
+    for (urn, mark), check, part in _parted(results, slots, stamp):
         stated: Stated = slots[CHECKS][urn][1]
         column = stated.name.column(check.column) if stated.name is not None and check.column else check.column
         result = assertion_result(
             check,
             profile=options.profile,
             platform=stated.platform,
-            row_count=_metric(slots, "rowCount"),
-            missing_count=_metric(slots, "column", column, "nullCount") if column else None,
+            row_count=_metric(slots, mark, "rowCount"),
+            missing_count=_metric(slots, mark, "column", column, "nullCount") if column else None,
             external_url=url,
         )
         if result is not None:
@@ -99,14 +103,39 @@ def _results(
                 result=result,
                 context=context,
                 batch=value(run_slots, BATCH),
-                partition=check_partition(check),
+                partition=part.spec() if part is not None else check_partition(check),
             )
             yield upsert(ENTITY, urn, "assertionRunEvent", event)
 
 
-def _metric(slots: Slots, *path: str) -> int | None:
+def _parted(results: dict[Any, Cell], slots: Slots, stamp: Stamp) -> list[tuple[tuple[str, Any], Check, Part | None]]:
+    """Return (key, check, part of the dataset) of each result: one for each assertion and part (ruling 2).
+
+    What the event of ``stamp`` itself says of an assertion replaces what other events of the run said of it. A result
+    belongs to the part that its entry reads; a test of the run, and what another event said of the whole dataset, to the
+    part that the event of ``stamp`` reads.
+    """
+    if PARTITION not in slots and all(mark is None for _, mark in results):
+        return [(key, results[key][1], None) for key in sorted(results)]
+    parts, told = slots.get(PARTITION, {}), part_of(slots, stamp)
+    own = {key[0] for key, cell in results.items() if cell[0][:3] == stamp[:3]}
+    found: dict[tuple[str, str], tuple[Stamp, tuple[str, Any], Check, Part | None]] = {}
+    for key, (said, check) in results.items():
+        here = said[:3] == stamp[:3]
+        if here or key[0] not in own:
+            part = parts[key[1]][1] if key[1] in parts else told if check.source == "test" or not here else None
+            name = (key[0], "" if part is None else f"{part.kind} {part.partition}")
+            if name not in found or said > found[name][0]:
+                found[name] = (said, key, check, part)
+    return [found[name][1:] for name in sorted(found)]
+
+
+def _metric(slots: Slots, mark: Mark | None, *path: str) -> int | None:
+    """Return what the run measured of the dataset; of a part only what was measured of that part."""
     found = [
-        cell[1] for key, cell in sorted(slots.get(METRIC, {}).items(), key=lambda one: one[0][0]) if key[1:] == path
+        value
+        for key, (stamp, value) in sorted(slots.get(METRIC, {}).items(), key=lambda one: one[0][0])
+        if key[1:] == path and (mark is None or (stamp[:3], stamp[3] >> 2) == (mark[0], mark[2]))
     ]
     return int(found[0]) if found else None
 

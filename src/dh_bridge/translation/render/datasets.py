@@ -57,8 +57,9 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     if lineage:
         yield patch(ENTITY, urn, "upstreamLineage", lineage)
     subtype = value(slots, SUBTYPES)
-    if subtype:
-        yield upsert(ENTITY, urn, "subTypes", {"typeNames": [subtype]})
+    names = [subtype] if subtype else value(slots, SUBTYPES, "datasetType")
+    if names:
+        yield upsert(ENTITY, urn, "subTypes", {"typeNames": list(names)})
     yield from people_and_tags(ENTITY, urn, slots)
     if STATUS in slots and _dropped(slots) and options.settings.lifecycle.drop_removes == "outputs":
         yield upsert(ENTITY, urn, "status", {"removed": True})

@@ -130,7 +130,8 @@ def _companions(  # noqa: PLR0913 - the parts of one step
 ) -> Iterator[Proposal]:
     subtype = value(slots, SUBTYPES)
     if subtype:
-        yield upsert(entity, urn, "subTypes", {"typeNames": [subtype]})
+        operator = value(slots, SUBTYPES, "operator")
+        yield upsert(entity, urn, "subTypes", {"typeNames": [subtype, operator] if operator else [subtype]})
     yield upsert(entity, urn, "dataPlatformInstance", platform_instance(job, options))
     if tags:
         yield from people_and_tags(entity, urn, slots)

@@ -15,6 +15,7 @@ from dh_bridge.translation.render.profiles import profile_value
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
 from dh_bridge.translation.rungs import OPERATION_DBT, OPERATION_SQL, TYPE_STREAMING
 from dh_bridge.translation.slots import (
+    AFFECTED_ROWS,
     LIFECYCLE,
     METRIC,
     OPERATION,
@@ -25,6 +26,7 @@ from dh_bridge.translation.slots import (
     SCHEMA,
     SQL,
 )
+from dh_bridge.translation.subsets import parts_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +71,7 @@ def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]
         for stamp, kind in state.events:
             if kind in TERMINAL:
                 known = points.get(millis(stamp[0]))
-                if known is None or known[1] != "COMPLETE":
+                if known is None or (kind == "COMPLETE", stamp) > (known[1] == "COMPLETE", known[0]):
                     points[millis(stamp[0])] = (stamp, str(kind))
         yield from (points[time] for time in sorted(points))
 
@@ -108,6 +110,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     options: Options,
 ) -> dict[str, Any]:
     time = millis(stamp[0])
+    part = whole(parts_of(slots, stamp, "output"))
     kind, inferred = _type(
         slots, sql, streaming=value(state.cells.get(state.urn, {}), RUN_TYPE, TYPE_STREAMING) is True
     )
@@ -129,13 +132,14 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     properties.update({options.prefix + key: text for key, text in own.items()})
     found: dict[str, Any] = {
         "timestampMillis": time,
-        "partitionSpec": FULL_TABLE,
+        "partitionSpec": part.spec() if part is not None else FULL_TABLE,
         "messageId": message_id(urn, state.run_id, time),
         "actor": actor,
         "operationType": kind,
     }
-    if "rowCount" in counts:
-        found["numAffectedRows"] = counts["rowCount"]
+    rows = counts.get("rowCount", value(slots, AFFECTED_ROWS))
+    if rows is not None:
+        found["numAffectedRows"] = rows
     found["sourceType"] = "DATA_PROCESS"
     found["customProperties"] = dict(sorted(properties.items()))
     found["lastUpdatedTimestamp"] = time
@@ -159,9 +163,10 @@ def _profile(urn: str, slots: Slots, counts: dict[str, int], stamp: Stamp, state
     if not measured:
         return None
     time = millis(stamp[0])
+    parts = parts_of(slots, stamp, "output", "input", "dataset")
     found: dict[str, Any] = {
         "timestampMillis": time,
-        "partitionSpec": FULL_TABLE,
+        "partitionSpec": parts[-1].spec() if parts else FULL_TABLE,
         "messageId": message_id(urn, state.run_id or None, time),
     }
     schema = value(slots, SCHEMA)

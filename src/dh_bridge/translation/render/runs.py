@@ -22,6 +22,8 @@ from dh_bridge.translation.slots import (
     OUTCOME,
     OUTPUT,
     PARENT,
+    RUN_BY_DATASET,
+    RUN_COUNT,
     RUN_NAME,
     RUN_PROPERTIES,
     RUN_TYPE,
@@ -153,6 +155,8 @@ def _own_properties(state: RunState, slots: Slots, job: Job | None, history: His
     embedded = _uuid7_time(state.run_id)
     if embedded:
         found["runIdTime"] = embedded
+    found.update((name, str(count)) for name, (_, count) in slots.get(RUN_COUNT, {}).items())
+    found.update(_by_dataset(slots))
     found.update(_statistics(state))
     found.update((key, capped(text(table))) for key, table in marks_of(state).items())
     return found
@@ -171,6 +175,14 @@ def _statistics(state: RunState) -> dict[str, str]:
             if said:
                 found[f"{direction}s.{leaf}"] = str(sum(said))
     return found
+
+
+def _by_dataset(slots: Slots) -> dict[str, str]:
+    """Return what facets of inputs and outputs say of the run, as one JSON for each property, by dataset."""
+    tables: dict[str, dict[str, Any]] = {}
+    for (name, dataset), (_, said) in slots.get(RUN_BY_DATASET, {}).items():
+        tables.setdefault(name, {})[dataset] = said
+    return {name: capped(text(table)) for name, table in tables.items()}
 
 
 def iso(micros: int) -> str:
