@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.call import _PLATFORM_INFO
 from dh_bridge.datahub.profiles import known_profiles, profile
+from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.validation import validator
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sdk.naming import Checked, named_check
@@ -30,6 +32,9 @@ PRODUCER = "dh_bridge.sdk"
 """The ``producer`` of runs that say no other: it belongs to no family, so jobs are of ``identity.default_platform``."""
 
 
+_PLATFORM = "urn:li:dataPlatform:openlineage"
+
+
 class Pipeline:
     """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"``, or a sink object.
 
@@ -48,6 +53,7 @@ class Pipeline:
         self._own = isinstance(sink, str)
         self.sink: Sink = open_sink(sink) if isinstance(sink, str) else sink
         self._validator = validator(self.options.profile)
+        self._introduced = not self.options.settings.identity.register_platform
 
     def run(  # noqa: PLR0913 - what may be said of a run
         self,
@@ -120,7 +126,7 @@ class Pipeline:
 
     def send(self, proposals: Iterable[Proposal]) -> None:
         """Deliver proposals, all of them or, when one is unsound (an AspectError), none; a SinkError when some do not arrive."""
-        found = list(proposals)
+        found = self._with_platform(list(proposals))
         for proposal in found:
             self._validator.check(proposal)
         if not found:
@@ -133,6 +139,13 @@ class Pipeline:
                 where=f"{first.proposal.entity_urn} {first.proposal.aspect_name}",
                 retryable=all(failure.retryable for failure in delivery.failed),
             )
+
+    def _with_platform(self, proposals: list[Proposal]) -> list[Proposal]:
+        """Put the platform ``openlineage`` before what is first said to be of it, as for events (ruling 17)."""
+        if self._introduced or not any(_of_ours(proposal) for proposal in proposals):
+            return proposals
+        self._introduced = True
+        return [upsert("dataPlatform", _PLATFORM, "dataPlatformInfo", _PLATFORM_INFO), *proposals]
 
     def micros(self) -> int:
         """Return the clock's time in microseconds."""
@@ -161,3 +174,7 @@ class Pipeline:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _of_ours(proposal: Proposal) -> bool:
+    return proposal.aspect_name == "dataPlatformInstance" and proposal.value.get("platform") == _PLATFORM

@@ -8,7 +8,7 @@ import msgspec
 
 from dh_bridge.datahub import urns
 from dh_bridge.errors import EventError
-from dh_bridge.translation.naming import Name  # noqa: TC001 - a field of a Struct
+from dh_bridge.translation.naming import Name
 
 if TYPE_CHECKING:
     from dh_bridge.translation.options import Options

@@ -27,14 +27,14 @@ class Run:
 
     At its start and at its end the run, its job and flow, its inputs and outputs are told. An exception makes it a
     FAILURE with message and stack trace, and goes on. ``urn`` is the run's, ``run_id`` its id, ``namespace`` and ``name``
-    its job's; ``filtered`` says that the settings' filters leave the job out: then nothing is told.
+    its job's, ``job`` what that is in DataHub; ``filtered`` says that the settings' filters leave the job out: then nothing is told.
     """
 
     def __init__(self, pipeline: Pipeline, told: Told, attempt: int) -> None:
         self._pipeline = pipeline
         self._told = told
         self.namespace, self.name = told.namespace, told.name
-        self.run_id, self.urn = told.run_id, told.urn
+        self.run_id, self.urn, self.job = told.run_id, told.urn, told.job
         self.attempt = number_of_try(attempt)
         self.filtered = False
         self._moments: list[Moment] = []

@@ -1,0 +1,479 @@
+"""A run told from Python is the run that OpenLineage's events would tell, and more."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.errors import AspectError, EventError, SettingsError, SinkError
+from dh_bridge.sdk import Pipeline, telling
+from dh_bridge.sdk.references import table
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.sinks.memory import MemorySink
+
+RUN_ID = "018cc251-f400-7662-b080-b72299e0a86b"
+RUN = f"urn:li:dataProcessInstance:{RUN_ID}"
+OTHER = "urn:li:dataProcessInstance:018cc251-f400-7662-b080-b72299e0a86c"
+PLATFORM = "urn:li:dataPlatform:openlineage"
+FLOW = "urn:li:dataFlow:(openlineage,shop,nightly)"
+JOB = f"urn:li:dataJob:({FLOW},shop.load)"
+LAKE = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/in,PROD)"
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+PAIR = ("postgres://db:5432", "shop.public.orders")
+PROFILES = ["0.15.0", "1.7"]
+EVENT = "dataProcessInstanceRunEvent"
+PROPERTIES = "dataProcessInstanceProperties"
+RELATIONS = "dataProcessInstanceRelationships"
+
+
+def load(one, **said):
+    return one.pipeline.run(("nightly", "shop.load"), ["s3://lake/in"], [PAIR], **{"run_id": RUN_ID, **said})
+
+
+def results(one, urn=RUN):
+    points = one.aspects(urn, EVENT)
+    return [(point["attempt"], point["status"], point.get("result", {}).get("type")) for point in points]
+
+
+def test_a_run_starts_and_completes(told):
+    one = told()
+    with load(one, url="https://runs.example/1", name="tonight", kind="scheduled", properties={"team": "data"}):
+        pass
+    assert one.aspects(RUN, EVENT) == [
+        {
+            "timestampMillis": 1700000000000,
+            "partitionSpec": {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"},
+            "messageId": "29005be545fb4718633a0448b030da61",
+            "externalUrl": "https://runs.example/1",
+            "status": "STARTED",
+            "attempt": 1,
+        },
+        {
+            "timestampMillis": 1700000001500,
+            "partitionSpec": {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"},
+            "messageId": "383697ce5fa6937acb8d3d720082fad1",
+            "externalUrl": "https://runs.example/1",
+            "status": "COMPLETE",
+            "attempt": 1,
+            "result": {"type": "SUCCESS", "nativeResultType": "openlineage"},
+            "durationMillis": 1500,
+        },
+    ]
+    assert one.last(RUN, PROPERTIES) == {
+        "customProperties": {
+            "openlineage.durationMillis": "1500",
+            "openlineage.endTime": "2023-11-14T22:13:21.5Z",
+            "openlineage.eventType": "COMPLETE",
+            "openlineage.orchestrator": "openlineage",
+            "openlineage.producer": "dh_bridge.sdk",
+            "openlineage.run.team": "data",
+            "openlineage.runId": RUN_ID,
+            "openlineage.runIdTime": "2024-01-01T00:00:00Z",
+            "openlineage.schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+            "openlineage.startTime": "2023-11-14T22:13:20Z",
+        },
+        "externalUrl": "https://runs.example/1",
+        "name": "tonight",
+        "type": "BATCH_SCHEDULED",
+        "created": {"time": 1700000000000, "actor": "urn:li:corpuser:datahub"},
+    }
+    assert one.last(RUN, RELATIONS) == {"parentTemplate": JOB, "upstreamInstances": []}
+    assert one.last(RUN, "dataProcessInstanceInput") == {"inputs": [LAKE]}
+    assert one.last(RUN, "dataProcessInstanceOutput") == {"outputs": [ORDERS]}
+    assert {proposal.entity_urn for proposal in one.sink.proposals} == {PLATFORM, RUN, FLOW, JOB, LAKE, ORDERS}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_same_run_from_openlineage_is_the_same(told, profile):
+    one = told(profile=profile)
+    parent = ("nightly", "shop", "018cc251-f400-7662-b080-000000000001")
+    with load(one, parent=parent):
+        pass
+    pairs = [{"namespace": "s3://lake", "name": "in"}], [{"namespace": PAIR[0], "name": PAIR[1]}]
+    facet = {"run": {"runId": parent[2]}, "job": {"namespace": parent[0], "name": parent[1]}}
+    events = [
+        {
+            "eventTime": time, "eventType": word, "producer": "dh_bridge.sdk",
+            "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+            "run": {"runId": RUN_ID, "facets": {"parent": facet}}, "job": {"namespace": "nightly", "name": "shop.load"},
+            "inputs": pairs[0], "outputs": pairs[1],
+        }
+        for time, word in (("2023-11-14T22:13:20Z", "START"), ("2023-11-14T22:13:21.5Z", "COMPLETE"))
+    ]  # fmt: skip
+    wanted = Bridge(Settings(profile=profile)).translate(events).proposals
+    latest = {key(proposal): proposal for proposal in one.sink.proposals}
+    assert latest == {key(proposal): proposal for proposal in wanted}
+
+
+def key(proposal):
+    """Return what one proposal replaces another by: the entity and aspect, of a timeseries the point too."""
+    time = proposal.value.get("timestampMillis") if isinstance(proposal.value, dict) else None
+    return proposal.entity_urn, proposal.aspect_name, time
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_aspect_is_one_for_datahub(told, profile):
+    one = told(profile=profile)
+    with (  # noqa: PT012 - what happens in the run is the test
+        pytest.raises(ValueError, match="boom"),
+        load(one, attempt=1, upstream=[OTHER], kind="ad_hoc", url="http://x/1") as run,
+    ):
+        run.reads(ORDERS)
+        run.retry(2, "first")
+        raise ValueError("boom")
+    one.assert_sound()
+
+
+def test_an_exception_is_a_failure_and_goes_on(told):
+    one = told()
+    with pytest.raises(ZeroDivisionError), load(one):
+        1 / 0  # noqa: B018 - the exception is the test
+    assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "FAILURE")]
+    properties = one.last(RUN, PROPERTIES)["customProperties"]
+    assert properties["openlineage.errorMessage.message"] == "ZeroDivisionError: division by zero"
+    assert "1 / 0" in properties["openlineage.errorMessage.stackTrace"]
+    assert properties["openlineage.eventType"] == "FAIL"
+
+
+def test_a_secret_in_an_exception_is_masked(told):
+    one = told()
+    with pytest.raises(OSError, match="db"), load(one):
+        raise OSError("cannot open postgres://ann:s3cret@db/shop")
+    assert "s3cret" not in json.dumps([proposal.value for proposal in one.sink.proposals])
+
+
+def test_a_run_with_nothing_to_do_is_skipped_whatever_an_abort_means(told):
+    one = told(runs={"abort": "failure"})
+    with load(one) as run:
+        run.skip()
+    assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "SKIPPED")]
+
+
+def test_an_exception_beats_a_skip(told):
+    one = told()
+    with pytest.raises(ValueError, match="late"), load(one) as run:  # noqa: PT012 - what happens in the run is the test
+        run.skip()
+        raise ValueError("late")
+    assert results(one)[-1] == (1, "COMPLETE", "FAILURE")
+
+
+def test_tries_in_one_run_are_points_of_their_own(told):
+    one = told()
+    with load(one) as run:
+        for attempt in range(2, 4):
+            run.retry(attempt, ConnectionError(f"try {attempt - 1}"))
+    assert results(one) == [
+        (1, "STARTED", None),
+        (1, "COMPLETE", "UP_FOR_RETRY"),
+        (2, "STARTED", None),
+        (2, "COMPLETE", "UP_FOR_RETRY"),
+        (3, "STARTED", None),
+        (3, "COMPLETE", "SUCCESS"),
+    ]
+    last = one.last(RUN, EVENT)
+    assert last["durationMillis"] == 1500, "of the last try"
+    properties = one.last(RUN, PROPERTIES)["customProperties"]
+    assert properties["openlineage.attempt"] == "3"
+    assert properties["openlineage.errorMessage.message"] == "ConnectionError: try 2", (
+        "why it was tried again stays known"
+    )
+
+
+@pytest.mark.parametrize("error", [None, "flaky", OSError("flaky")])
+def test_a_try_that_someone_else_repeats_ends_up_for_retry(told, error):
+    one = told()
+    with load(one, attempt=2) as run:
+        run.retry(error=error)
+    assert results(one) == [(2, "STARTED", None), (2, "COMPLETE", "UP_FOR_RETRY")]
+    message = one.last(RUN, PROPERTIES)["customProperties"].get("openlineage.errorMessage.message")
+    assert (message is None) if error is None else message.endswith("flaky")
+
+
+def test_an_exception_that_is_to_be_retried_goes_on_too(told):
+    one = told()
+    with pytest.raises(OSError, match="flaky"), load(one) as run:  # noqa: PT012 - what happens in the run is the test
+        run.retry()
+        raise OSError("flaky")
+    assert results(one)[-1] == (1, "COMPLETE", "UP_FOR_RETRY")
+    assert one.last(RUN, PROPERTIES)["customProperties"]["openlineage.errorMessage.message"] == "OSError: flaky"
+
+
+def test_in_one_millisecond_the_end_of_a_try_stands(told):
+    one = told(step=0)
+    with load(one) as run:
+        run.retry(2)
+    assert results(one) == [
+        (1, "STARTED", None),
+        (1, "COMPLETE", "UP_FOR_RETRY"),
+        (2, "COMPLETE", "SUCCESS"),
+    ]
+    assert len({point["messageId"] for point in one.aspects(RUN, EVENT)}) == 1, "each replaces the one before"
+
+
+def test_the_catalogue_keeps_a_run_as_datahub_would():
+    with Catalog(":memory:") as catalog:
+        ticks = iter(range(10**18, 2 * 10**18, 10**9))
+        pipeline = Pipeline(sink=CatalogSink(catalog), clock=lambda: next(ticks))
+        with pipeline.run(("nightly", "shop.load"), [LAKE], [ORDERS], run_id=RUN_ID) as run:
+            run.retry(2)
+        assert [point["status"] for point in catalog.timeseries(RUN, EVENT)] == ["STARTED", "COMPLETE"] * 2
+        edges = {(name, target) for name, _, target in catalog.relationships(RUN)}
+        assert edges == {("InstanceOf", JOB), ("Consumes", LAKE), ("Produces", ORDERS)}
+
+
+# -- what a run can be said to be -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [("scheduled", "BATCH_SCHEDULED"), ("ad_hoc", "BATCH_AD_HOC"), ("streaming", "STREAMING"), (None, None)],
+)
+def test_the_kind_of_a_run(told, kind, written):
+    one = told()
+    with load(one, kind=kind):
+        pass
+    assert one.last(RUN, PROPERTIES).get("type") == written
+
+
+@pytest.mark.parametrize("template", [JOB, FLOW, ORDERS])
+def test_a_run_is_an_instance_of_what_the_caller_says(told, template):
+    one = told()
+    with load(one, template=template):
+        pass
+    assert one.last(RUN, RELATIONS)["parentTemplate"] == template
+    assert one.last(JOB, "dataJobInputOutput"), "its own job is told all the same"
+
+
+def test_parents_and_upstream_runs_by_any_name(told):
+    one = told()
+    pair = ("nightly", "shop.copy", "018cc251-f400-7662-b080-00000000000a")
+    with one.pipeline.run(("nightly", "shop"), run_id="018cc251-f400-7662-b080-00000000000b") as parent:
+        for number, ref in enumerate((parent, ("nightly", "shop", parent.run_id), parent.urn)):
+            own = f"018cc251-f400-7662-b080-0000000000{number}f"
+            with one.pipeline.run(
+                ("nightly", "shop.load"), parent=ref, upstream=[pair, OTHER, parent], run_id=own
+            ) as run:
+                pass
+            assert one.last(run.urn, RELATIONS) == {
+                "parentTemplate": JOB,
+                "parentInstance": parent.urn,
+                "upstreamInstances": [f"urn:li:dataProcessInstance:{pair[2]}", parent.urn, OTHER],
+            }
+
+
+def test_a_run_is_neither_its_parent_nor_its_upstream(told):
+    one = told()
+    with load(one, parent=RUN, upstream=[RUN]):
+        pass
+    assert one.last(RUN, RELATIONS) == {"parentTemplate": JOB, "upstreamInstances": []}
+
+
+def test_datasets_that_turn_up_on_the_way_are_told_at_the_end(told):
+    one = told()
+    with one.pipeline.run(("nightly", "shop.load"), run_id=RUN_ID) as run:
+        run.reads(LAKE, "s3://lake/more")
+        run.writes(PAIR)
+    assert one.aspects(RUN, "dataProcessInstanceInput") == [{"inputs": [LAKE, LAKE.replace("/in", "/more")]}]
+    assert one.aspects(RUN, "dataProcessInstanceOutput") == [{"outputs": [ORDERS]}]
+
+
+def test_of_a_dataset_given_as_a_urn_only_the_edge_is_written(told):
+    one = told()
+    with one.pipeline.run(("nightly", "shop.load"), [LAKE], [ORDERS], run_id=RUN_ID):
+        pass
+    assert {proposal.entity_urn for proposal in one.sink.proposals} == {PLATFORM, RUN, FLOW, JOB}
+    assert [edge["value"] for edge in one.last(JOB, "dataJobInputOutput")] == [
+        {
+            "destinationUrn": urn,
+            "created": {"time": 1700000000000, "actor": "urn:li:corpuser:datahub"},
+            "lastModified": {"time": 1700000001500, "actor": "urn:li:corpuser:datahub"},
+        }
+        for urn in (LAKE, ORDERS)
+    ]
+
+
+def test_facets_of_openlineage_are_read_as_in_events(told):
+    one = told()
+    sql = {"sql": {"query": "select 1"}}
+    tags = {"tags": {"tags": [{"key": "cost", "value": "low"}]}}
+    with load(one, facets={"nominalTime": {"nominalStartTime": "2024-01-01T00:00:00Z"}, **tags}, job_facets=sql):
+        pass
+    assert one.last(RUN, PROPERTIES)["type"] == "BATCH_SCHEDULED"
+    info = {operation["path"]: operation["value"] for operation in one.last(JOB, "dataJobInfo")}
+    assert info["/customProperties/openlineage.sql.query"] == "select 1"
+
+
+def test_a_producer_gives_the_platform_of_the_job(told):
+    one = told()
+    with load(one, producer="https://github.com/apache/airflow/tree/providers-openlineage/2.0.0") as run:
+        pass
+    assert run.job.platform == "airflow"
+    assert one.last(RUN, EVENT)["result"]["nativeResultType"] == "airflow"
+
+
+def test_a_run_without_an_id_gets_a_new_one(told):
+    one = told()
+    ids = {one.pipeline.run(("nightly", "shop.load")).run_id for _ in range(3)}
+    assert len(ids) == 3
+
+
+def test_a_run_of_a_job_that_is_filtered_out_tells_nothing(told):
+    one = told(filters={"job_name": {"deny": ["shop.*"]}})
+    with load(one) as run:
+        pass
+    assert run.filtered
+    assert one.sink.proposals == []
+
+
+# -- what cannot be used -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "where"),
+    [
+        ({"attempt": 0}, "attempt"),
+        ({"attempt": True}, "attempt"),
+        ({"attempt": 2**31}, "attempt"),
+        ({"kind": "nightly"}, "kind"),
+        ({"url": "ftp://x"}, "url"),
+        ({"template": "urn:li:tag:x"}, "template"),
+        ({"template": "nope"}, "template"),
+        ({"run_id": " "}, "run_id"),
+        ({"parent": "urn:li:tag:x"}, "run"),
+        ({"parent": ("a", "b")}, "run"),
+        ({"upstream": [("a", "b", "")]}, "run"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_the_run(told, said, where):
+    one = told()
+    with pytest.raises(EventError) as caught:
+        load(one, **said)
+    assert caught.value.where == where
+    assert caught.value.now
+    assert one.sink.proposals == []
+
+
+@pytest.mark.parametrize("job", ["nightly/shop.load", ("nightly",), ("nightly", ""), ("nightly", 7), None])
+def test_a_job_is_a_pair(told, job):
+    with pytest.raises(EventError, match="job"):
+        told().pipeline.run(job)
+
+
+def test_a_run_begins_once_and_counts_its_tries_upwards(told):
+    one = told()
+    with load(one, attempt=3) as run, pytest.raises(EventError, match="not after"):
+        run.retry(3)
+    with pytest.raises(EventError, match="begun"):
+        run.__enter__()
+
+
+@pytest.mark.parametrize(
+    ("ref", "urn"),
+    [
+        (LAKE, LAKE),
+        ("s3://lake/in", LAKE),
+        ("postgres://db:5432/shop.public.orders", ORDERS),
+        (PAIR, ORDERS),
+        (list(PAIR), ORDERS),
+        ("file:///data/in.csv", table(("file://", "/data/in.csv"), Pipeline(sink="memory:").options).urn),
+        ("hive/shop.orders", table(("hive", "shop.orders"), Pipeline(sink="memory:").options).urn),
+    ],
+)
+def test_datasets_by_any_name(told, ref, urn):
+    assert table(ref, told().pipeline.options).urn == urn
+
+
+@pytest.mark.parametrize(
+    "ref", ["orders", "s3://lake", "s3://lake/", "urn:li:tag:x", "urn:nope", ("s3://lake",), ("a", ""), 7, None]
+)
+def test_what_names_no_dataset_is_refused(told, ref):
+    with pytest.raises(EventError) as caught:
+        table(ref, told().pipeline.options)
+    assert caught.value.now
+
+
+def test_a_name_that_is_skipped_is_no_dataset(told):
+    one = told(naming={"rules": [{"namespace": "s3://lake", "drop": True}]})
+    with pytest.raises(EventError, match="no dataset"):
+        load(one)
+
+
+# -- when telling fails ------------------------------------------------------------------------------------------------
+
+
+class Refusing(MemorySink):
+    """Refuses what comes after the first batch."""
+
+    def emit(self, proposals):
+        if self.proposals:
+            return Delivery(0, [Failure(proposal, "no room", retryable=True) for proposal in proposals])
+        return super().emit(proposals)
+
+
+def test_what_does_not_arrive_is_an_error(told):
+    one = told(sink=Refusing())
+    with pytest.raises(SinkError, match="no room") as caught, load(one):
+        pass
+    assert caught.value.retryable
+
+
+def test_what_does_not_arrive_never_hides_the_exception_of_the_run(told):
+    one = told(sink=Refusing())
+    with pytest.warns(RuntimeWarning, match="no room"), pytest.raises(KeyError), load(one):
+        raise KeyError("mine")
+
+
+def test_an_unsound_proposal_keeps_the_whole_batch(told):
+    one = told()
+    good = upsert("dataset", ORDERS, "status", {"removed": False})
+    with pytest.raises(AspectError, match="status"):
+        one.pipeline.send([good, upsert("dataset", ORDERS, "status", {"removed": 1})])
+    assert one.sink.proposals == []
+
+
+def test_what_the_translation_got_wrong_is_named(told, monkeypatch):
+    monkeypatch.setattr(telling, "_point", lambda *_: {"timestampMillis": "soon"})
+    one = told()
+    with pytest.raises(AspectError, match=EVENT), load(one):
+        pass
+
+
+# -- doors -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_bridge_tells_runs_and_checks_too(tmp_path):
+    file = tmp_path / "shop.db"
+    bridge = Bridge(sink=f"catalog:{file}")
+    with bridge.run(("nightly", "shop.load"), outputs=[ORDERS], run_id=RUN_ID) as run:
+        bridge.assertion(ORDERS, "row_count", min=1).report(success=True, actual=5, run_id=run)
+    bridge.close()
+    with Catalog(file, readonly=True) as catalog:
+        assert catalog.aspect(RUN, RELATIONS)["parentTemplate"] == JOB
+        (check,) = catalog.entities("assertion")
+        (result,) = catalog.timeseries(check, "assertionRunEvent")
+        assert result["runId"] == RUN_ID
+
+
+def test_a_bridge_without_a_sink_says_so():
+    with pytest.raises(SettingsError, match="no sink"):
+        Bridge().run(("nightly", "shop.load"))
+    Bridge().close()
+
+
+def test_a_sink_of_the_caller_stays_open():
+    sink = MemorySink()
+    with Pipeline(sink=sink):
+        pass
+    assert sink.emit([]).delivered == 0
+
+
+def test_a_sink_that_was_opened_here_is_closed():
+    with Pipeline(sink="memory:") as pipeline:
+        pass
+    with pytest.raises(SinkError):
+        pipeline.sink.emit([])
