@@ -63,7 +63,6 @@ class Assertion:
             event = {
                 "eventTime": "1970-01-01T00:00:00Z",  # nothing of it is written
                 "dataset": {"namespace": self._on.pair[0], "name": self._on.pair[1]},
-                "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/DatasetEvent",
             }
             fold = Fold(self._pipeline.options)
             fold.add(parse(json.dumps(event).encode(), self.urn))

@@ -1,0 +1,372 @@
+"""Checks told from Python: the examples of DataHub's page, the same checks from OpenLineage, every field of a result."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.errors import AspectError, EventError
+from dh_bridge.sdk import Freshness
+from dh_bridge.sinks.catalog import CatalogSink
+
+GUID = "432475190cc846f2894b5b3aa4d55af2"
+CHECK = f"urn:li:assertion:{GUID}"
+BAZ = "urn:li:dataset:(urn:li:dataPlatform:postgres,bazTable,PROD)"
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+PAIR = ("postgres://db:5432", "shop.public.orders")
+PROFILES = ["0.15.0", "1.7"]
+RESULT = "assertionRunEvent"
+FULL_TABLE = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
+
+
+def between(one, **said):
+    """Say the check of the page's example."""
+    return one.pipeline.assertion(
+        BAZ, "expect_column_max_to_be_between", column="col1", min=89, max=99,
+        platform="great-expectations", suite="demo_suite", **{"id": GUID, **said},
+    )  # fmt: skip
+
+
+def three_results(check):
+    for success, actual, partition in (
+        (True, 90, [{"country": "IN"}]),
+        (False, 101, [{"country": "US"}]),
+        (True, 93, None),
+    ):
+        check.report(
+            success=success,
+            actual=actual,
+            partition=partition,
+            run_id="uuid1",
+            url="http://example.com/uuid1",
+            time=1000,
+        )
+
+
+def test_the_first_example_of_the_page_gives_the_same_assertion(told):
+    one = told()
+    assert between(one).urn == CHECK
+    assert one.last(CHECK, "assertionInfo") == {
+        "customProperties": {"suite_name": "demo_suite"},
+        "type": "DATASET",
+        "datasetAssertion": {
+            "dataset": BAZ,
+            "scope": "DATASET_COLUMN",
+            "fields": [f"urn:li:schemaField:({BAZ},col1)"],
+            "aggregation": "MAX",
+            "operator": "BETWEEN",
+            "parameters": {
+                "maxValue": {"value": "99", "type": "NUMBER"},
+                "minValue": {"value": "89", "type": "NUMBER"},
+            },
+            "nativeType": "expect_column_max_to_be_between",
+            "nativeParameters": {"max_value": "99", "min_value": "89"},
+        },
+        "source": {"type": "EXTERNAL"},
+    }
+    assert one.last(CHECK, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:great-expectations"}
+
+
+def test_the_second_example_of_the_page_gives_the_same_three_results(told):
+    one = told()
+    three_results(between(one))
+    ends = [
+        ("SUCCESS", 90.0, '[{"country": "IN"}]'),
+        ("FAILURE", 101.0, '[{"country": "US"}]'),
+        ("SUCCESS", 93.0, None),
+    ]
+    points = one.aspects(CHECK, RESULT)
+    assert points == [
+        {
+            "timestampMillis": 1000,
+            "runId": "uuid1",
+            "asserteeUrn": BAZ,
+            "status": "COMPLETE",
+            "result": {"type": end, "actualAggValue": actual, "externalUrl": "http://example.com/uuid1"},
+            "assertionUrn": CHECK,
+            "partitionSpec": {"partition": partition, "type": "PARTITION"} if partition else FULL_TABLE,
+            "messageId": points[0]["messageId"],
+        }
+        for end, actual, partition in ends
+    ]
+
+
+def test_three_results_of_one_moment_are_all_kept():
+    with Catalog(":memory:") as catalog:
+        bridge = Bridge(sink=CatalogSink(catalog))
+        check = bridge.assertion(BAZ, "row_count", min=1, id=GUID)
+        three_results(check)
+        three_results(check)
+        kept = {
+            (point["partitionSpec"]["partition"], point["result"]["type"])
+            for point in catalog.timeseries(CHECK, RESULT)
+        }
+        assert len(catalog.timeseries(CHECK, RESULT)) == 3, "telling it twice overwrites"
+        assert kept == {
+            ('[{"country": "IN"}]', "SUCCESS"),
+            ('[{"country": "US"}]', "FAILURE"),
+            ("FULL_TABLE_SNAPSHOT", "SUCCESS"),
+        }
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("expect_column_max_to_be_between", {"column": "col1", "min_value": 89, "max_value": 99}),
+        ("expect_column_values_to_not_be_null", {"column": "Col1", "mostly": 0.9}),
+        ("expect_table_row_count_to_equal", {"value": 4}),
+        ("expect_column_values_to_be_in_set", {"column": "col1", "value_set": ["a", "b"]}),
+        ("expect_something_of_ours", {}),
+    ],
+)
+def test_the_same_check_from_openlineage_is_the_same_entity(told, profile, kind, said):
+    one = told(profile=profile)
+    check = one.pipeline.assertion(PAIR, kind, platform="great-expectations", **said)
+    params = {key: value for key, value in said.items() if key != "column"}
+    entry = {
+        "assertion": kind,
+        "success": True,
+        "params": params,
+        **({"column": said["column"]} if "column" in said else {}),
+    }
+    event = {
+        "eventTime": "2023-11-14T22:13:20Z", "eventType": "COMPLETE",
+        "producer": "https://github.com/OpenLineage/OpenLineage/tree/1.0.0/integration/common/openlineage/provider/great_expectations",
+        "run": {"runId": "018cc251-f400-7662-b080-b72299e0a86b"}, "job": {"namespace": "ge", "name": "suite"},
+        "inputs": [
+            {"namespace": PAIR[0], "name": PAIR[1], "inputFacets": {"dataQualityAssertions": {"assertions": [entry]}}}
+        ],
+    }  # fmt: skip
+    found = Bridge(Settings(profile=profile)).translate(event).proposals
+    (info,) = [proposal for proposal in found if proposal.aspect_name == "assertionInfo"]
+    assert info.entity_urn == check.urn
+    (told_properties,) = [proposal for proposal in one.sink.proposals if proposal.aspect_name == "datasetProperties"]
+    assert told_properties in found, "the dataset is made known alike"
+    facet = {"openlineage.facet": "dataQualityAssertions"}
+    assert {**info.value, "customProperties": {}} == {**one.last(check.urn, "assertionInfo"), "customProperties": {}}
+    assert info.value["customProperties"] == facet, "which no one needs who tells it here"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_aspect_is_one_for_datahub(told, profile):
+    one = told(profile=profile)
+    check = between(
+        one, name="max of col1", description="in bounds", url="http://example.com", properties={"team": "data"}
+    )
+    check.report(
+        success=False, actual=101.5, run_id="r", partition="p", url="http://x/1", rows=5, missing=1, unexpected=2,
+        severity="warn", batch={"id": "b", "query": "select 1", "limit": 10, "properties": {"n": 1}},
+        context={"suite": "demo", "tries": 2}, results={"partial": [1, 2]},
+    )  # fmt: skip
+    check.report(error="Connection refused", where="country = 'IN'")
+    one.assert_sound()
+
+
+def test_every_field_of_a_result_can_be_said(told):
+    one = told(profile="1.7")
+    between(one).report(
+        success=False, actual=101.5, run_id="r", partition="p", url="http://x/1", rows=5, missing=1, unexpected=2,
+        severity="warn", batch={"id": {"asset": "orders"}, "query": "select 1", "limit": 10, "properties": {"n": 1}},
+        context={"suite": "demo", "password": "x"}, results={"partial": [1, 2], "none": None}, time=5,
+    )  # fmt: skip
+    event = one.last(CHECK, RESULT)
+    assert event["result"] == {
+        "type": "FAILURE",
+        "severity": "LOW",
+        "rowCount": 5,
+        "missingCount": 1,
+        "unexpectedCount": 2,
+        "actualAggValue": 101.5,
+        "nativeResults": {"partial": "[1,2]"},
+        "externalUrl": "http://x/1",
+    }
+    assert event["batchSpec"] == {
+        "customProperties": {"n": "1"},
+        "nativeBatchId": '{"asset":"orders"}',
+        "query": "select 1",
+        "limit": 10,
+    }
+    assert event["runtimeContext"] == {"password": "[REDACTED]", "suite": "demo"}
+    assert event["timestampMillis"] == 5
+
+
+def test_a_server_that_knows_no_severity_keeps_the_word(told):
+    one = told(profile="1.4")
+    between(one).report(success=False, severity="warn")
+    assert one.last(CHECK, RESULT)["result"] == {"type": "FAILURE", "nativeResults": {"severity": "warn"}}
+
+
+@pytest.mark.parametrize("actual", ["many", [1, 2], 1e300, True, {"a": 1}])
+def test_what_was_measured_is_kept_when_it_is_no_number(told, actual):
+    one = told()
+    between(one).report(success=True, actual=actual)
+    result = one.last(CHECK, RESULT)["result"]
+    assert "actualAggValue" not in result
+    assert result["nativeResults"]["actual"]
+
+
+def test_a_result_without_a_run_has_the_moment_for_its_run(told):
+    one = told()
+    between(one).report(success=True)
+    assert (one.last(CHECK, RESULT)["runId"], one.last(CHECK, RESULT)["timestampMillis"]) == (
+        "1700000000000",
+        1700000000000,
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "properties"),
+    [
+        ("Connection refused", "SOURCE_CONNECTION_ERROR", {"message": "Connection refused"}),
+        ("who knows", "UNKNOWN_ERROR", {"message": "who knows"}),
+        (("INSUFFICIENT_DATA", "who knows"), "INSUFFICIENT_DATA", {"message": "who knows"}),
+        (
+            TypeError("missing 1 required positional argument: 'x'"),
+            "INVALID_PARAMETERS",
+            {"exception": "TypeError", "message": "TypeError: missing 1 required positional argument: 'x'"},
+        ),
+    ],
+)
+def test_a_check_that_could_not_be_evaluated_is_an_error_with_its_type(told, error, kind, properties):
+    one = told()
+    between(one).report(error=error)
+    assert one.last(CHECK, RESULT)["result"] == {"type": "ERROR", "error": {"type": kind, "properties": properties}}
+
+
+def test_an_error_of_no_known_type_is_refused(told):
+    one = told()
+    check = between(one)
+    with pytest.raises(AspectError, match="error"):
+        check.report(error=("BAD_LUCK", "x"))
+    assert one.aspects(CHECK, RESULT) == []
+
+
+# -- which rows were looked at -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["row_condition", "where", "filter"])
+def test_a_check_of_some_rows_has_results_of_those_rows(told, key):
+    one = told()
+    check = one.pipeline.assertion(BAZ, "row_count", min=1, **{key: "country = 'IN'"})
+    check.report(success=True)
+    assert one.last(check.urn, RESULT)["partitionSpec"] == {"partition": "country = 'IN'", "type": "QUERY"}
+    assert one.last(check.urn, "assertionInfo")["datasetAssertion"]["nativeParameters"][key] == "country = 'IN'"
+    check.report(success=True, partition=["p"])
+    assert one.last(check.urn, RESULT)["partitionSpec"] == {"partition": '["p"]', "type": "PARTITION"}
+
+
+def test_a_result_of_some_rows_says_which(told):
+    one = told()
+    between(one).report(success=True, where="country = 'IN'")
+    assert one.last(CHECK, RESULT)["partitionSpec"] == {"partition": "country = 'IN'", "type": "QUERY"}
+
+
+# -- what a check is ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("platform", "label"), [("dbt", "dbt Test"), ("great-expectations", "Great Expectations"), ("soda", "soda check")]
+)
+def test_from_1_7_a_check_is_shown_as_one_of_its_platform(told, platform, label):
+    one = told(profile="1.7")
+    check = one.pipeline.assertion(BAZ, "not_null", column="id", platform=platform)
+    info = one.last(check.urn, "assertionInfo")
+    assert (info["type"], info["customAssertion"]["type"]) == ("CUSTOM", label)
+
+
+@pytest.mark.parametrize("given", [GUID, CHECK])
+def test_an_id_may_be_a_guid_or_a_urn(told, given):
+    assert told().pipeline.assertion(BAZ, "row_count", id=given).urn == CHECK
+
+
+def test_an_instance_of_the_platform_is_part_of_the_check(told):
+    one = told()
+    west = one.pipeline.assertion(BAZ, "row_count", platform="dbt", instance="west")
+    assert west.urn != one.pipeline.assertion(BAZ, "row_count", platform="dbt").urn
+    assert one.last(west.urn, "dataPlatformInstance") == {
+        "platform": "urn:li:dataPlatform:dbt",
+        "instance": "urn:li:dataPlatformInstance:(urn:li:dataPlatform:dbt,west)",
+    }
+
+
+def test_without_a_platform_a_check_is_of_the_default_one(told):
+    one = told()
+    check = one.pipeline.assertion(BAZ, "row_count", value={3, 1})
+    assert one.last(check.urn, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:openlineage"}
+    assert one.last("urn:li:dataPlatform:openlineage", "dataPlatformInfo")["name"] == "openlineage"
+    assert one.last(check.urn, "assertionInfo")["datasetAssertion"]["nativeParameters"] == {"value": "[1,3]"}
+
+
+def test_the_logic_of_a_check_is_kept(told):
+    one = told()
+    check = one.pipeline.assertion(PAIR, "custom_sql", logic="select 1 where false")
+    assert one.last(check.urn, "assertionInfo")["datasetAssertion"]["logic"] == "select 1 where false"
+
+
+# -- what cannot be used -----------------------------------------------------------------------------------------------
+
+
+def test_results_are_of_datasets_only(told):
+    one = told()
+    check = one.pipeline.assertion(JOB, Freshness(cron="0 8 * * *"))
+    with pytest.raises(AspectError, match="no dataset"):
+        check.report(success=True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"success": True, "error": "x"},
+        {"success": True, "partition": "p", "where": "x = 1"},
+        {"success": True, "rows": -1},
+        {"success": True, "missing": 1.5},
+        {"success": True, "unexpected": True},
+        {"success": True, "severity": "awful"},
+        {"success": True, "batch": {"size": 3}},
+    ],
+)
+def test_a_report_that_makes_no_sense_is_refused(told, said):
+    one = told()
+    check = between(one)
+    with pytest.raises(EventError) as caught:
+        check.report(**said)
+    assert caught.value.now
+    assert one.aspects(CHECK, RESULT) == []
+
+
+@pytest.mark.parametrize("batch", [{"limit": "ten"}, {"limit": 2**31}])
+def test_a_limit_that_is_no_number_is_refused_by_the_schema(told, batch):
+    with pytest.raises(AspectError, match="limit"):
+        between(told()).report(success=True, batch=batch)
+
+
+def test_a_batch_may_be_its_id_alone(told):
+    one = told()
+    between(one).report(success=True, batch="b1")
+    assert one.last(CHECK, RESULT)["batchSpec"] == {"customProperties": {}, "nativeBatchId": "b1"}
+
+
+@pytest.mark.parametrize("ref", [JOB, "urn:li:tag:x", ("a",)])
+def test_a_named_check_is_one_of_a_dataset(told, ref):
+    with pytest.raises(EventError):
+        told().pipeline.assertion(ref, "not_null", column="id")
+
+
+def test_what_datahub_cannot_take_is_refused_by_name(told):
+    with pytest.raises(AspectError, match="entityUrn"):
+        told().pipeline.assertion(BAZ, "not_null", id="a" * 600)
+
+
+def test_the_proposals_are_plain_json(told):
+    one = told()
+    three_results(between(one))
+    for proposal in one.sink.proposals:
+        again = json.loads(json.dumps(proposal.value, allow_nan=False))
+        assert upsert(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, again) == proposal
