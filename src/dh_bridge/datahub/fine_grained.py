@@ -19,6 +19,12 @@ _MOST = 2000
 _REMEMBERED = 16_384
 _SLASHES = 5
 _SURE = {"confidenceScore": 1.0}
+# A column that was made of a whole dataset. A server joins all upstreams of one operation and downstream into one entry
+# with one upstreamType, so statements about datasets need an operation of their own.
+_SURE_OF_DATASET = {"confidenceScore": 1.0, "upstreamType": "DATASET"}
+_DATASET = "/urn:li:dataset:("
+OF_DATASET = "DATASET"
+"""The operation, or the end of one (``DIRECT:IDENTITY+DATASET``), of pairs whose upstream is a dataset."""
 _UPSTREAM = ("schemaField", "dataset")
 
 BUILT: dict[int, dict[str, Any]] = {}
@@ -38,7 +44,9 @@ def fine_operations(pairs: frozenset[Pair]) -> list[dict[str, Any]]:
             for operation, down, up in pairs
         ]
     paths.sort()
-    operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
+    operations = [
+        {"op": "add", "path": path, "value": _SURE_OF_DATASET if _DATASET in path else _SURE} for path in paths[:_MOST]
+    ]
     if _sound(pairs):
         if len(BUILT) + len(operations) > _REMEMBERED:
             BUILT.clear()

@@ -63,6 +63,16 @@ class ColumnLineageSettings(BaseModel):
         description="Inputs that only filter, join or sort: `collapse` those that touch every column into the job's"
         " input fields, `keep` each pair, or `drop` them.",
     )
+    target: Literal["job", "dataset", "both"] = Field(
+        default="job",
+        description="Where pairs of columns stand: on the `job` that made them, on the `dataset` that it wrote, with that"
+        " dataset's upstreams, or on `both`.",
+    )
+    pair_lineage: Literal["job", "upstream"] = Field(
+        default="job",
+        description="Which input feeds which output, where a `lineage` facet says so: `upstream` writes those pairs as"
+        " upstreams of the output; an edge of a `job` cannot tell them apart.",
+    )
 
 
 class LifecycleSettings(BaseModel):

@@ -16,6 +16,7 @@ from dh_bridge.translation.slots import (
     INPUT_EDGE,
     JOB,
     LIFECYCLE,
+    NAMED_INPUT,
     OUTPUT,
     OUTPUT_EDGE,
     RUN_USER,
@@ -25,6 +26,7 @@ from dh_bridge.translation.slots import (
     STATUS,
     Slot,
 )
+from dh_bridge.translation.upstreams import pour_upstreams
 
 if TYPE_CHECKING:
     from dh_bridge.translation.history import History
@@ -87,9 +89,10 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
         if SQL in slots:
             stamp, text = _sql_text(slots[SQL][""])
             fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
-        if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots):
+        if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots or NAMED_INPUT in slots):
             last = terminal or (history.last if not state.urn else None)
             _pour_edges(urn, state, last, shared, actor_of(state.cells.get(state.urn, {}), options))
+    pour_upstreams(state, shared, options)
 
 
 def run_user(slots: Slots) -> str | None:
@@ -116,7 +119,11 @@ def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, a
     """Fold the edges of one job: first and, for a run that ended (``last``), last time, properties (ruling 13)."""
     slots = state.cells[task]
     described = _edge_properties(task, state) if last is not None else {}
-    for slot, target, direction in ((INPUT, INPUT_EDGE, "input"), (OUTPUT, OUTPUT_EDGE, "output")):
+    for slot, target, direction in (
+        (INPUT, INPUT_EDGE, "input"),
+        (OUTPUT, OUTPUT_EDGE, "output"),
+        (NAMED_INPUT, INPUT_EDGE, ""),
+    ):
         for dataset, (stamp, first) in slots.get(slot, {}).items():
             modified = (stamp[0], actor) if last is not None else (0, "")
             properties = described.get((direction, dataset))

@@ -51,11 +51,15 @@ class Open(msgspec.Struct):
 
 
 class Leaf(msgspec.Struct, frozen=True):
-    """What becomes of the leaves that match a row: verdict, targets (the first that is written counts), reason."""
+    """What becomes of the leaves that match a row: verdict, targets (the first that is written counts), reason.
+
+    ``empty``: an empty object or array says something here.
+    """
 
     verdict: str
     targets: tuple[str, ...] = ()
     reason: str = ""
+    empty: bool = False
 
     def row(self) -> dict[str, Any]:
         """Return the row as JSON: verdict, and targets or reason."""
@@ -68,9 +72,9 @@ def mapped(*targets: str) -> Leaf:
     return Leaf("mapped", targets)
 
 
-def kept(*targets: str) -> Leaf:
+def kept(*targets: str, empty: bool = False) -> Leaf:
     """Return the row of a leaf that is kept: ``[key]`` is a custom property where the facet is attached."""
-    return Leaf("kept", targets)
+    return Leaf("kept", targets, empty=empty)
 
 
 def withheld(reason: str) -> Leaf:

@@ -27,7 +27,8 @@ class Place:
     flow-level job, else dataJob); ``task`` the dataJob URN that carries inputs and outputs; ``dataset`` the dataset URN
     of the bag that is being read, with its ``name``, ``role`` and, when its schema was read, its ``columns``;
     ``inputs`` and ``mentioned`` the dataset URNs of the event, ``named`` what they are called, ``tested`` those that its
-    tests are about, ``checks`` the named checks that were read so far.
+    tests are about, ``checks`` the named checks that were read so far, ``explicit`` the dataset URNs whose lineage a
+    ``lineage`` facet of the event tells.
     ``key``, ``bag`` and ``where`` name the facet. ``subsets`` (side and dataset -> times it is named, predicate) and
     ``marks`` (dataset and assertion URN -> entry that told of it) are known once a subset was read.
     """
@@ -54,6 +55,7 @@ class Place:
     where: str = ""
     raw: bytes = b""
     notes: list[tuple[str, str]] | None = None
+    explicit: frozenset[str] = frozenset()
     subsets: dict[tuple[Role, str], tuple[int, str]] | None = None
     marks: dict[tuple[str, str], Mark | None] | None = None
 
@@ -77,6 +79,10 @@ class Place:
         if "subset" not in self.keys or not self.dataset:
             return None
         return self.stamp[:3], self.role, self.stamp[3] >> 2
+
+    def reached(self, leaf: str, verdict: Literal["mapped", "kept"], *targets: str) -> None:
+        """Note that a leaf went elsewhere than its row of the facet's table says."""
+        self.withheld(leaf, f"{verdict}:{'|'.join(targets)}")
 
     def endpoint(self, namespace: Any, name: Any) -> Name:
         """Return the name of a dataset that a facet mentions, as the event's own inputs and outputs are named."""

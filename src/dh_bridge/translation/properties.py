@@ -81,6 +81,29 @@ def flattened(prefix: str, value: Mapping[str, Any], into: dict[str, str] | None
     return found
 
 
+class Joined:
+    """A property that several statements make together: a JSON object, of which each states some members."""
+
+    __slots__ = ("_text", "members", "name")
+
+    def __init__(self, name: str, members: dict[str, Any]) -> None:
+        self.name = name
+        self.members = members
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The members as property text, redacted and capped; worked out once."""
+        if self._text is None:
+            # The names are columns, so only the shape of a value can give a secret away.
+            self._text = capped(redacted(text(self.members)))
+        return self._text
+
+    def with_members(self, other: Joined) -> Joined:
+        """Return the property of both; of two members with one name, that of ``other``."""
+        return Joined(self.name, self.members | other.members)
+
+
 def bounded(properties: dict[str, str]) -> dict[str, str]:
     """Return at most 200 properties and 64 KiB of them, the last keys of the alphabet dropped first."""
     size = sum(len(key) + len(value) for key, value in properties.items())

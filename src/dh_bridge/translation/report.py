@@ -26,6 +26,7 @@ _decode = msgspec.json.Decoder().decode
 _POSITION = re.compile(r"\[\d+\]")
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 _BAG = re.compile(r"\$(?:\.(run|job|dataset)|\.(inputs|outputs)\[\d+\])\.(facets|inputFacets|outputFacets)\Z")
+_REACHED = ("mapped", "kept")
 _PROVENANCE = ("_producer", "_schemaURL")
 
 Line = dict[str, Any]
@@ -104,11 +105,17 @@ def _verdict(
     plain = dotted(path)
     for prefix, reason in notes:
         if plain == prefix or plain.startswith((prefix + ".", prefix + "[")) or prefix == "$":
-            return "withheld", None, reason
+            return _noted(reason, written)
     if value is None:
         return "withheld", None, "no-home:null says nothing"
     found = _facet_leaf(path, value, event, written)
     return found if found is not None else _envelope_leaf(path, text, value, event, written)
+
+
+def _noted(reason: str, written: dict[str, str | None]) -> _Verdict:
+    """Return the verdict of a note: why a leaf ended, or where it went instead of where its row says."""
+    verdict, _, targets = reason.partition(":")
+    return _reached(verdict, targets.split("|"), written) if verdict in _REACHED else ("withheld", None, reason)
 
 
 def dotted(path: Path) -> str:
@@ -212,7 +219,7 @@ def _known(spec: FacetSpec, key: str, rest: Path, written: dict[str, str | None]
     leaf = row_of(spec, rest)
     if leaf is not None and leaf.verdict == "withheld":
         return "withheld", None, leaf.reason
-    if empty:
+    if empty and (leaf is None or not leaf.empty):
         return "withheld", None, "no-home:empty"
     if leaf is None:
         return _reached("kept", _property_targets(spec.at, key, rest), written)

@@ -82,10 +82,14 @@ OUTPUT = Slot("OUTPUT", "dataJobInputOutput", span)
 STATISTIC = Slot("STATISTIC", "dataJobInputOutput", largest)
 #: (direction, dataset URN, facet key) -> {property: text}
 EDGE_PROPERTIES = Slot("EDGE_PROPERTIES", "dataJobInputOutput", latest)
+#: dataset URN -> first time, last stamp: of a job or run that another one's lineage names as a target
+NAMED_INPUT = Slot("NAMED_INPUT", "dataJobInputOutput", span)
 #: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts (ruling 9)
 SQL = Slot("SQL", "dataTransformLogic", collected)
 
 # -- of a dataset within a run --------------------------------------------------------------------------------------
+#: "" -> None: a ``lineage`` facet says what it was made of
+EXPLICIT = Slot("EXPLICIT", "upstreamLineage", latest)
 #: rung of facets.md 4.6 -> the producer's word
 OPERATION = Slot("OPERATION", "operation", latest)
 #: facet key -> {custom property: text}
@@ -112,6 +116,8 @@ JOB_PROPERTIES = Slot("JOB_PROPERTIES", "dataJobInfo", latest, shared=True)
 JOB_FIELD = Slot("JOB_FIELD", "dataJobInfo", latest, shared=True)
 #: job URN -> {edge property: text}
 JOB_EDGE = Slot("JOB_EDGE", "dataJobInputOutput", latest, shared=True)
+#: job URN -> None: a job that lineage names as a source
+LINEAGE_JOB = Slot("LINEAGE_JOB", "dataJobInputOutput", latest, shared=True)
 #: schemaField URN -> None
 INPUT_FIELD = Slot("INPUT_FIELD", "dataJobInputOutput", latest, shared=True)
 #: downstream dataset URN -> frozenset of (operation, downstream field URN, upstream field URN)
@@ -150,7 +156,11 @@ SQL_TEXT = Slot("SQL_TEXT", "dataTransformLogic", latest, shared=True)
 #: dataset URN -> Edge
 INPUT_EDGE = Slot("INPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 OUTPUT_EDGE = Slot("OUTPUT_EDGE", "dataJobInputOutput", edge, shared=True)
-#: dataset URN -> None (DatasetEvents and lineage.target: dataset)
+#: (facet, dataset URN) -> None: of dataset events, and where column_lineage.target says so; facet "": inputs x outputs
 UPSTREAM = Slot("UPSTREAM", "upstreamLineage", latest, shared=True)
-#: "" -> frozenset of (operation, downstream field URN, upstream field URN)
-UPSTREAM_FIELD = Slot("UPSTREAM_FIELD", "upstreamLineage", joined, shared=True)
+#: (dataset URN, property, mark) -> None
+UPSTREAM_MARK = Slot("UPSTREAM_MARK", "upstreamLineage", latest, shared=True)
+#: (facet, frozenset of (operation, downstream field URN, upstream field or dataset URN)) -> None
+UPSTREAM_FIELD = Slot("UPSTREAM_FIELD", "upstreamLineage", latest, shared=True)
+#: facet, "" for every one -> None: what it said before is withdrawn (ruling 11)
+UPSTREAM_GONE = Slot("UPSTREAM_GONE", "upstreamLineage", latest, shared=True)

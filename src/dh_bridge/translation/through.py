@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.laws import Cell, span
-from dh_bridge.translation.slots import FINE_LINEAGE, INPUT, INPUT_FIELD, OUTPUT
+from dh_bridge.translation.slots import (
+    FINE_LINEAGE,
+    INPUT,
+    INPUT_FIELD,
+    OUTPUT,
+    UPSTREAM,
+    UPSTREAM_FIELD,
+    UPSTREAM_MARK,
+)
 
 if TYPE_CHECKING:
     from dh_bridge.translation.render.ladders import Slots
@@ -36,6 +44,7 @@ def run_through(states: list[RunState]) -> None:
                 if not outputs:
                     del slots[OUTPUT]
             _forget_fields(slots, temporary)
+            _upstreams(slots, temporary, sources)
 
 
 def _forget_fields(slots: Slots, temporary: set[str]) -> None:
@@ -55,6 +64,24 @@ def _forget_fields(slots: Slots, temporary: set[str]) -> None:
                 del fine[dataset]
         if not fine:
             del slots[FINE_LINEAGE]
+
+
+def _upstreams(slots: Slots, temporary: set[str], sources: dict[str, set[str]]) -> None:
+    """Replace temporary upstreams of a dataset by what they were made of; drop what is said of their columns."""
+    upstreams = slots.get(UPSTREAM)
+    if upstreams is None:
+        return
+    for facet, urn in sorted(upstreams.keys()):
+        if urn in temporary:
+            cell = upstreams.pop((facet, urn))
+            for source in sources[urn]:
+                upstreams[facet, source] = max(upstreams.get((facet, source), cell), cell)
+    slots[UPSTREAM_MARK] = {key: cell for key, cell in slots.get(UPSTREAM_MARK, {}).items() if key[0] not in temporary}
+    left: dict[Any, Cell] = {}
+    for (facet, pairs), cell in slots.get(UPSTREAM_FIELD, {}).items():
+        key = (facet, frozenset(pair for pair in pairs if _dataset_of(pair[2]) not in temporary))
+        left[key] = max(left.get(key, cell), cell)
+    slots[UPSTREAM_FIELD] = left
 
 
 def _sources(states: list[RunState], temporary: set[str]) -> dict[str, set[str]]:
@@ -77,4 +104,6 @@ def _sources(states: list[RunState], temporary: set[str]) -> dict[str, set[str]]
 
 
 def _dataset_of(field: str) -> str:
+    if field.startswith("urn:li:dataset:"):
+        return field
     return field.removeprefix("urn:li:schemaField:(").rpartition(",")[0]

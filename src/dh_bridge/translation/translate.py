@@ -10,6 +10,7 @@ from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
 from dh_bridge.translation.history import History, history
+from dh_bridge.translation.other_runs import hand_over
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.datasets import dataset_proposals
 from dh_bridge.translation.render.jobs import flow_proposals, job_proposals
@@ -61,6 +62,7 @@ class Fold:
         for state in states:
             settle_placeholders(state)
             settle_snapshots(state)
+        hand_over(states)
         run_through(states)
         for state in states:
             found = history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat)

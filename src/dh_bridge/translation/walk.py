@@ -26,19 +26,24 @@ from dh_bridge.translation.slots import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import msgspec
 
+    from dh_bridge.openlineage.events import Facets
     from dh_bridge.translation.facet import FacetSpec
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
+
+    Bags = Sequence[Facets]
 
 #: The spec's own bag of a dataset facet wins over the other (facets.md 0.6.1); weights break ties inside one event.
 _BAGS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))
 _OUTPUT_WEIGHT = 1 << 20
 _RUN_WEIGHT = 1 << 40
 _POSITION_WEIGHT = 4
+#: Explicit lineage is read before columnLineage, which it replaces in its event (facets.md 4.3).
+_EXPLICIT = "lineage"
 
 
 class Walk:
@@ -72,13 +77,18 @@ class Walk:
             state.producer = max(state.producer or (stamp, event.producer), (stamp, event.producer))
         if event.schema_url:
             state.schema_url = max(state.schema_url or (stamp, event.schema_url), (stamp, event.schema_url))
-        self._datasets(event, state, at)
+        entries = self._entries(event, at)
+        run_facets, job_facets = event.run_facets, event.job_facets
+        if event.kind != "dataset" and (_EXPLICIT in job_facets or _EXPLICIT in run_facets):
+            run_facets, job_facets = self._explicit(event, stamp, state, at)
+        for position, (dataset, name, role, where) in enumerate(entries):
+            self._dataset(dataset, name, role, where, position, state, at)
         at.dataset, at.name, at.columns = "", None, None
         if event.kind == "run":
             # A test of the run that merges with a check of a dataset is the fuller of the two (facets.md 2.3).
-            self._bag(event.run_facets, "run", "$.run.facets", (*stamp[:3], _RUN_WEIGHT), state, at)
+            self._bag(run_facets, "run", "$.run.facets", (*stamp[:3], _RUN_WEIGHT), state, at)
         if event.kind != "dataset":
-            self._bag(event.job_facets, "job", "$.job.facets", stamp, state, at)
+            self._bag(job_facets, "job", "$.job.facets", stamp, state, at)
         return state
 
     def _state(self, event: Event, runs: dict[str, RunState], at: Place) -> RunState:
@@ -114,7 +124,7 @@ class Walk:
 
     # -- datasets ---------------------------------------------------------------------------------------------------
 
-    def _datasets(self, event: Event, state: RunState, at: Place) -> None:
+    def _entries(self, event: Event, at: Place) -> list[tuple[Dataset, Name, Role, str]]:
         if event.dataset is not None:
             entries: list[tuple[Dataset, Name, Role, str]] = list(
                 self._named([event.dataset], "dataset", "$.dataset", at)
@@ -133,8 +143,18 @@ class Walk:
             producer = self.options.identity.producer(event.producer)
             at.assertion_platform = producer.platform if producer is not None else "unknown"
             at.assertion_label = (producer.assertion_label if producer is not None else None) or "check"
-        for position, (dataset, name, role, where) in enumerate(entries):
-            self._dataset(dataset, name, role, where, position, state, at)
+        return entries
+
+    def _explicit(self, event: Event, stamp: Stamp, state: RunState, at: Place) -> tuple[Facets, Facets]:
+        """Read the job's ``lineage`` before the datasets; return the facets of run and job that are left."""
+        left: list[Facets] = []
+        attach: Attach
+        for attach, facets in (("run", event.run_facets), ("job", event.job_facets)):
+            if _EXPLICIT in facets:
+                self._bag({_EXPLICIT: facets[_EXPLICIT]}, attach, f"$.{attach}.facets", stamp, state, at)
+                at.stamp = stamp
+            left.append({key: raw for key, raw in facets.items() if key != _EXPLICIT})
+        return left[0], left[1]
 
     def _named(
         self, datasets: Iterable[Dataset], role: Role, where: str, at: Place
@@ -179,8 +199,10 @@ class Walk:
             at.where = where
             at.withheld("", "filtered:through")
             return
-        bags = (dataset.facets, dataset.input_facets, dataset.output_facets)
+        bags: Bags = (dataset.facets, dataset.input_facets, dataset.output_facets)
         at.keys = frozenset().union(*bags)
+        if _EXPLICIT in at.keys:
+            bags = self._explicit_first(bags, where, (time, rank, digest, weight), state, at)
         for (bag, above), facets in zip(_BAGS, bags, strict=True):
             if facets:
                 at.bag = bag
@@ -188,6 +210,15 @@ class Walk:
                 if "schema" in facets and "columnLineage" in facets:
                     facets = {"schema": facets["schema"], **facets}  # noqa: PLW2901 - lineage asks for the columns
                 self._bag(facets, "dataset", f"{where}.{bag}", stamp, state, at)
+
+    def _explicit_first(self, bags: Bags, where: str, stamp: Stamp, state: RunState, at: Place) -> Bags:
+        """Read the dataset's ``lineage``, whatever bag it is in; return the facets that are left."""
+        for (bag, above), facets in zip(_BAGS, bags, strict=True):
+            if _EXPLICIT in facets:
+                at.bag = bag
+                weighed = (*stamp[:3], stamp[3] + above)
+                self._bag({_EXPLICIT: facets[_EXPLICIT]}, "dataset", f"{where}.{bag}", weighed, state, at)
+        return [{key: raw for key, raw in facets.items() if key != _EXPLICIT} for facets in bags]
 
     # -- facets -----------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,11 +9,11 @@ import msgspec
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.naming import Name
-from dh_bridge.translation.properties import capped, text
+from dh_bridge.translation.properties import Joined
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.slots import (
     DATASET,
+    DATASET_PROPERTIES,
     EDGE_PROPERTIES,
     FINE_LINEAGE,
     INPUT,
@@ -22,25 +21,17 @@ from dh_bridge.translation.slots import (
     JOB_PROPERTIES,
     UPSTREAM,
     UPSTREAM_FIELD,
+    UPSTREAM_MARK,
     Statement,
     Statements,
 )
+from dh_bridge.translation.transformations import Transformation, descriptions_of, only_indirect, operation_of
+from dh_bridge.translation.upstreams import homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.translation.place import Place
-
-_OPERATION_CAP = 200
-
-
-class Transformation(Facet):
-    """How a column was made of another."""
-
-    type: str | None = None
-    subtype: str | None = None
-    description: str | None = None
-    masking: bool | None = None
 
 
 class InputField(Facet):
@@ -67,33 +58,14 @@ class ColumnLineage(Facet):
     dataset: list[InputField] | None = None
 
 
-_LEGACY = {"IDENTITY": "DIRECT:IDENTITY", "MASKED": "DIRECT:TRANSFORMATION+MASKED"}
-
-
-def operation_of(transformations: list[Transformation] | None, legacy: str | None) -> str | None:
-    """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, at most 200 characters; None if unsaid."""
-    if transformations is not None and len(transformations) == 1:
-        one = transformations[0]
-        return _word(one.type, one.subtype, one.masking) or _LEGACY.get((legacy or "").upper())
-    words = {_word(one.type, one.subtype, one.masking) for one in transformations or ()} - {None}
-    return ",".join(sorted(map(str, words)))[:_OPERATION_CAP] if words else _LEGACY.get((legacy or "").upper())
-
-
-@lru_cache(maxsize=1024)
-def _word(kind: str | None, subtype: str | None, masking: bool | None) -> str | None:  # noqa: FBT001 - the wire's types
-    if not kind and not subtype and not masking:
-        return None
-    word = f"{kind or 'DIRECT'}:{subtype}" if subtype else kind or "DIRECT"
-    return f"{word.upper()}+MASKED" if masking else word.upper()
-
-
+# upstreamLineage first: where a run writes it (see `homes`), the lineage stands there.
 _SOURCE = mapped(
+    "upstreamLineage.fineGrainedLineages",
     "dataJobInputOutput.fineGrainedLineages",
     "dataJobInputOutput.inputDatasetFields",
-    "upstreamLineage.fineGrainedLineages",
 )
 _INDIRECT = mapped("dataJobInputOutput.inputDatasetFields", "upstreamLineage.upstreams")
-_TOUCHING = mapped("dataJobInputOutput.inputDatasetEdges[].properties")
+_TOUCHING = mapped("dataJobInputOutput.inputDatasetEdges[].properties", "upstreamLineage.upstreams[].properties")
 _DESCRIBED = kept("dataJobInfo.customProperties", "dataFlowInfo.customProperties", "datasetProperties.customProperties")
 
 
@@ -122,24 +94,28 @@ _DESCRIBED = kept("dataJobInfo.customProperties", "dataFlowInfo.customProperties
     },
 )
 def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
-    """One fine-grained entry per pair of columns; columns that touch every output become the job's input fields."""
+    """One fine-grained entry per pair of columns; columns that touch every output become the job's input fields.
+
+    Nothing where a ``lineage`` facet of the same event tells of this dataset (facets.md 4.3).
+    """
     if at.role == "input":
         # Lineage is a matter of outputs; some producers repeat it on the other side (facets.md 0.6.1).
         yield property_statement(at, {"columnLineage": kept_text("columnLineage", _plain(facet)) or ""})
         return
+    if at.dataset in at.explicit:
+        at.withheld("", "duplicate-of:lineage")
+        return
     found = _lineage(facet, at)
-    if found.pairs and at.role == "output":
+    on_job, on_dataset = homes(at)
+    if found.pairs and on_job:
         yield at.task, FINE_LINEAGE, at.dataset, found.pairs
-    elif found.pairs:
-        yield at.dataset, UPSTREAM_FIELD, "", found.pairs
-    yield from _indirect(found, at)
-    yield from _inputs(found, at)
-    if found.descriptions:
-        properties = {"columnLineage.descriptions": found.descriptions}
-        if at.owner:
-            yield at.owner, JOB_PROPERTIES, f"columnLineage {at.dataset}", properties
-        else:
-            yield property_statement(at, properties)
+    if found.pairs and on_dataset:
+        yield at.dataset, UPSTREAM_FIELD, ("columnLineage", found.pairs), None
+    yield from _indirect(found, at, on_dataset=on_dataset)
+    yield from _inputs(found, at, on_dataset=on_dataset)
+    if found.descriptions is not None:
+        slot, owner = (JOB_PROPERTIES, at.owner) if at.owner else (DATASET_PROPERTIES, at.dataset)
+        yield owner, slot, f"columnLineage {at.dataset}", found.descriptions
 
 
 class _Lineage(msgspec.Struct, frozen=True):
@@ -148,7 +124,7 @@ class _Lineage(msgspec.Struct, frozen=True):
     pairs: frozenset[tuple[str | None, str, str]]
     indirect: tuple[tuple[str, str, str], ...]
     named: dict[str, Name]
-    descriptions: str
+    descriptions: Joined | None
 
 
 _REMEMBERED = 2048
@@ -173,17 +149,11 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
     pairs, named, descriptions = _pairs(facet, at)
     indirect = {pair for pair in pairs if pair[0] is not None and "INDIRECT" in pair[0]}
     collapsed: dict[str, list[str]] = {}
-    if indirect:
-        alone = {pair for pair in indirect if "DIRECT" not in str(pair[0]).replace("INDIRECT", "")}
-        mode = at.options.settings.column_lineage.indirect
-        if mode == "drop":
-            pairs -= alone
-        elif mode == "collapse":
-            collapsed = _everywhere(indirect, len(facet.fields or {}))
-            pairs -= {pair for pair in alone if pair[2] in collapsed}
+    if indirect and at.options.settings.column_lineage.indirect == "collapse":
+        collapsed = _everywhere(indirect, len({pair[1] for pair in pairs}))
+        pairs -= {pair for pair in indirect if pair[2] in collapsed and only_indirect(pair[0])}
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
-    # The keys are columns, so only the shape of a value can give a secret away.
-    written = capped(redacted(text(descriptions))) if descriptions else ""
+    written = Joined("columnLineage.descriptions", descriptions) if descriptions else None
     return _Lineage(frozenset(pairs), whole, named, written)
 
 
@@ -197,6 +167,8 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
     pairs: set[_Pair] = set()
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
+    table = at.name.dataset_name if at.name is not None else ""
+    drop = at.options.settings.column_lineage.indirect == "drop"
     for name, entry in (facet.fields or {}).items():
         if columns is not None and name not in columns and name.partition(".")[0] not in columns:
             at.withheld(f"fields.{name}", "no-such-column")
@@ -214,17 +186,19 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
             if not is_urn(down) or not is_urn(up):
                 at.withheld(f"fields.{name}.inputFields[{position}].field", "too-large")  # ruling 18
                 continue
-            pairs.add((operation_of(source.transformations, entry.transformationType), down, up))
-            described = entry.transformationDescription
-            for one in source.transformations or ():
-                described = one.description or described
+            operation = operation_of(source.transformations, entry.transformationType)
+            if drop and only_indirect(operation):
+                at.withheld(f"fields.{name}.inputFields[{position}]", "policy:column_lineage.indirect")
+                continue
+            pairs.add((operation, down, up))
+            described = descriptions_of(source.transformations, entry.transformationDescription)
             if described:
-                descriptions[f"{field}<-{found.dataset_name}.{source.field}"] = described
+                descriptions[f"{table}.{field}<-{found.dataset_name}.{source.field}"] = described
     return pairs, named, descriptions
 
 
 def _everywhere(indirect: set[_Pair], outputs: int) -> dict[str, list[str]]:
-    """Return the input fields that touch every output column, a filter or join that was repeated for each, and how."""
+    """Return the input fields that touch every column with lineage: a filter or join repeated for each; and how."""
     touched: dict[str, set[str]] = {}
     how: dict[str, set[str]] = {}
     for operation, down, up in indirect:
@@ -260,15 +234,18 @@ def _whole(
         if not is_urn(field):
             at.withheld(f"dataset[{position}].field", "too-large")
             continue
-        for one in source.transformations or ():
-            if one.description:
-                descriptions[f"*<-{found.dataset_name}.{source.field}"] = one.description
+        if described := descriptions_of(source.transformations):
+            table = at.name.dataset_name if at.name is not None else ""
+            descriptions[f"{table}.*<-{found.dataset_name}.{source.field}"] = described
         kind = (operation_of(source.transformations, None) or "INDIRECT").removeprefix("INDIRECT:")
         yield found.endpoint, field, f"{column}:{kind}"
 
 
-def _indirect(found: _Lineage, at: Place) -> Iterator[Statement]:
+def _indirect(found: _Lineage, at: Place, *, on_dataset: bool) -> Iterator[Statement]:
     """Yield the input fields of the job, and on each edge which of its columns touch the whole output."""
+    if on_dataset:
+        for dataset, _, mark in found.indirect:
+            yield at.dataset, UPSTREAM_MARK, (dataset, "columnLineage.indirect", mark), None
     if not at.task:
         return
     edges: dict[str, list[str]] = {}
@@ -280,13 +257,12 @@ def _indirect(found: _Lineage, at: Place) -> Iterator[Statement]:
         yield at.task, EDGE_PROPERTIES, ("input", dataset, f"columnLineage {at.dataset}"), properties
 
 
-def _inputs(found: _Lineage, at: Place) -> Iterator[Statement]:
+def _inputs(found: _Lineage, at: Place, *, on_dataset: bool) -> Iterator[Statement]:
     """Yield the datasets that only column lineage names: they are inputs too."""
     for urn, name in found.named.items():
-        if at.role == "dataset":
-            if urn != at.dataset:
-                yield at.dataset, UPSTREAM, urn, None
-        elif urn not in at.inputs:
+        if on_dataset and urn != at.dataset:
+            yield at.dataset, UPSTREAM, ("columnLineage", urn), None
+        if at.role != "dataset" and urn not in at.inputs:
             yield at.task, INPUT, urn, at.stamp[0]
         if urn not in at.mentioned:
             yield urn, DATASET, "", name

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn, tag_urn
 from dh_bridge.translation.columns import SchemaFields, schema_metadata
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.render.jobs import fine_operations
 from dh_bridge.translation.render.ladders import Slots, combined, fields
 from dh_bridge.translation.render.shared import people_and_tags
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
@@ -24,11 +24,14 @@ from dh_bridge.translation.slots import (
     SUBTYPES,
     UPSTREAM,
     UPSTREAM_FIELD,
+    UPSTREAM_GONE,
+    UPSTREAM_MARK,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.translation.laws import Cell, Stamp
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
 
@@ -56,13 +59,17 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     lineage = _upstream(slots, options)
     if lineage:
         yield patch(ENTITY, urn, "upstreamLineage", lineage)
-    subtype = value(slots, SUBTYPES)
-    names = [subtype] if subtype else value(slots, SUBTYPES, "datasetType")
+    names = _subtypes(slots)
     if names:
-        yield upsert(ENTITY, urn, "subTypes", {"typeNames": list(names)})
+        yield upsert(ENTITY, urn, "subTypes", {"typeNames": names})
     yield from people_and_tags(ENTITY, urn, slots)
     if STATUS in slots and _dropped(slots) and options.settings.lifecycle.drop_removes == "outputs":
         yield upsert(ENTITY, urn, "status", {"removed": True})
+
+
+def _subtypes(slots: Slots) -> list[str]:
+    subtype = value(slots, SUBTYPES)
+    return [subtype] if subtype else list(value(slots, SUBTYPES, "datasetType") or ())
 
 
 def _dropped(slots: Slots) -> bool:
@@ -122,9 +129,27 @@ def _column_tags(tags: dict[Any, Any]) -> list[dict[str, Any]]:
 
 
 def _upstream(slots: Slots, options: Options) -> list[dict[str, Any]]:
+    """Return the upstreams and pairs of columns that no later facet withdrew (ruling 11)."""
+    if UPSTREAM not in slots and UPSTREAM_FIELD not in slots:
+        return []
+    gone = slots.get(UPSTREAM_GONE, {})
+
+    def stands(facet: str, cell: Cell) -> bool:
+        return all(cell[0] >= gone[key][0] for key in {facet, ""} & gone.keys())
+
+    stamps: dict[str, Stamp] = {}
+    for (facet, upstream), cell in slots.get(UPSTREAM, {}).items():
+        if stands(facet, cell):
+            stamps[upstream] = max(stamps.get(upstream, cell[0]), cell[0])
+    marks: dict[str, dict[str, list[str]]] = {}
+    for upstream, name, mark in sorted(slots.get(UPSTREAM_MARK, {})):
+        marks.setdefault(upstream, {}).setdefault(options.prefix + name, []).append(mark)
+    kind = "VIEW" if any("VIEW" in name.upper() for name in _subtypes(slots)) else "TRANSFORMED"
     operations = []
-    for upstream, (stamp, _) in sorted(slots.get(UPSTREAM, {}).items()):
-        edge = {"auditStamp": audit_stamp(stamp[0], options.actor), "dataset": upstream, "type": "TRANSFORMED"}
+    for upstream, stamp in sorted(stamps.items()):
+        edge = {"auditStamp": audit_stamp(stamp[0], options.actor), "dataset": upstream, "type": kind}
+        if upstream in marks:
+            edge["properties"] = {name: ",".join(found) for name, found in marks[upstream].items()}
         operations.append(add("/upstreams/" + escaped(upstream), edge))
-    fine = slots.get(UPSTREAM_FIELD)
-    return operations + fine_operations(fine) if fine else operations
+    pairs = [key[1] for key, cell in slots.get(UPSTREAM_FIELD, {}).items() if stands(key[0], cell)]
+    return operations + fine_grained.fine_operations(frozenset().union(*pairs)) if pairs else operations

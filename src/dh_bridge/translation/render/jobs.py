@@ -23,6 +23,7 @@ from dh_bridge.translation.slots import (
     JOB_EDGE,
     JOB_FIELD,
     JOB_PROPERTIES,
+    LINEAGE_JOB,
     OUTPUT_EDGE,
     OWN_JOB,
     SQL_TEXT,
@@ -58,6 +59,10 @@ def job_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> It
     """Yield the aspects of a dataJob; of a flow-level job's twin, whose facets belong to the flow."""
     job: Job | None = value(slots, JOB)
     if job is None:
+        # Another job's lineage names it as a target: its edges are known, its own words are not.
+        io = _io(slots, options.prefix)
+        if io:
+            yield patch("dataJob", urn, "dataJobInputOutput", io)
         return
     twin = job.level == "flow"
     owner = shared.get(job.flow_urn, {}) if twin else slots
@@ -145,7 +150,9 @@ def _io(slots: Slots, prefix: str) -> list[dict[str, Any]]:
     for slot, path in ((INPUT_EDGE, "/inputDatasetEdges/"), (OUTPUT_EDGE, "/outputDatasetEdges/")):
         for dataset, (_, edge) in sorted(slots.get(slot, {}).items()):
             found.append(add(path + escaped(dataset), _edge(dataset, edge, prefix)))
-    for job, (_, properties) in sorted(slots.get(JOB_EDGE, {}).items()):
+    jobs = {job: properties for job, (_, properties) in slots.get(JOB_EDGE, {}).items()}
+    for job in sorted({*jobs, *slots.get(LINEAGE_JOB, ())}):
+        properties = jobs.get(job)
         edge_value: dict[str, Any] = {"destinationUrn": job}
         if properties:
             edge_value["properties"] = {prefix + key: properties[key] for key in sorted(properties)}

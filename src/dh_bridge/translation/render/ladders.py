@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.laws import Cell
-from dh_bridge.translation.properties import bounded
+from dh_bridge.translation.properties import Joined, bounded
 from dh_bridge.translation.slots import GONE, Slot
 
 if TYPE_CHECKING:
@@ -26,9 +26,15 @@ def combined(slots: Slots, slot: Slot, prefix: str) -> dict[str, str]:
     if len(elements) > 1:
         cells = sorted(cells, key=lambda entry: (entry[1][0], entry[0]))
     found: dict[str, str] = {}
+    joined: dict[str, Joined] = {}
     for _, (_, properties) in cells:
-        if properties is not GONE:
+        if type(properties) is Joined:
+            name = properties.name
+            joined[name] = joined[name].with_members(properties) if name in joined else properties
+        elif properties is not GONE:
             found.update(properties)
+    for name, whole in joined.items():
+        found[name] = whole.text
     return {prefix + key: text for key, text in bounded(found).items()}
 
 

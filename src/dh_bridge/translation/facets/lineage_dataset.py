@@ -1,0 +1,52 @@
+"""lineage (dataset): what feeds this dataset, said explicitly. https://openlineage.io/docs/spec/facets/dataset-facets/lineage"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.translation.facet import Facet, body_of, facet, property_statement, readable
+from dh_bridge.translation.lineage import KEY, NO_SOURCE, Reading
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import DATASET_PROPERTIES, UPSTREAM_GONE, Statements
+from dh_bridge.translation.sources import FieldEntry, Source, target_leaves
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from dh_bridge.translation.place import Place
+
+
+class LineageOfDataset(Facet):
+    """Sources of the whole dataset (an empty list: it has none), and of each of its columns."""
+
+    inputs: list[Source] | None = None
+    fields: dict[str, FieldEntry] | None = None
+
+
+def _retracts(_: dict[str, Any], at: Place) -> Statements:
+    if at.role != "input":
+        yield at.dataset, UPSTREAM_GONE, KEY, None
+        yield at.dataset, DATASET_PROPERTIES, NO_SOURCE, {}
+
+
+@facet("lineage", at="dataset", reads=LineageOfDataset, retracts=_retracts, leaves=target_leaves())
+def lineage_dataset(facet: LineageOfDataset, at: Place) -> Statements:
+    """Edges and pairs of columns, instead of columnLineage; an empty ``inputs`` withdraws the dataset's upstreams.
+
+    A dataset event writes upstreamLineage. Of an input it is kept whole: a run tells of the lineage of what it writes.
+    """
+    if at.name is None:
+        return
+    if at.role == "input":
+        document = readable(_raw(at), at)
+        if document is not None:
+            at.reached("", "kept", "datasetProperties.customProperties[openlineage.lineage]")
+            yield property_statement(at, {KEY: kept_text(KEY, body_of(document)) or ""}, part=" of an input")
+        return
+    reading = Reading(at)
+    reading.dataset(at.name, facet.inputs, facet.fields)
+    yield from reading.statements()
+
+
+def _raw(at: Place) -> msgspec.Raw:
+    return at.raw  # type: ignore[return-value]

@@ -1,0 +1,149 @@
+"""lineage (job): what feeds the job's targets, said explicitly. https://openlineage.io/docs/spec/facets/job-facets/lineage"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.lineage import Reading
+from dh_bridge.translation.runstate import ANY_TASK
+from dh_bridge.translation.slots import INPUT, NAMED_INPUT, UPSTREAM_RUN, Statements
+from dh_bridge.translation.sources import JOBS, FieldEntry, Known, Source, label_of, target_leaves
+from dh_bridge.translation.transformations import descriptions_of, operation_of
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+
+class Target(Facet):
+    """A dataset or job that something feeds; a job without a name is the event's own."""
+
+    type: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    runId: str | None = None
+    inputs: list[Source] | None = None
+    fields: dict[str, FieldEntry] | None = None
+
+
+class LineageOfJob(Facet):
+    """The targets."""
+
+    entries: list[Target] | None = None
+
+
+_TARGET = mapped("dataJobInputOutput.outputDatasetEdges", "upstreamLineage.urn")
+
+
+@facet(
+    "lineage",
+    at="job",
+    reads=LineageOfJob,
+    leaves={
+        "entries[].type": _TARGET,
+        "entries[].namespace": _TARGET,
+        "entries[].name": _TARGET,
+        "entries[].runId": mapped("dataProcessInstanceRelationships.upstreamInstances"),
+        **target_leaves("entries[]."),
+    },
+)
+def lineage_job(facet: LineageOfJob, at: Place) -> Statements:
+    """Datasets that it names become outputs and inputs of the job; jobs become edges between jobs.
+
+    For the datasets that it names, columnLineage of the same event is not read. What it says of another job is written to
+    that job's edges; what it says of another run, to that run if it is in the same call.
+    """
+    reading = Reading(at)
+    for position, entry in enumerate(facet.entries or ()):
+        path = f"entries[{position}]"
+        kind = (entry.type or ("DATASET" if entry.name else "JOB")).upper()
+        if kind == "DATASET":
+            _dataset(reading, entry, path)
+        elif kind == "JOB":
+            _job(reading, entry, path)
+        else:
+            at.withheld(path, "malformed")
+    yield from reading.statements()
+
+
+def _dataset(reading: Reading, entry: Target, path: str) -> None:
+    at = reading.at
+    found = at.endpoint(entry.namespace, entry.name)
+    if found.endpoint is None or not entry.name:
+        at.withheld(path, found.skip or "malformed")
+        return
+    if entry.runId:
+        at.withheld(f"{path}.runId", "no-home:a dataset has no run")
+    reading.dataset(found, entry.inputs, entry.fields, f"{path}.")
+
+
+def _job(reading: Reading, entry: Target, path: str) -> None:
+    """Add what feeds a job: this run of this job, another run, or another job."""
+    at = reading.at
+    target = reading.known(entry, path)
+    if target is None:
+        return
+    if not entry.inputs:
+        at.withheld(path, "no-home:no inputs")
+        return
+    if entry.fields:
+        at.withheld(f"{path}.fields", "no-home:a job has no columns")
+    ours = target.own and target.run in ("", at.run)
+    if ours:
+        at.reached(path, "mapped", "dataJobInputOutput.inputDatasetEdges", *JOBS)
+        if target.run:
+            at.withheld(f"{path}.runId", "duplicate-of:run.runId")
+    else:
+        at.reached(path, "kept", *JOBS)
+    for position, source in enumerate(entry.inputs):
+        where = f"{path}.inputs[{position}]"
+        if ours and reading.is_job(source):
+            reading.job_source(target.label, source, where)
+        elif ours:
+            _into_this(reading, target, source, where)
+        else:
+            _into_other(reading, target, entry, source, where)
+
+
+def _into_this(reading: Reading, target: Known, source: Source, path: str) -> None:
+    """Add a dataset that feeds this run of this job."""
+    at = reading.at
+    found = reading.dataset_source(source, path)
+    if found is None or found.endpoint is None:
+        return
+    for leaf in ("type", "namespace", "name"):
+        at.reached(f"{path}.{leaf}", "mapped", "dataJobInputOutput.inputDatasetEdges")
+    if found.endpoint not in at.inputs:
+        reading.found.append((at.task, INPUT, found.endpoint, at.stamp[0]))
+    reading.names(found)
+    reading.whole(found, source, path, target.label)
+
+
+def _into_other(reading: Reading, target: Known, entry: Target, source: Source, path: str) -> None:
+    """Add what feeds another job, or another run of this one; all that is said of it is kept here too."""
+    at = reading.at
+    task = at.task if target.own else target.urn
+    if reading.is_job(source):
+        job = reading.known(source, path)
+        if job is None:
+            return
+        label = job.label
+        reading.edge(task, job)
+        if target.run and job.run not in ("", target.run):
+            reading.found.append((target.run, UPSTREAM_RUN, job.run, None))
+    else:
+        found = reading.dataset_source(source, path)
+        if found is None or found.endpoint is None:
+            return
+        label = label_of(found, source)
+        reading.names(found)
+        for entity in (task, target.run):
+            if entity and entity != ANY_TASK:
+                reading.found.append((entity, NAMED_INPUT, found.endpoint, at.stamp[0]))
+    about = {
+        "transformations": operation_of(source.transformations),
+        "description": descriptions_of(source.transformations),
+        "runId": source.runId,
+        "targetRunId": entry.runId,
+    }
+    reading.keep("jobs", f"{target.label}<-{label}", {key: value for key, value in about.items() if value})

@@ -1,0 +1,38 @@
+"""What the lineage of one run says of other runs: handed to those that are open in the same call.
+
+A run's inputs and relationships are written whole. What is known of a run that is not at hand is therefore not written
+to it (it would erase what that run's own events wrote); it stays as the property ``lineage.jobs`` of the one that said it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.fold import pour
+from dh_bridge.translation.slots import INPUT, NAMED_INPUT, UPSTREAM_RUN
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.runstate import RunState
+
+_RUN = "urn:li:dataProcessInstance:"
+
+
+def hand_over(states: list[RunState]) -> None:
+    """Move upstream runs and inputs of other runs to those runs' states; forget those of runs that are not there."""
+    open_runs = {state.urn: state for state in states if state.urn}
+    handed = [
+        (urn, state.cells.pop(urn))
+        for state in states
+        for urn in [urn for urn in state.cells if urn.startswith(_RUN) and urn != state.urn]
+    ]
+    for urn, slots in handed:
+        other = open_runs.get(urn)
+        if other is None:
+            continue
+        job = other.job()
+        for slot, entity, to in (
+            (UPSTREAM_RUN, urn, UPSTREAM_RUN),
+            (NAMED_INPUT, job.job_urn if job is not None else "", INPUT),
+        ):
+            if slot in slots and entity:
+                pour(other.cells.setdefault(entity, {}).setdefault(to, {}), to, slots[slot])

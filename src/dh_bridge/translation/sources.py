@@ -1,0 +1,82 @@
+"""Sources and targets of explicit lineage: how they are read, and where their leaves go (facets.md 1.1, 22)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.translation.facet import Facet, Leaf, kept, mapped
+from dh_bridge.translation.transformations import Transformation
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.identity import Job
+    from dh_bridge.translation.naming import Name
+
+
+class Source(Facet):
+    """A dataset or job that feeds a target: ``type`` is DATASET or JOB; a job without a name is the event's own."""
+
+    type: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    field: str | None = None
+    runId: str | None = None
+    transformations: list[Transformation] | None = None
+
+
+class FieldEntry(Facet):
+    """What one column of the target was made of."""
+
+    inputs: list[Source] | None = None
+
+
+class Known(NamedTuple):
+    """A job that lineage names: as text for people, its identity, its run; ``own`` is the event's own job."""
+
+    label: str
+    job: Job | None
+    run: str
+    own: bool
+
+    @property
+    def urn(self) -> str:
+        """The dataJob that edges may point at; "" for a flow (its twin may not exist) and where no lineage is wanted."""
+        job = self.job
+        if job is None or job.level != "job" or job.placeholder or job.skip or job.shared:
+            return ""
+        return job.job_urn
+
+
+def _property(name: str, *, run: bool = False) -> tuple[str, ...]:
+    aspects = [*(["dataProcessInstanceProperties"] if run else []), "dataJobInfo", "dataFlowInfo", "datasetProperties"]
+    return tuple(f"{aspect}.customProperties[openlineage.{name}]" for aspect in aspects)
+
+
+JOBS = _property("lineage.jobs", run=True)
+FIELD_JOBS = _property("lineage.fieldJobs")
+_EDGE = mapped("upstreamLineage.upstreams", "dataJobInputOutput.inputDatasetEdges")
+_MARK = mapped("upstreamLineage.upstreams[].properties", "dataJobInputOutput.inputDatasetEdges[].properties")
+_PAIR = mapped("upstreamLineage.fineGrainedLineages", "dataJobInputOutput.fineGrainedLineages")
+UPSTREAM_RUNS = mapped("dataProcessInstanceRelationships.upstreamInstances")
+DESCRIBED = kept(*_property("lineage.descriptions"))
+_NO_SOURCE = "datasetProperties.customProperties[openlineage.lineage.noSource]"
+
+
+def target_leaves(start: str = "") -> dict[str, Leaf]:
+    """Return the rows of a target's leaves: its ``inputs`` and ``fields``; ``start`` is the path of the target."""
+    whole, column = f"{start}inputs", f"{start}fields.*.inputs"
+    rows = {whole: kept(_NO_SOURCE, empty=True), column: kept(*FIELD_JOBS, empty=True)}
+    for path, edge, field, word in (
+        (whole, _EDGE, mapped("upstreamLineage.upstreams", "dataJobInputOutput.inputDatasetFields"), _MARK),
+        (column, _PAIR, _PAIR, _PAIR),
+    ):
+        rows.update({f"{path}[].{leaf}": edge for leaf in ("type", "namespace", "name")})
+        rows[f"{path}[].field"] = field
+        rows[f"{path}[].runId"] = UPSTREAM_RUNS
+        rows.update({f"{path}[].transformations[].{leaf}": word for leaf in ("type", "subtype", "masking")})
+        rows[f"{path}[].transformations[].description"] = DESCRIBED
+    return rows
+
+
+def label_of(found: Name, source: Source) -> str:
+    """Return what a source is called in kept properties: the dataset, or its column."""
+    return f"{found.dataset_name}.{found.column(source.field)}" if source.field else found.dataset_name

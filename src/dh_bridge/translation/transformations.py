@@ -1,0 +1,53 @@
+"""Transformations of column lineage: how they are read, and the one word that DataHub gets (facets.md 4.4)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dh_bridge.translation.facet import Facet
+
+_OPERATION_CAP = 200
+_LEGACY = {"IDENTITY": "DIRECT:IDENTITY", "MASKED": "DIRECT:TRANSFORMATION+MASKED"}
+
+
+class Transformation(Facet):
+    """How a column was made of another."""
+
+    type: str | None = None
+    subtype: str | None = None
+    description: str | None = None
+    masking: bool | None = None
+
+
+def operation_of(transformations: list[Transformation] | None, legacy: str | None = None) -> str | None:
+    """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, at most 200 characters; None if unsaid."""
+    if transformations is not None and len(transformations) == 1:
+        one = transformations[0]
+        return _word(one.type, one.subtype, one.masking) or _LEGACY.get((legacy or "").upper())
+    words = {_word(one.type, one.subtype, one.masking) for one in transformations or ()} - {None}
+    return ",".join(sorted(map(str, words)))[:_OPERATION_CAP] if words else _LEGACY.get((legacy or "").upper())
+
+
+@lru_cache(maxsize=1024)
+def _word(kind: str | None, subtype: str | None, masking: bool | None) -> str | None:  # noqa: FBT001 - the wire's types
+    if not kind and not subtype and not masking:
+        return None
+    word = f"{kind or 'DIRECT'}:{subtype}" if subtype else kind or "DIRECT"
+    return f"{word.upper()}+MASKED" if masking else word.upper()
+
+
+def only_indirect(operation: str | None) -> bool:
+    """Whether a column only filtered, joined or sorted: no word of the operation is a direct one."""
+    return (
+        operation is not None
+        and "INDIRECT" in operation
+        and all(w.startswith("INDIRECT") for w in operation.split(","))
+    )
+
+
+def descriptions_of(transformations: list[Transformation] | None, otherwise: str | None = None) -> str:
+    """Return what the transformations say in words, each text once; ``otherwise`` where they say nothing."""
+    if not transformations:
+        return otherwise or ""
+    said = dict.fromkeys(one.description for one in transformations if one.description)
+    return "; ".join(said) if said else otherwise or ""
