@@ -114,6 +114,43 @@ def test_three_results_of_one_moment_are_all_kept():
         }
 
 
+def of_openlineage(actual, country=None):
+    """Return an input with the check of the page's example, of one country or of the whole table."""
+    check = {
+        "assertion": "expect_column_max_to_be_between", "column": "col1", "success": 89 <= actual <= 99, "actual": str(actual),
+        "params": {"min_value": 89, "max_value": 99},
+    }  # fmt: skip
+    facets = {"dataQualityAssertions": {"assertions": [check]}}
+    if country is not None:
+        condition = {"type": "partition", "partitions": [{"dimensions": {"country": country}}]}
+        facets["subset"] = {"inputCondition": condition}
+    return {"namespace": "postgres://db:5432", "name": "bazTable", "inputFacets": facets}
+
+
+def test_the_same_three_results_from_openlineage_are_the_same(told):
+    one = told()
+    check = between(one, id=None)
+    three_results(check)
+    event = {
+        "eventTime": "1970-01-01T00:00:01Z", "eventType": "COMPLETE",
+        "producer": "https://github.com/OpenLineage/OpenLineage/tree/1.0.0/integration/common/openlineage/provider/great_expectations",
+        "run": {"runId": "018cc251-f400-7662-b080-b72299e0a86b"}, "job": {"namespace": "ge", "name": "suite"},
+        "inputs": [of_openlineage(90, "IN"), of_openlineage(101, "US"), of_openlineage(93)],
+    }  # fmt: skip
+    found = [proposal for proposal in Bridge().translate(event).proposals if proposal.aspect_name == RESULT]
+    assert {proposal.entity_urn for proposal in found} == {check.urn}
+
+    def essence(point):
+        partition = point["partitionSpec"]["partition"]
+        where = json.loads(partition) if partition.startswith("[") else partition
+        result = point["result"]
+        return point["timestampMillis"], point["asserteeUrn"], result["type"], result["actualAggValue"], str(where)
+
+    wanted = sorted(essence(point) for point in one.aspects(check.urn, RESULT))
+    assert len(set(wanted)) == 3
+    assert sorted(essence(proposal.value) for proposal in found) == wanted
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(
     ("kind", "said"),
