@@ -1,7 +1,7 @@
 """Write the pages and blocks that are made of code and data; with --check, say which of them have drifted.
 
 Pages: docs/cli.md (every help text), docs/settings.md (every setting), docs/dh_bridge.schema.json (for editors),
-docs/mapping.json (for OpenLineage's compatibility tests).
+docs/mapping.json (for OpenLineage's compatibility tests), docs/coverage.md (from docs/coverage/*.yaml).
 Blocks in README.md stand between ``<!-- generated: NAME -->`` and ``<!-- end -->``: commands, systems, facets.
 """
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
+from coverage_page import coverage_page
 from mapping_json import mapping_page
 
 from dh_bridge.cli import MENU, commands
@@ -120,6 +121,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "settings.md": settings_page,
     ROOT / "docs" / "dh_bridge.schema.json": schema_page,
     ROOT / "docs" / "mapping.json": mapping_page,
+    ROOT / "docs" / "coverage.md": lambda: coverage_page(table, NOTE),
     README: readme_page,
 }
 

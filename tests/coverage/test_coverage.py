@@ -1,0 +1,167 @@
+"""What docs/coverage.md claims, row by row: events are translated, Python calls are made, and the value must be there.
+
+A row of docs/coverage/*.yaml is about one name or several (``of``) and makes one claim about each:
+
+* ``at: [aspect, path, value]`` alone: from OpenLineage. The events are those of ``EVENTS`` below; ``run``, ``job``,
+  ``input`` and ``output`` add facets to them, ``check`` a check of the input, ``event`` overlays the last one.
+* ``sdk`` and ``at``: from the SDK, by this call of ``dh_bridge.sdk``.
+* ``never``: not at all, and why.
+
+``profile`` is the version that writes it (0.15.0 unless said), ``urn`` the entity, ``settings`` what must be chosen,
+``{it}`` in a text the last part of the name.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dh_bridge import Bridge, Settings, sdk
+from dh_bridge.datahub.schemas import aspect_schema, named_types, versions
+from dh_bridge.sinks.memory import MemorySink
+from dh_bridge.testing import find
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "docs" / "coverage").glob("*.yaml"))
+PAGES = {file.stem: yaml.safe_load(file.read_text(encoding="utf-8")) for file in FILES}
+CLAIMS = ("of", "at", "sdk", "never", "note", "profile", "urn", "settings")
+OVERLAYS = ("run", "job", "input", "output", "check", "event", "producer")
+KEYS = {*CLAIMS, *OVERLAYS}
+
+AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+POSTGRES = "postgres://db:5432"
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+START, END = ("START", "2026-11-20T01:00:00Z"), ("COMPLETE", "2026-11-20T01:00:30Z")
+EVENTS = [
+    {
+        "eventType": kind,
+        "eventTime": time,
+        "producer": AIRFLOW,
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": "01938a9c-0000-7000-8000-000000000001", "facets": {}},
+        "job": {"namespace": "shop", "name": "daily.load", "facets": {}},
+        "inputs": [{"namespace": POSTGRES, "name": "shop.public.orders", "facets": {}}],
+        "outputs": [{"namespace": POSTGRES, "name": "shop.public.totals", "facets": {}}],
+    }
+    for kind, time in (START, END)
+]
+RUN_ASPECTS = ("Input", "Output", "Properties", "Relationships", "RunEvent", "Key")
+SCHEMAS = {
+    "data_process_instance": [f"dataProcessInstance{name}" for name in RUN_ASPECTS],
+    "assertion": ["assertionInfo", "assertionRunEvent", "assertionKey"],
+}
+
+
+def rows():
+    for page, content in PAGES.items():
+        for row in content["rows"]:
+            for name in [row["of"]] if isinstance(row["of"], str) else row["of"]:
+                yield page, name, row
+
+
+def said(value, name):
+    """Return a text of a row with the last part of the name in place of ``{it}``."""
+    return value.replace("{it}", re.split(r"[. ]", name)[-1]) if isinstance(value, str) else value
+
+
+def overlaid(old, new):
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {key: overlaid(old.get(key), new[key]) if key in new else old[key] for key in {**old, **new}}
+    return copy.deepcopy(new)
+
+
+def events(row, name):
+    """Return the events of a row."""
+    found = copy.deepcopy(EVENTS)
+    for event in found:
+        event["producer"] = row.get("producer", AIRFLOW)
+        for part in ("run", "job"):
+            event[part]["facets"] |= row.get(part, {})
+        for side in ("input", "output"):
+            event[f"{side}s"][0]["facets"] |= row.get(side, {})
+        if "check" in row:
+            event["inputs"][0]["facets"]["dataQualityAssertions"] = {"assertions": [{"success": True, **row["check"]}]}
+    found[-1] = overlaid(found[-1], row.get("event", {}))
+    return json.loads(said(json.dumps(found), name))
+
+
+@cache
+def bridge(profile, settings="{}"):
+    return Bridge(Settings(profile=profile, **json.loads(settings)))
+
+
+def told(row, name):
+    """Return the proposals that the row's call tells."""
+    sink = MemorySink()
+    known = {key: getattr(sdk, key) for key in sdk.__all__}
+    pipeline = sdk.Pipeline(bridge(row.get("profile", "0.15.0")).options, sink=sink)
+    call = compile(said(row["sdk"], name), "row", "exec")
+    exec(call, {**known, "pipeline": pipeline, "ORDERS": ORDERS, "JOB": ("shop", "daily.load")})  # noqa: S102 - our own rows
+    return sink.proposals
+
+
+ALL = list(rows())
+PROVEN = [pytest.param(page, name, row, id=f"{page}: {name}") for page, name, row in ALL if "at" in row]
+
+
+@pytest.mark.parametrize(("page", "name", "row"), PROVEN)
+def test_what_a_row_claims_comes_out(page, name, row):
+    if "sdk" in row:
+        proposals = told(row, name)
+    else:
+        chosen = bridge(row.get("profile", "0.15.0"), json.dumps(row.get("settings", {})))
+        translation = chosen.translate(events(row, name))
+        assert (translation.dead, translation.rejected) == ([], []), page
+        proposals = translation.proposals
+    aspect, path, value = row["at"]
+    found = find(proposals, aspect=aspect, urn=row.get("urn"), path=said(path, name), value=said(value, name))
+    assert found.aspect_name == aspect
+
+
+def test_every_row_makes_one_claim_in_words_that_the_test_knows():
+    for page, name, row in ALL:
+        assert set(row) <= KEYS, (page, name)
+        assert ("never" in row) is not ("at" in row), (page, name)
+        assert not ("sdk" in row and any(key in row for key in OVERLAYS)), (page, name)
+        assert len(row.get("never", "long enough as a reason")) > 20, (page, name)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_name_has_two_rows(page):
+    names = [name for where, name, _ in ALL if where == page]
+    assert sorted(names) == sorted(set(names))
+
+
+def stated(schema):
+    """Yield ``Type.field`` and ``Enum.SYMBOL`` of a schema, and its relationships as ``Name -> entity``."""
+    for full, node in named_types(schema).items():
+        short = full.rpartition(".")[2]
+        yield from (f"{short}.{symbol}" for symbol in node.get("symbols", ()))
+        yield from (f"{short}.{field['name']}" for field in node.get("fields", ()))
+        for field in node.get("fields", ()):
+            marked = field.get("Relationship", {})
+            for one in [marked] if "name" in marked else marked.values():
+                yield from (f"{one['name']} -> {entity}" for entity in one["entityTypes"])
+
+
+@pytest.mark.parametrize("page", SCHEMAS)
+@pytest.mark.parametrize("version", [versions()[0], versions()[-1]])
+def test_every_field_symbol_and_relationship_of_the_bundled_schemas_has_a_row(page, version):
+    listed = {name for where, name, _ in ALL if where == page}
+    found = {name for aspect in SCHEMAS[page] for name in stated(aspect_schema(version, aspect))}
+    assert len(found) > 50
+    assert sorted(found - listed) == []
+
+
+@pytest.mark.parametrize("page", SCHEMAS)
+def test_every_aspect_that_the_entity_may_have_has_a_row_or_rows_of_its_fields(page):
+    names = {name for where, name, _ in ALL if where == page}
+    listed = {name.partition(".")[0].lower() for name in names}
+    keys = [aspect_schema(version, SCHEMAS[page][-1])["Aspect"]["entityAspects"] for version in versions()]
+    assert {aspect for key in keys for aspect in key if aspect.lower() not in listed} == set()
