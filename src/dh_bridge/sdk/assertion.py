@@ -109,26 +109,18 @@ class Assertion:
             )
         if (success is None) is (error is None):
             raise EventError("success or error, one of them", where="report", now="report(True), report(error=…)")
-        ended = "ERROR" if success is None else "SUCCESS" if success else "FAILURE"
-        result: dict[str, Any] = {"type": ended}
-        found = {key: value for key, value in (results or {}).items() if value is not None}
-        result |= self._severity(severity, found)
+        result: dict[str, Any] = {"type": "ERROR" if success is None else "SUCCESS" if success else "FAILURE"}
+        native = {key: value for key, value in (results or {}).items() if value is not None}
+        result |= self._severity(severity, native)
         result |= _counts(rowCount=rows, missingCount=missing, unexpectedCount=unexpected)
-        measured = number(actual)
-        if measured is not None and abs(measured) <= _MOST_FLOAT:
-            result["actualAggValue"] = measured
-        elif actual is not None:
-            found["actual"] = actual
-        if written := _texts(found):
-            result["nativeResults"] = written
+        result |= _measured(actual, native)
         if url is not None:
             result["externalUrl"] = url
         if error is not None:
             result["error"] = _error(error)
-        moment = self._pipeline.micros() // 1000 if time is None else time
         event = run_event(
-            self.urn, self.entity,
-            time=moment, run_id=run_id if run_id is None or isinstance(run_id, str) else run_id.run_id,
+            self.urn, self.entity, time=self._pipeline.micros() // 1000 if time is None else time,
+            run_id=run_id if run_id is None or isinstance(run_id, str) else run_id.run_id,
             result=result, context=context, batch=_batch(batch), partition=self._partition(partition, where),
         )  # fmt: skip
         self._pipeline.send([upsert(ENTITY, self.urn, "assertionRunEvent", event)])
@@ -159,6 +151,19 @@ def _counts(**counts: int | None) -> dict[str, int]:
     for field, count in found.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
             raise EventError(f"{count!r} is no count", where=field, now="give a whole number from 0")
+    return found
+
+
+def _measured(actual: Any, native: dict[str, Any]) -> dict[str, Any]:
+    """Return what was measured: a number in its field, anything else among the native results."""
+    found: dict[str, Any] = {}
+    value = number(actual)
+    if value is not None and abs(value) <= _MOST_FLOAT:
+        found["actualAggValue"] = value
+    elif actual is not None:
+        native["actual"] = actual
+    if written := _texts(native):
+        found["nativeResults"] = written
     return found
 
 
