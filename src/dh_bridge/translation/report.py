@@ -292,7 +292,7 @@ def _reached(verdict: str, targets: Sequence[str], written: dict[str, str | None
     """Return the first target whose aspect was written; withheld, with the reason of the first, when none was."""
     reason: str | None = None
     for target in targets:
-        part = target.partition("[openlineage")[0]
+        part = target if target in written else target.partition("[openlineage")[0]
         aspect = part if part in written else re.split(r"[.\[]", target, maxsplit=1)[0]
         if aspect in written:
             if written[aspect] is None:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 #: The spec's own bag of a dataset facet wins over the other (facets.md 0.6.1); weights break ties inside one event.
 _BAGS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))
+#: Checks are a facet of inputs by the specification; dbt writes them into both bags, and values only here.
+_CHECKS, _ABOVE_BOTH = "dataQualityAssertions", 2
 _OUTPUT_WEIGHT = 1 << 20
 _RUN_WEIGHT = 1 << 40
 _POSITION_WEIGHT = 4
@@ -239,12 +241,14 @@ class Walk:
             if spec is not None and spec.at == "run" and not at.run:
                 at.withheld("", "no-home:no run")
                 continue
+            if key == _CHECKS and at.bag == "inputFacets":
+                at.stamp = (*stamp[:3], stamp[3] + _ABOVE_BOTH)
             try:
                 if spec is None:
                     fold(cells, unknown(raw, at), stamp)
                 else:
                     at.attach = spec.at
-                    fold(cells, spec.statements(raw, at), stamp)
+                    fold(cells, spec.statements(raw, at), at.stamp)
             except RecursionError:  # JSON nested hundreds deep; one unusable facet is not the end of the event (0.6.2)
                 at.withheld("", "malformed")
 

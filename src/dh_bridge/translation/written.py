@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import TERMINAL
-from dh_bridge.translation.slots import CHECKS
+from dh_bridge.translation.slots import CHECKS, GONE, RUN_PROPERTIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
 
@@ -40,10 +42,16 @@ def written_aspects(state: RunState, by_urn: dict[str, set[str]], options: Optio
     for urn in urns:
         for aspect in by_urn.get(urn, ()):
             found[aspect] = None
-    if state.kind == "run" and not any(word in TERMINAL for _, word in state.events):
-        for edges in (
-            "inputDatasetEdges",
-            "outputDatasetEdges",
-        ):  # what a run did to them is told when it ends (ruling 13)
-            found[f"dataJobInputOutput.{edges}[].properties"] = "pending-terminal"
+    found.update(dict.fromkeys(_unwritten_parts(state), "pending-terminal"))
     return found
+
+
+def _unwritten_parts(state: RunState) -> Iterator[str]:
+    """Yield the parts of written aspects that this run did not write, as the facets' rows call them."""
+    if state.kind == "run" and not any(word in TERMINAL for _, word in state.events):
+        # What a run did to a dataset is told when the run has ended (ruling 13).
+        yield "dataJobInputOutput.inputDatasetEdges[].properties"
+        yield "dataJobInputOutput.outputDatasetEdges[].properties"
+    facets = state.cells.get(state.urn, {}).get(RUN_PROPERTIES, {})
+    if not any(said is not GONE and "test.results" in said for _, said in facets.values()):
+        yield "dataProcessInstanceProperties.customProperties[openlineage.test.results]"

@@ -20,7 +20,13 @@ class ExternalQuery(Facet):
     source: str | None = None
 
 
-@facet("externalQuery", at="run", reads=ExternalQuery, leaves={"externalQueryId": kept(), "source": kept()})
+_ID = (
+    "dataProcessInstanceProperties.customProperties[openlineage.externalQuery.externalQueryId]",
+    "operation.customProperties[openlineage.externalQueryId]",
+)
+
+
+@facet("externalQuery", at="run", reads=ExternalQuery, leaves={"externalQueryId": kept(*_ID), "source": kept()})
 def external_query(facet: ExternalQuery, at: Place) -> Statements:
     """Properties of the run; the query id names the run of a QUERY job."""
     properties = {}

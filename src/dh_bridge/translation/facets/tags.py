@@ -95,7 +95,9 @@ def run_tags(facet: Tags, at: Place) -> Statements:
     written = kept_text("tags", rows) if rows else None
     if written:
         properties["tags"] = written
-    for tag in (facet.tags or ())[:_SIMPLE]:
+    for position, tag in enumerate((facet.tags or ())[:_SIMPLE]):
+        if tag.key == _CLIENT:
+            at.withheld(f"tags[{position}].source", "no-home:the key names the sender")
         value = kept_text(f"tags.{tag.key}", tag.value) if tag.key and tag.value else None
         if value:
             properties[tag.key if tag.key == _CLIENT else f"tags.{tag.key}"] = value
