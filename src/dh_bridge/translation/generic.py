@@ -9,9 +9,11 @@ import msgspec
 
 from dh_bridge.translation.facet import (
     PROPERTY_ASPECTS,
+    Facet,
     FacetSpec,
     Leaf,
     Open,
+    State,
     body_of,
     facet,
     kept,
@@ -37,14 +39,92 @@ def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "", prefix: str
     return facet(*keys, at=at, leaves={"**": kept()}, producer=producer, remember=True)(state)
 
 
-def bulk_facet(*keys: str, at: Attach, reason: str, doc: str, producer: str = "") -> FacetSpec:
-    """Return a facet that is withheld for ``reason``; its hash and size stay as properties."""
+class Bulk(Facet, forbid_unknown_fields=False):
+    """A facet that is not read: its bytes are passed over, which is many times faster than to decode them."""
 
-    def state(_: Open, place: Place) -> Statements:
-        yield property_statement(place, digest_properties(keys[0], bytes(place.raw)))
+
+class BulkSpec(FacetSpec):
+    """A facet that is withheld as a whole, so that none of its leaves is a known or an unknown one."""
+
+    def __init__(  # noqa: PLR0913 - the columns of the facets table
+        self, state: State, *, key: str, at: Attach, reads: type[Bulk], reason: str, producer: str
+    ) -> None:
+        super().__init__(
+            state, keys=(key,), at=at, reads=reads, leaves={"**": Leaf("withheld", (), reason)}, retracts=None,
+            since="0.15.0", producer=producer, remember=False,
+        )  # fmt: skip
+        self.reads = None
+
+    def _leniently(self, raw: msgspec.Raw, at: Place) -> Statements:
+        document = readable(raw, at)
+        if document is None:
+            return
+        if document.get("_deleted") is True:
+            at.withheld("", "policy:state=none")
+            return
+        at.raw = raw
+        yield from self.state(Bulk(), at)
+
+
+def bulk_facet(  # noqa: PLR0913 - the columns of the facets table
+    key: str,
+    *,
+    at: Attach,
+    reason: str,
+    doc: str,
+    producer: str = "",
+    reads: type[Bulk] = Bulk,
+    count: Count | None = None,
+) -> FacetSpec:
+    """Return a facet that is withheld for ``reason``; its hash and size stay as properties.
+
+    ``count`` says how many things are in it, from the parts that ``reads`` picks out.
+    """
+
+    def state(bulk: Bulk, place: Place) -> Statements:
+        properties = digest_properties(key, bytes(place.raw))
+        if count is not None:
+            properties[f"{key}.count"] = str(count(bulk))
+        yield property_statement(place, properties)
 
     state.__doc__ = doc
-    return facet(*keys, at=at, leaves={"**": Leaf("withheld", (), reason)}, producer=producer)(state)
+    return BulkSpec(state, key=key, at=at, reads=reads, reason=reason, producer=producer)
+
+
+Count = Callable[[Any], int]
+
+
+def map_facet(key: str, *, alone: tuple[str, ...] = (), doc: str, producer: str = "") -> FacetSpec:
+    """Return a run facet whose open map ``properties`` is one redacted JSON under ``key``; ``alone``: on their own too."""
+
+    def state(opened: Open, place: Place) -> Statements:
+        if opened.properties is None:
+            opened.properties = _mapped(key, opened.body, alone)
+        if opened.properties:
+            yield property_statement(place, opened.properties)
+
+    state.__doc__ = doc
+    target = f"{PROPERTY_ASPECTS['run'][0]}.customProperties[openlineage.{key}{{}}]"
+    leaves = {f"properties.{name}": kept(target.format(f".{name}"), target.format("")) for name in alone}
+    return facet(
+        key, at="run", leaves={**leaves, "properties.**": kept(target.format("")), "**": kept()}, producer=producer,
+        remember=True,
+    )(state)  # fmt: skip
+
+
+def _mapped(key: str, body: dict[str, Any], alone: tuple[str, ...]) -> dict[str, str]:
+    inner = body.get("properties")
+    values = inner if isinstance(inner, dict) else body  # the older form has no inner object
+    rest = {name: value for name, value in body.items() if name != "properties"} if values is inner else {}
+    properties = flattened(key, rest)
+    written = kept_text(key, values) if values else None
+    if written:
+        properties[key] = written
+    for name in alone:
+        text = kept_text(f"{key}.{name}", values.get(name))
+        if text:
+            properties[f"{key}.{name}"] = text
+    return properties
 
 
 def opaque_facet(*keys: str, at: Attach, doc: str, producer: str = "") -> FacetSpec:

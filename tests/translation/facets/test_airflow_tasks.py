@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from facet_cases import AIRFLOW, facet, pair, told
+import json
+
+import pytest
+from facet_cases import AIRFLOW, CORPUS, facet, pair, told
 
 FLOW = "urn:li:dataFlow:(airflow,daily,shop)"
 TASKS = {
@@ -34,3 +37,50 @@ def test_a_large_graph_is_cut_with_its_hash():
 
 def test_nothing_said_is_nothing_kept():
     assert not any(key.startswith("airflow") for key in dag().kept(FLOW))
+
+
+GRAPH = {
+    "start": {"operator": "a.EmptyOperator", "downstream_task_ids": ["load", "check"]},
+    "load": {"operator": "a.B", "downstream_task_ids": "['check']"},
+    "check": {"operator": "a.B", "downstream_task_ids": []},
+    "lost": {"operator": "a.B", "downstream_task_ids": ["gone", "lost", 7]},
+}
+
+
+def job(task):
+    return f"urn:li:dataJob:({FLOW},daily.{task})"
+
+
+def test_every_task_is_a_job_and_the_graph_is_edges_between_them():
+    """producers.md 20: tasks that never speak exist only here."""
+    found = dag(tasks=GRAPH)
+    assert found.entities("dataJob") == {job(task) for task in GRAPH}
+    assert found.patched(job("start"), "dataJobInfo")["/name"] == "start"
+    edges = {task: found.all(job(task), "dataJobInputOutput") for task in GRAPH}
+    assert edges["start"] == edges["lost"] == []
+    assert set(found.patched(job("load"), "dataJobInputOutput")) == {f"/inputDatajobEdges/{job('start')}"}
+    assert set(found.patched(job("check"), "dataJobInputOutput")) == {
+        f"/inputDatajobEdges/{job('start')}", f"/inputDatajobEdges/{job('load')}",
+    }  # fmt: skip
+    assert found.verdicts()["$.job.facets.airflow.tasks.load.downstream_task_ids"][0] == "mapped"
+
+
+@pytest.mark.parametrize("name", ["unknown", "daily.load"])
+def test_only_a_dag_has_a_graph(name):
+    found = told(pair(job={"airflow": facet(tasks=GRAPH)}, producer=AIRFLOW, name=name))
+    assert job("start") not in found.entities("dataJob")
+
+
+def test_a_dag_of_thousands_of_tasks_is_written_without_its_graph():
+    assert dag(tasks={f"t{number}": {} for number in range(1001)}).entities("dataJob") == set()
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason=f"real events are expected at {CORPUS}")
+def test_the_start_of_a_real_dag_gives_its_graph():
+    event = json.loads((CORPUS / "compatibility-tests" / "airflow_line_09.json").read_text(encoding="utf-8"))
+    tasks = event["job"]["facets"]["airflow"]["tasks"]
+    found = told(event)
+    assert len(found.entities("dataJob")) == len(tasks)
+    edges = [one for one in found.proposals if one.aspect_name == "dataJobInputOutput"]
+    wanted = {down for task in tasks.values() for down in task.get("downstream_task_ids", [])}
+    assert len(edges) == len(wanted)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from facet_cases import DPI, facet, of_run
+from facet_cases import DPI, JOB, facet, of_run
 
 
-def test_the_version_is_kept_on_the_run():
-    assert of_run("dbt_version", facet(version="1.11.2")).kept(DPI)["dbt_version.version"] == "1.11.2"
+def test_the_version_is_kept_on_the_run_and_its_job():
+    found = of_run("dbt_version", facet(version="1.11.2"))
+    for urn in (DPI, JOB):
+        assert found.kept(urn)["dbt_version.version"] == "1.11.2"
+
+
+def test_nothing_said_is_nothing_kept():
+    found = of_run("dbt_version", facet(version=None))
+    assert not any(key.startswith("dbt") for urn in (DPI, JOB) for key in found.kept(urn))

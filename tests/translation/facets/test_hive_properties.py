@@ -5,8 +5,17 @@ from __future__ import annotations
 from facet_cases import DPI, facet, of_run
 
 
-def test_properties_are_kept_without_secrets():
+def test_properties_are_one_json_without_secrets():
     properties = {"hive.execution.engine": "tez", "javax.jdo.option.ConnectionPassword": "p"}
-    kept = of_run("hive_properties", facet(properties=properties)).kept(DPI)
-    assert kept["hive_properties.properties.hive.execution.engine"] == "tez"
-    assert kept["hive_properties.properties.javax.jdo.option.ConnectionPassword"] == "[REDACTED]"
+    found = of_run("hive_properties", facet(properties=properties), report=True)
+    assert found.kept(DPI)["hive_properties"] == (
+        '{"hive.execution.engine":"tez","javax.jdo.option.ConnectionPassword":"[REDACTED]"}'
+    )
+    verdict = found.verdicts()['$.run.facets.hive_properties.properties["hive.execution.engine"]']
+    assert verdict == ("kept", "dataProcessInstanceProperties.customProperties[openlineage.hive_properties]")
+
+
+def test_leaves_beside_the_map_are_kept_and_an_empty_map_says_nothing():
+    kept = of_run("hive_properties", facet(properties={}, more=1)).kept(DPI)
+    assert kept["hive_properties.more"] == "1"
+    assert "hive_properties" not in kept

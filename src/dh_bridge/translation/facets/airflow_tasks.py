@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.airflow import part
-from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
+from dh_bridge.translation.airflow import members, part
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import JOB, JOB_EDGE, Statements
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.identity import Job
     from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
 
 _COSMETIC = ("ui_color", "ui_fgcolor", "ui_label")
+#: A DAG of more tasks is written without its graph: each task is several proposals.
+_MOST_TASKS = 1000
+_GRAPH = mapped("dataJobInputOutput.inputDatajobEdges", "dataFlowInfo.customProperties[openlineage.airflow.tasks]")
 
 
 @facet(
     "airflow",
     at="job",
-    leaves={**{f"tasks.*.{leaf}": withheld("no-home:cosmetic") for leaf in _COSMETIC}, "**": kept()},
+    leaves={
+        **{f"tasks.*.{leaf}": withheld("no-home:cosmetic") for leaf in _COSMETIC},
+        "tasks.*.downstream_task_ids": _GRAPH,
+        "tasks.*.downstream_task_ids[]": _GRAPH,
+        "tasks.**": kept("dataFlowInfo.customProperties[openlineage.airflow.tasks]"),
+        "taskTree.**": kept("dataFlowInfo.customProperties[openlineage.airflow.taskTree]"),
+        "taskGroups.**": kept("dataFlowInfo.customProperties[openlineage.airflow.taskGroups]"),
+        "**": kept(),
+    },
     producer="Airflow",
 )
 def airflow_tasks(opened: Open, at: Place) -> Statements:
-    """Tasks without their colours, task tree and groups, as properties of the flow."""
+    """Tasks without their colours, tree and groups as properties of the flow; every task is a job, with edges between them."""
     properties = {}
     for name, value in opened.body.items():
         if name == "tasks":
@@ -35,3 +47,21 @@ def airflow_tasks(opened: Open, at: Place) -> Statements:
             properties[f"airflow.{name}"] = written
     if properties:
         yield property_statement(at, properties)
+    yield from _graph(part(opened.body, "tasks"), at)
+
+
+def _graph(tasks: dict[str, Any], at: Place) -> Statements:
+    """Yield the job of each task, also of those that never speak (producers.md 20), and the edges between them."""
+    flow = at.job
+    if flow is None or flow.placeholder or flow.skip or flow.level != "flow" or len(tasks) > _MOST_TASKS:
+        return
+    jobs: dict[str, Job] = {}
+    for task in tasks:
+        job = at.identity.job(at.event.namespace, f"{at.event.name}.{task}", at.event.producer)
+        if job.flow_urn == flow.flow_urn and job.level == "job" and not job.placeholder and not job.skip:
+            jobs[task] = job
+            yield job.job_urn, JOB, "", job
+    for task, job in jobs.items():
+        for downstream in members(part(tasks, task).get("downstream_task_ids") or ""):
+            if downstream in jobs and downstream != task:
+                yield jobs[downstream].job_urn, JOB_EDGE, job.job_urn, {}

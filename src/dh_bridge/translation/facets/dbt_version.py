@@ -2,6 +2,30 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import kept_facet
+from typing import TYPE_CHECKING
 
-dbt_version = kept_facet("dbt_version", at="run", doc="Version of dbt.", producer="dbt")
+from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import JOB_PROPERTIES, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+_ASPECTS = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo")
+
+
+@facet(
+    "dbt_version",
+    at="run",
+    leaves={
+        "version": kept(*(f"{aspect}.customProperties[openlineage.dbt_version.version]" for aspect in _ASPECTS)),
+        "**": kept(),
+    },
+    producer="dbt",
+)
+def dbt_version(opened: Open, at: Place) -> Statements:
+    """Version of dbt, on the run and on its job."""
+    properties = flattened("dbt_version", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+        yield at.owner, JOB_PROPERTIES, "dbt_version", properties

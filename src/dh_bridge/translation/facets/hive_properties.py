@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import kept_facet
+from dh_bridge.translation.generic import map_facet
 
-hive_properties = kept_facet("hive_properties", at="run", doc="Session properties, redacted.", producer="Hive")
+hive_properties = map_facet("hive_properties", doc="Session properties as one redacted JSON.", producer="Hive")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @facet(
     "outputStatistics",
     "spark.output.stats",
+    "stats",
     at="dataset",
     reads=Statistics,
     leaves={

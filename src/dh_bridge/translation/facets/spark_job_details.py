@@ -1,9 +1,33 @@
-"""spark_jobDetails (run): job id, group and call site (OpenLineage integration/spark)."""
+"""spark_jobDetails (run): job id, description, group and call site (OpenLineage integration/spark)."""
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import kept_facet
+from typing import TYPE_CHECKING
 
-spark_job_details = kept_facet(
-    "spark_jobDetails", at="run", doc="Job id, description, group and call site.", producer="Spark"
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
+from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.rungs import FIELD_WEAK
+from dh_bridge.translation.slots import JOB_FIELD, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+_KEPT = "dataProcessInstanceProperties.customProperties[openlineage.spark_jobDetails.jobDescription]"
+
+
+@facet(
+    "spark_jobDetails",
+    at="run",
+    leaves={"jobDescription": mapped("dataJobInfo.description", _KEPT), "**": kept()},
+    producer="Spark",
 )
+def spark_job_details(opened: Open, at: Place) -> Statements:
+    """Properties of the run; the description describes the job where nothing else does, never the application."""
+    properties = flattened("spark_jobDetails", opened.body)
+    if properties:
+        yield property_statement(at, properties)
+    text = opened.body.get("jobDescription")
+    if isinstance(text, str) and text.strip() and at.job is not None and at.job.level == "job":
+        yield at.owner, JOB_FIELD, ("description", FIELD_WEAK), capped(redacted(text), DESCRIPTION_CAP)

@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import bulk_facet
+import msgspec
+
+from dh_bridge.translation.generic import Bulk, bulk_facet
+
+
+class Nodes(Bulk, forbid_unknown_fields=False):
+    """The nodes, unread: one that writes, and those that read."""
+
+    output: msgspec.Raw = msgspec.Raw()
+    inputs: list[msgspec.Raw] | None = None
+
+
+def _count(nodes: Bulk) -> int:
+    found = nodes if isinstance(nodes, Nodes) else Nodes()
+    return len(found.inputs or ()) + (bytes(found.output) not in (b"", b"null"))
+
 
 spark_unknown = bulk_facet(
-    "spark_unknown", at="run", reason="plan", doc="Withheld; hash and size kept.", producer="Spark"
+    "spark_unknown",
+    at="run",
+    reason="plan",
+    doc="Withheld; number of nodes, hash and size kept.",
+    producer="Spark",
+    reads=Nodes,
+    count=_count,
 )
