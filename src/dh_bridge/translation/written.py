@@ -52,6 +52,8 @@ def _unwritten_parts(state: RunState) -> Iterator[str]:
         # What a run did to a dataset is told when the run has ended (ruling 13).
         yield "dataJobInputOutput.inputDatasetEdges[].properties"
         yield "dataJobInputOutput.outputDatasetEdges[].properties"
+    if state.kind != "dataset":
+        yield "datasetProperties.customProperties[openlineage.subset]"  # of runs and jobs it is on the edge
     facets = state.cells.get(state.urn, {}).get(RUN_PROPERTIES, {})
     if not any(said is not GONE and "test.results" in said for _, said in facets.values()):
         yield "dataProcessInstanceProperties.customProperties[openlineage.test.results]"

@@ -27,7 +27,7 @@ def _rows(side: str) -> dict[str, Leaf]:
     properties = (
         f"dataJobInputOutput.{side}DatasetEdges[].properties",
         "dataProcessInstanceProperties.customProperties",
-        "datasetProperties.customProperties",
+        "datasetProperties.customProperties[openlineage.subset]",
     )
     row, name = kept(*properties), f"{side}Condition"
     fields = mapped("dataJobInputOutput.inputDatasetFields", *properties) if side == "input" else row
