@@ -1,0 +1,50 @@
+"""gcp_composer_job (job): environment, DAG and task. https://openlineage.io/spec/registry/gcp/composer"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import SUBTYPES, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+_LONGEST = 100
+_LEAVES = ("environmentName", "dagId", "operator", "taskId", "airflowVersion", "composerVersion")
+_PROPERTIES = ("dataJobInfo.customProperties", "dataFlowInfo.customProperties")
+
+
+class GcpComposerJob(Facet):
+    """The Composer environment and its versions, and which task of which DAG it is."""
+
+    environmentName: str | None = None
+    dagId: str | None = None
+    operator: str | None = None
+    taskId: str | None = None
+    airflowVersion: str | None = None
+    composerVersion: str | None = None
+
+
+@facet(
+    "gcp_composer_job",
+    at="job",
+    reads=GcpComposerJob,
+    leaves={
+        **dict.fromkeys(_LEAVES, kept(*_PROPERTIES)),
+        "operator": mapped("subTypes.typeNames", *_PROPERTIES),
+    },
+    producer="Google Cloud",
+)
+def gcp_composer_job(facet: GcpComposerJob, at: Place) -> Statements:
+    """Properties of the job or flow; the operator is its second subtype, after what jobType says."""
+    properties = {
+        f"gcp_composer_job.{leaf}": written
+        for leaf in _LEAVES
+        if (value := getattr(facet, leaf)) and (written := kept_text(f"gcp_composer_job.{leaf}", value)) is not None
+    }
+    if properties:
+        yield property_statement(at, properties)
+    if facet.operator:
+        yield at.owner, SUBTYPES, "operator", facet.operator[:_LONGEST]

@@ -1,0 +1,37 @@
+"""hierarchy (dataset): database, schema, table … https://openlineage.io/docs/spec/facets/dataset-facets/hierarchy"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.properties import kept as kept_text
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.slots import Statements
+
+
+class Level(Facet):
+    """One level."""
+
+    type: str | None = None
+    name: str | None = None
+
+
+class Hierarchy(Facet):
+    """The levels, the highest first."""
+
+    hierarchy: list[Level] | None = None
+
+
+_ROW = kept("datasetProperties.customProperties[openlineage.hierarchy]")
+
+
+@facet("hierarchy", at="dataset", reads=Hierarchy, leaves={"hierarchy[].type": _ROW, "hierarchy[].name": _ROW})
+def hierarchy(facet: Hierarchy, at: Place) -> Statements:
+    """One property, ``[["DATABASE","db"],…]``; containers belong to the systems' own connectors (facets.md 4.7)."""
+    levels = [[level.type or "", level.name or ""] for level in facet.hierarchy or () if level.type or level.name]
+    written = kept_text("hierarchy", levels) if levels else None
+    if written is not None:
+        yield property_statement(at, {"hierarchy": written})

@@ -1,0 +1,139 @@
+"""icebergCommitReport (output): what a commit to an Iceberg table wrote. https://openlineage.io/spec/registry/iceberg"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.iceberg import count, flat, metrics, whole
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import text
+from dh_bridge.translation.rungs import OPERATION_ICEBERG
+from dh_bridge.translation.slots import AFFECTED_ROWS, METRIC, OPERATION, OPERATION_PROPERTIES, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+
+class CommitMetrics(Facet):
+    """Durations, files and records: added, removed, and the table's totals after the commit."""
+
+    totalDuration: int | float | None = None
+    attempts: int | float | None = None
+    addedDataFiles: int | float | None = None
+    removedDataFiles: int | float | None = None
+    totalDataFiles: int | float | None = None
+    addedDeleteFiles: int | float | None = None
+    addedEqualityDeleteFiles: int | float | None = None
+    addedPositionalDeleteFiles: int | float | None = None
+    addedDVs: int | float | None = None
+    removedDeleteFiles: int | float | None = None
+    removedEqualityDeleteFiles: int | float | None = None
+    removedPositionalDeleteFiles: int | float | None = None
+    removedDVs: int | float | None = None
+    totalDeleteFiles: int | float | None = None
+    addedRecords: int | float | None = None
+    removedRecords: int | float | None = None
+    totalRecords: int | float | None = None
+    addedFilesSizeInBytes: int | float | None = None
+    removedFilesSizeInBytes: int | float | None = None
+    totalFilesSizeInBytes: int | float | None = None
+    addedPositionalDeletes: int | float | None = None
+    removedPositionalDeletes: int | float | None = None
+    totalPositionalDeletes: int | float | None = None
+    addedEqualityDeletes: int | float | None = None
+    removedEqualityDeletes: int | float | None = None
+    totalEqualityDeletes: int | float | None = None
+
+
+class IcebergCommitReport(Facet):
+    """The new snapshot, what was done, and the metrics."""
+
+    snapshotId: int | float | None = None
+    sequenceNumber: int | float | None = None
+    operation: str | None = None
+    commitMetrics: CommitMetrics | None = None
+    metadata: dict[str, Any] | None = None
+
+
+_METRICS = tuple(name for name in CommitMetrics.__struct_fields__ if name not in Facet.__struct_fields__)
+#: Rank among the sources of a profile: below dataQualityMetrics, above statistics of a rewrite (facets.md 4.5).
+TOTALS_RANK = 1
+_DATASET = "datasetProperties.customProperties"
+_KEPT = kept("operation.customProperties", _DATASET)
+_AFFECTED = {
+    "append": ("addedRecords",), "delete": ("removedRecords",), "overwrite": ("addedRecords", "removedRecords"),
+}  # fmt: skip
+_DELETES = ("totalPositionalDeletes", "totalEqualityDeletes")
+
+
+@facet(
+    "icebergCommitReport",
+    at="dataset",
+    reads=IcebergCommitReport,
+    leaves={
+        "snapshotId": kept("operation.customProperties", _DATASET),
+        "sequenceNumber": _KEPT,
+        "operation": mapped("operation.operationType", _DATASET),
+        **{f"commitMetrics.{name}": _KEPT for name in _METRICS},
+        "commitMetrics.totalRecords": mapped("datasetProfile.rowCount", "operation.customProperties", _DATASET),
+        "commitMetrics.totalFilesSizeInBytes": mapped(
+            "datasetProfile.sizeInBytes", "operation.customProperties", _DATASET
+        ),
+        "commitMetrics.addedRecords": mapped("operation.numAffectedRows", _DATASET),
+        "commitMetrics.removedRecords": mapped("operation.numAffectedRows", _DATASET),
+        "metadata.**": _KEPT,
+    },
+    producer="Iceberg",
+)
+def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
+    """Type, rows and properties of the operation, totals of the profile, the snapshot as property of the dataset."""
+    snapshot = whole(facet.snapshotId)
+    properties = _properties(facet)
+    if at.role != "output" or not at.run:
+        if properties:
+            yield property_statement(at, properties)
+    else:
+        if properties:
+            yield at.dataset, OPERATION_PROPERTIES, "icebergCommitReport", properties
+        if snapshot is not None:
+            yield property_statement(at, {"icebergCommitReport.snapshotId": text(snapshot)})
+        if facet.operation:
+            yield at.dataset, OPERATION, OPERATION_ICEBERG, facet.operation
+        yield from _affected(facet, at)
+    if at.role != "input":
+        yield from _totals(facet.commitMetrics, at)
+
+
+def _properties(facet: IcebergCommitReport) -> dict[str, str]:
+    found = {"snapshotId": whole(facet.snapshotId), "sequenceNumber": whole(facet.sequenceNumber)}
+    properties = {f"icebergCommitReport.{leaf}": text(number) for leaf, number in found.items() if number is not None}
+    if facet.operation:
+        properties["icebergCommitReport.operation"] = kept_text("icebergCommitReport.operation", facet.operation) or ""
+    properties.update(flat("icebergCommitReport.commitMetrics", metrics(facet.commitMetrics, _METRICS)))
+    if facet.metadata:
+        properties["icebergCommitReport.metadata"] = kept_text("icebergCommitReport.metadata", facet.metadata) or ""
+    return properties
+
+
+def _affected(facet: IcebergCommitReport, at: Place) -> Statements:
+    """Yield the rows that were added or removed, by what the commit did; outputStatistics, where it is there, knows better."""
+    leaves = _AFFECTED.get((facet.operation or "").strip().lower(), ())
+    if facet.commitMetrics is None or "outputStatistics" in at.keys:
+        return
+    counts = [count(f"commitMetrics.{leaf}", getattr(facet.commitMetrics, leaf), at) for leaf in leaves]
+    said = [rows for rows in counts if rows is not None]
+    if said:
+        yield at.dataset, AFFECTED_ROWS, "", sum(said)
+
+
+def _totals(said: CommitMetrics | None, at: Place) -> Statements:
+    """Yield the table's totals; rows that deletes hide at reading are still counted, so such a total is no row count."""
+    if said is None:
+        return
+    rows = count("commitMetrics.totalRecords", said.totalRecords, at)
+    if rows is not None and not any(getattr(said, leaf) for leaf in _DELETES):
+        yield at.dataset, METRIC, (TOTALS_RANK, "rowCount"), rows
+    size = count("commitMetrics.totalFilesSizeInBytes", said.totalFilesSizeInBytes, at)
+    if size is not None:
+        yield at.dataset, METRIC, (TOTALS_RANK, "sizeInBytes"), size
