@@ -162,20 +162,6 @@ def counts_of(state: RunState) -> dict[tuple[str, str], dict[str, int]]:
     return found
 
 
-def marks_of(state: RunState) -> dict[str, dict[str, str]]:
-    """Return what facets said of inputs and outputs, by property of the run (``inputs.version``) and dataset URN."""
-    said = [
-        (cell[0], key, cell[1])
-        for slots in state.cells.values()
-        for key, cell in slots.get(EDGE_PROPERTIES, {}).items()
-        if key[2] == "version" or key[2].startswith("facet.")
-    ]
-    found: dict[str, dict[str, str]] = {}
-    for _, (direction, dataset, key), properties in sorted(said, key=lambda one: one[:2]):
-        found.setdefault(f"{direction}s.{key}", {})[dataset] = next(iter(properties.values()))
-    return found
-
-
 def io_of(state: RunState, slot: Slot) -> dict[str, Cell]:
     """Return the datasets that the run itself reads or writes: the union over its jobs."""
     found: dict[str, Cell] = {}

@@ -23,7 +23,7 @@ from dh_bridge.translation.facet import (
 from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import digest_properties, flattened
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.slots import EDGE_PROPERTIES, Statements
+from dh_bridge.translation.slots import EDGE_PROPERTIES, RUN_BY_DATASET, Statements
 
 
 def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "", prefix: str | None = None) -> FacetSpec:
@@ -156,6 +156,8 @@ def _opaque(body: dict[str, Any], at: Place) -> Statements:
     if at.attach == "dataset" and at.bag != "facets" and at.task:
         direction = "input" if at.bag == "inputFacets" else "output"
         yield at.task, EDGE_PROPERTIES, (direction, at.dataset, key), {key: written}
+        if at.run:
+            yield at.run, RUN_BY_DATASET, (f"{direction}s.{key}", at.dataset), written
     else:
         yield property_statement(at, {key: written})
 

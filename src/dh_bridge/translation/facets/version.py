@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.slots import EDGE_PROPERTIES, Statements
+from dh_bridge.translation.slots import EDGE_PROPERTIES, RUN_BY_DATASET, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 @facet("version", at="dataset", leaves={"datasetVersion": kept(), "**": kept()})
 def version(opened: Open, at: Place) -> Statements:
-    """The version that was read or written, on the dataset and on the job's edge."""
+    """The version that was read or written: on the dataset, on the job's edge, and by dataset on the run."""
     properties = flattened("version", opened.body)
     if properties:
         yield property_statement(at, properties)
         if at.task:
             direction = "input" if at.role == "input" else "output"
             yield at.task, EDGE_PROPERTIES, (direction, at.dataset, "version"), properties
+            said = properties.get("version.datasetVersion")
+            if at.run and said is not None:
+                yield at.run, RUN_BY_DATASET, (f"{direction}s.version", at.dataset), said

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_urn
-from dh_bridge.translation.contributions import actor_of, counts_of, io_of, marks_of, run_user
+from dh_bridge.translation.contributions import actor_of, counts_of, io_of, run_user
 from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.identity.runs import run_type
 from dh_bridge.translation.identity.subtypes import run_subtype
@@ -158,7 +158,6 @@ def _own_properties(state: RunState, slots: Slots, job: Job | None, history: His
     found.update((name, str(count)) for name, (_, count) in slots.get(RUN_COUNT, {}).items())
     found.update(_by_dataset(slots))
     found.update(_statistics(state))
-    found.update((key, capped(text(table))) for key, table in marks_of(state).items())
     return found
 
 
