@@ -48,7 +48,7 @@ def _read(value: Any) -> int | float | None:
     if isinstance(value, str):
         try:
             value = _number(value)
-        except (msgspec.MsgspecError, UnicodeEncodeError):
+        except msgspec.MsgspecError:
             return None
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
