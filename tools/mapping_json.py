@@ -13,7 +13,7 @@ import orjson
 
 from dh_bridge.translation.facet import PROPERTY_ASPECTS
 from dh_bridge.translation.facets import specs
-from dh_bridge.translation.report import envelope_targets
+from dh_bridge.translation.report import ENVELOPE, ENVELOPE_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,7 @@ _IRREGULAR: dict[str, tuple[str, ...]] = {  # schemas that are not called by key
 
 def mapping_page() -> str:
     """Return docs/mapping.json."""
-    mapped = {"core": {_core(path): _text(targets) for path, targets in sorted(envelope_targets().items())}}
+    mapped = {"core": {_core(path): _text(targets) for path, targets in sorted(_envelope().items())}}
     unmapped: dict[str, list[str]] = {}
     for spec in specs():
         reached = {path: _goes(spec, path, leaf) for path, leaf in spec.leaves.items() if leaf.verdict != "withheld"}
@@ -73,6 +73,17 @@ def _goes(spec: FacetSpec, path: str, leaf: Leaf) -> str:
         for target in targets
         for whole in ([f"{home}.customProperties{target}" for home in homes] if target.startswith("[") else [target])
     )
+
+
+def _envelope() -> dict[str, dict[str, None]]:
+    """Return where the leaves of the envelope go, over the three kinds of event."""
+    found: dict[str, dict[str, None]] = {}
+    for (_, path), targets in ENVELOPE.items():
+        found.setdefault(path, {}).update(dict.fromkeys(targets))
+    owners = [aspect for aspects in PROPERTY_ASPECTS.values() for aspect in aspects]
+    for (key,), name in ENVELOPE_KEPT.items():
+        found[f"$.{key}"] = dict.fromkeys(f"{aspect}.customProperties[openlineage.{name}]" for aspect in owners)
+    return found
 
 
 def _core(path: str) -> str:

@@ -94,7 +94,7 @@ class Report:
             )
 
 
-_ENVELOPE_KEPT = {("producer",): "producer", ("schemaURL",): "schemaURL"}
+ENVELOPE_KEPT = {("producer",): "producer", ("schemaURL",): "schemaURL"}
 _Verdict = tuple[str, "str | None", "str | None"]
 
 
@@ -132,12 +132,12 @@ def _envelope_leaf(path: Path, text: str, value: Any, event: Event, written: dic
     owner = {"run": ("dataProcessInstanceProperties",), "job": ("dataJobInfo", "dataFlowInfo")}.get(
         event.kind, ("datasetProperties",)
     )
-    if path in _ENVELOPE_KEPT:
+    if path in ENVELOPE_KEPT:
         said = _reached("kept", [f"{aspect}.customProperties[openlineage.{path[0]}]" for aspect in owner], written)
         if said[0] == "withheld" and path == ("producer",):  # it tells the platform all the same
             return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn"], written)
         return said
-    row = _ENVELOPE.get((event.kind, _POSITION.sub("[]", text)))
+    row = ENVELOPE.get((event.kind, _POSITION.sub("[]", text)))
     if row is None:
         return "withheld", None, "no-home:not part of OpenLineage's envelope"
     return _reached("mapped", row, written)
@@ -179,18 +179,7 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
     return rows
 
 
-_ENVELOPE = _envelope_rows()
-
-
-def envelope_targets() -> dict[str, list[str]]:
-    """Return where the leaves of the envelope go: path (``$.inputs[].name``) -> targets, over the three kinds of event."""
-    found: dict[str, dict[str, None]] = {}
-    for (_, path), targets in _ENVELOPE.items():
-        found.setdefault(path, {}).update(dict.fromkeys(targets))
-    for (key,), name in _ENVELOPE_KEPT.items():
-        aspects = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo", "datasetProperties")
-        found[f"$.{key}"] = dict.fromkeys(f"{aspect}.customProperties[openlineage.{name}]" for aspect in aspects)
-    return {path: list(targets) for path, targets in found.items()}
+ENVELOPE = _envelope_rows()
 
 
 # -- facets ----------------------------------------------------------------------------------------------------------
