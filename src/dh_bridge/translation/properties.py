@@ -99,6 +99,9 @@ class Joined:
             self._text = capped(redacted(text(self.members)))
         return self._text
 
+    def __contains__(self, name: str) -> bool:
+        return name == self.name
+
     def with_members(self, other: Joined) -> Joined:
         """Return the property of both; of two members with one name, that of ``other``."""
         return Joined(self.name, self.members | other.members)
