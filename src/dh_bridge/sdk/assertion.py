@@ -111,7 +111,7 @@ class Assertion:
             raise EventError("success or error, one of them", where="report", now="report(True), report(error=…)")
         result: dict[str, Any] = {"type": "ERROR" if success is None else "SUCCESS" if success else "FAILURE"}
         native = {key: value for key, value in (results or {}).items() if value is not None}
-        result |= self._severity(severity, native)
+        result |= self._severity(severity, native, failed=success is False)
         result |= _counts(rowCount=rows, missingCount=missing, unexpectedCount=unexpected)
         result |= _measured(actual, native)
         if url is not None:
@@ -125,14 +125,14 @@ class Assertion:
         )  # fmt: skip
         self._pipeline.send([upsert(ENTITY, self.urn, "assertionRunEvent", event)])
 
-    def _severity(self, word: str | None, found: dict[str, Any]) -> dict[str, str]:
-        """Return the typed severity; servers before 1.5 get the word among the results (facets.md 0.3)."""
+    def _severity(self, word: str | None, found: dict[str, Any], *, failed: bool) -> dict[str, str]:
+        """Return the typed severity of a failure; else, and before 1.5, the word is among the results (facets.md 0.3)."""
         if word is None:
             return {}
         severity = default_table().words.severities.get(word.lower())
         if severity is None:
             raise EventError(f"no severity: {word!r}", where="severity", now="error, warn or info")
-        if self._pipeline.options.profile.has_field("assertionRunEvent", "result.severity"):
+        if failed and self._pipeline.options.profile.has_field("assertionRunEvent", "result.severity"):
             return {"severity": severity}
         found["severity"] = word
         return {}

@@ -105,13 +105,15 @@ class Pipeline:
         description: str | None = None,
         properties: Mapping[str, Any] | None = None,
         url: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
         **params: Any,
     ) -> Assertion:
         """Tell what is checked and return the check, whose results are told by :meth:`Assertion.report`.
 
         ``check`` is a name of ``mappings/tables/assertions.yaml`` (``expect_column_max_to_be_between``, ``not_null``,
         ``row_count`` …) or any other, or a definition such as :class:`~dh_bridge.sdk.definitions.Volume`. Of a name,
-        ``column``, ``min``, ``max``, ``value`` and any other parameters say what is expected. ``platform``: who checks
+        ``column``, ``min``, ``max``, ``value`` and any other parameters say what is expected (in ``parameters`` those that
+        are called like an argument here). ``platform``: who checks
         (``great-expectations``, ``dbt`` …). ``id``: an identifier of yours, a guid or a URN; without one the check has
         the URN that OpenLineage events of the same check have. A SettingsError names the DataHub version that a
         definition needs.
@@ -120,7 +122,7 @@ class Pipeline:
             platform=platform or self.options.settings.identity.default_platform, instance=instance, suite=suite, id=id,
             name=name, description=description, properties=dict(properties or {}), url=url,
         )  # fmt: skip
-        found = named_check(self, dataset, check, said, params)
+        found = named_check(self, dataset, check, said, {**(parameters or {}), **params})
         self.send(found.proposals())
         return found
 

@@ -1,0 +1,47 @@
+"""An action for checkpoints of Great Expectations 1.x, which needs ``pip install great-expectations``.
+
+>>> Checkpoint(                                                                            # doctest: +SKIP
+...     name="nightly",
+...     validation_definitions=[…],
+...     actions=[TellDataHub(name="tell", sink="catalog:shop.db", datasets={"orders": "postgres://db:5432/shop.public.orders"})],
+... )
+
+The action that OpenLineage ships cannot be saved by Great Expectations 1.x and sends nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Literal, Optional  # noqa: UP035 - Great Expectations reads the annotations with pydantic 1
+
+# The package is optional: where it is missing, its class is unknown to the type checker.
+from great_expectations.checkpoint import (  # type: ignore[import-not-found, unused-ignore]
+    ActionContext,
+    CheckpointResult,
+    ValidationAction,
+)
+
+from dh_bridge.sdk.checkpoints import report_checkpoint
+from dh_bridge.sdk.pipeline import Pipeline
+from dh_bridge.settings import Settings
+
+
+class TellDataHub(ValidationAction):  # type: ignore[misc, unused-ignore]
+    """Tells each expectation and how it ended, as :func:`~dh_bridge.sdk.checkpoints.report_checkpoint` says.
+
+    ``sink`` is a target (``catalog:FILE``, ``file:PATH`` …), ``datasets`` gives the dataset of each data asset, ``settings``
+    are those of :class:`dh_bridge.Settings`. What cannot be told is an error of the checkpoint's run.
+    """
+
+    type: Literal["dh_bridge"] = "dh_bridge"
+    sink: str
+    datasets: Dict[str, str]  # noqa: UP006 - as above
+    settings: Dict[str, Any] = {}  # noqa: UP006, RUF012 - as above; pydantic copies defaults
+
+    def run(
+        self,
+        checkpoint_result: CheckpointResult,
+        action_context: Optional[ActionContext] = None,  # noqa: ARG002, UP045 - Great Expectations' own signature
+    ) -> Dict[str, Any]:  # noqa: UP006 - as above
+        """Tell the results; return how many expectations there were."""
+        with Pipeline(Settings(**self.settings), sink=self.sink) as pipeline:
+            return {"told": report_checkpoint(pipeline, checkpoint_result, self.datasets)}

@@ -1,0 +1,196 @@
+"""Checkpoints of Great Expectations 1.x: their results as its objects hold them, and a real checkpoint where it is installed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from types import SimpleNamespace
+
+import pytest
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import SettingsError
+from dh_bridge.sdk.checkpoints import report_checkpoint
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+TIME = datetime(2024, 1, 1, tzinfo=timezone.utc)
+RESULT = "assertionRunEvent"
+
+
+def expectation(
+    kind="expect_column_max_to_be_between", *, success=True, result=None, info=None, severity=None, **kwargs
+):
+    config = SimpleNamespace(
+        type=kind, kwargs={"batch_id": "shop-orders", **kwargs}, description="in bounds",
+        severity=SimpleNamespace(value=severity) if severity else None,
+    )  # fmt: skip
+    return SimpleNamespace(success=success, expectation_config=config, result=result, exception_info=info)
+
+
+def checkpoint(*results, run_name="nightly-1", identifiers=None, **meta):
+    definition = {"datasource_name": "shop", "data_asset_name": "orders", "batch_identifiers": identifiers or {}}
+    suite = SimpleNamespace(
+        suite_name="demo_suite", asset_name="orders", batch_id="shop-orders", result_url="https://gx.example/1",
+        results=list(results), meta={"active_batch_definition": definition, **meta},
+    )  # fmt: skip
+    return SimpleNamespace(
+        run_id=SimpleNamespace(run_name=run_name, run_time=TIME),
+        run_results={"key": suite},
+        checkpoint_config=SimpleNamespace(name="nightly"),
+    )
+
+
+def tell(one, *results, datasets=None, **said):
+    return report_checkpoint(one.pipeline, checkpoint(*results, **said), datasets or {"orders": ORDERS})
+
+
+def only(one, aspect):
+    (found,) = [proposal.value for proposal in one.sink.proposals if proposal.aspect_name == aspect]
+    return found
+
+
+def test_an_expectation_is_the_check_that_openlineage_would_tell(told):
+    one = told(profile="1.7")
+    failed = expectation(
+        column="amount",
+        min_value=89.0,
+        max_value=99.0,
+        success=False,
+        severity="critical",
+        result={"observed_value": "101"},
+    )
+    assert tell(one, failed) == 1
+    (check,) = {proposal.entity_urn for proposal in one.sink.proposals}
+    same = one.pipeline.assertion(
+        ORDERS, "expect_column_max_to_be_between", column="amount", min=89.0, max=99.0, platform="great-expectations"
+    )
+    assert check == same.urn
+    info = one.aspects(check, "assertionInfo")[0]
+    assert info["customProperties"] == {"suite_name": "demo_suite"}
+    assert info["description"] == "in bounds"
+    event = only(one, RESULT)
+    assert event["result"] == {
+        "type": "FAILURE",
+        "severity": "HIGH",
+        "actualAggValue": 101.0,
+        "externalUrl": "https://gx.example/1",
+    }
+    assert (event["runId"], event["timestampMillis"]) == ("nightly-1", 1704067200000)
+    assert event["runtimeContext"] == {"checkpoint": "nightly", "suite": "demo_suite"}
+    assert event["batchSpec"] == {
+        "customProperties": {"data_asset_name": "orders", "datasource_name": "shop"},
+        "nativeBatchId": "shop-orders",
+    }
+    one.assert_sound()
+
+
+def test_counts_are_told_and_the_values_themselves_are_not(told):
+    one = told()
+    found = {
+        "element_count": 9, "missing_count": 1, "unexpected_count": 2, "unexpected_percent": 22.2,
+        "partial_unexpected_list": ["ann@example.com"],
+    }  # fmt: skip
+    tell(
+        one,
+        expectation("expect_column_values_to_be_in_set", column="mail", value_set=["x"], success=False, result=found),
+    )
+    result = only(one, RESULT)["result"]
+    assert (result["rowCount"], result["missingCount"], result["unexpectedCount"]) == (9, 1, 2)
+    assert result["nativeResults"] == {"unexpected_percent": "22.2"}
+    assert "ann@" not in str([proposal.value for proposal in one.sink.proposals])
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"raised_exception": True, "exception_message": "Connection refused", "exception_traceback": "…"},
+        {
+            "a metric": {"raised_exception": False},
+            "another": {"raised_exception": True, "exception_message": "Connection refused"},
+        },
+    ],
+)
+def test_an_exception_is_an_error_with_its_type(told, info):
+    one = told()
+    tell(one, expectation(column="amount", success=False, info=info, severity="warning"))
+    assert only(one, RESULT)["result"] == {
+        "type": "ERROR",
+        "nativeResults": {"severity": "warning"},
+        "externalUrl": "https://gx.example/1",
+        "error": {"type": "SOURCE_CONNECTION_ERROR", "properties": {"message": "Connection refused"}},
+    }
+
+
+@pytest.mark.parametrize("condition", ["amount > 1", {"type": "pass_through", "pass_through_filter": "amount > 1"}])
+def test_a_row_condition_says_which_rows(told, condition):
+    one = told()
+    tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition=condition))
+    assert only(one, RESULT)["partitionSpec"] == {"partition": "amount > 1", "type": "QUERY"}
+
+
+def test_a_batch_of_a_partition_says_which_part(told):
+    one = told()
+    tell(one, expectation(column="amount"), identifiers={"year": "2024", "dataframe": "<DATAFRAME>"})
+    assert only(one, RESULT)["partitionSpec"] == {"partition": '[{"year": "2024"}]', "type": "PARTITION"}
+
+
+def test_query_and_limit_of_a_batch_are_kept(told):
+    one = told()
+    tell(one, expectation(column="amount"), batch_spec={"query": "select 1", "limit": 10})
+    batch = only(one, RESULT)["batchSpec"]
+    assert (batch["query"], batch["limit"]) == ("select 1", 10)
+
+
+def test_a_run_without_a_name_is_called_by_its_time(told):
+    one = told()
+    tell(one, expectation(column="amount"), run_name=None, active_batch_definition=None)
+    assert only(one, RESULT)["runId"] == "2024-01-01T00:00:00+00:00"
+
+
+def test_an_asset_may_be_named_with_its_source(told):
+    one = told()
+    assert tell(one, expectation(column="amount"), datasets={"orders": "hive/other.orders", "shop/orders": ORDERS})
+    assert only(one, RESULT)["asserteeUrn"] == ORDERS
+
+
+def test_an_asset_without_a_dataset_is_named_before_anything_is_told(told):
+    one = told()
+    with pytest.raises(SettingsError, match="orders"):
+        tell(one, expectation(column="amount"), datasets={"customers": ORDERS})
+    assert one.sink.proposals == []
+
+
+def test_a_real_checkpoint_tells_its_expectations(tmp_path):
+    gx = pytest.importorskip("great_expectations", reason="needs great-expectations 1.x, no extra of ours")
+    pandas = pytest.importorskip("pandas")
+    from dh_bridge.sdk.great_expectations import TellDataHub  # noqa: PLC0415 - needs the package
+
+    context = gx.get_context(mode="ephemeral")
+    batch = (
+        context.data_sources.add_pandas("shop")
+        .add_dataframe_asset("orders")
+        .add_batch_definition_whole_dataframe("all")
+    )
+    suite = context.suites.add(gx.ExpectationSuite("demo_suite"))
+    expectations = gx.expectations
+    suite.add_expectation(expectations.ExpectColumnMaxToBeBetween(column="amount", min_value=89, max_value=99))
+    suite.add_expectation(expectations.ExpectColumnValuesToNotBeNull(column="country", mostly=0.5))
+    suite.add_expectation(expectations.ExpectColumnMinToBeBetween(column="nope", min_value=1))
+    definition = context.validation_definitions.add(gx.ValidationDefinition(name="v", data=batch, suite=suite))
+    file = tmp_path / "shop.db"
+    action = TellDataHub(name="tell", sink=f"catalog:{file}", datasets={"orders": ORDERS}, settings={"profile": "1.7"})
+    nightly = context.checkpoints.add(
+        gx.Checkpoint(name="nightly", validation_definitions=[definition], actions=[action])
+    )
+    frame = pandas.DataFrame({"amount": [90, 101], "country": ["IN", None]})
+    assert not nightly.run(batch_parameters={"dataframe": frame}).success
+    with Catalog(file, readonly=True) as catalog:
+        ended = {}
+        for check in catalog.entities("assertion"):
+            native = catalog.aspect(check, "assertionInfo")["customAssertion"]["nativeType"]
+            (point,) = catalog.timeseries(check, RESULT)
+            ended[native] = point["result"]["type"]
+    assert ended == {
+        "expect_column_max_to_be_between": "FAILURE",
+        "expect_column_values_to_not_be_null": "SUCCESS",
+        "expect_column_min_to_be_between": "ERROR",
+    }
