@@ -28,7 +28,7 @@ ENVELOPED = patch("dataset", URN, "globalTags", {"arrayPrimaryKeys": {}, "patch"
 ALL = [INFO, OWNERS, TAGS, GONE]
 
 BRIDGE = Bridge()
-few = hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+few = hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_runs_of_the_strategy_are_one_run_that_ends(drawn):
 def test_every_facet_of_the_registry_is_drawn_some_time():
     drawn = set()
 
-    @hypothesis_settings(max_examples=400, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @hypothesis_settings(max_examples=250, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(facets("dataset"))
     def draw(bag):
         drawn.update(bag)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _is_urn(urn: str, wanted: str | None) -> bool:
 def _fits(given: Any, value: Any) -> bool:
     if value is _ANY:
         return True
-    return bool(value(given)) if isinstance(value, Callable) else bool(given == value)  # type: ignore[arg-type]
+    return bool(value(given)) if callable(value) else bool(given == value)
 
 
 def _complaint(found: list[Proposal], near: list[Proposal], *, path: str, value: Any, **asked: str | None) -> str:

@@ -126,8 +126,10 @@ def _datasets(st: Any, own: str | None = None) -> Any:
     return st.fixed_dictionaries(parts, optional={own: _bags(st, "dataset")} if own else {})
 
 
+@lru_cache(maxsize=256)
 def _names(st: Any) -> Any:
-    return st.from_regex(r"[a-z_]{1,8}(\.[a-z_]{1,8}){0,3}", fullmatch=True)
+    words = st.sampled_from(("orders", "shop", "public", "raw", "daily", "load", "total_2026", "Ünïcode", "a b"))
+    return st.lists(words, min_size=1, max_size=4).map(".".join)
 
 
 @lru_cache(maxsize=4)
@@ -136,17 +138,20 @@ def _bags(st: Any, at: Attach) -> Any:
     return st.lists(one, max_size=3).map(dict)
 
 
+@lru_cache(maxsize=256)
 def _facet(st: Any, at: Attach, key: str) -> Any:
     reads = registry()[at][key].reads
     body = _json(st) if reads is None else _struct(st, reads)
     return body.map(lambda drawn: {"_producer": PRODUCERS[0], "_schemaURL": f"{_SCHEMA}{key}", **drawn})
 
 
+@lru_cache(maxsize=256)
 def _json(st: Any) -> Any:
     """Return any JSON object, for the facets that have no fixed form."""
     return st.dictionaries(st.sampled_from(_WORDS), _any(st), max_size=3)
 
 
+@lru_cache(maxsize=256)
 def _any(st: Any) -> Any:
     scalars = st.one_of(st.none(), st.booleans(), st.integers(-9, 9), _texts(st))
     return st.recursive(
@@ -156,6 +161,7 @@ def _any(st: Any) -> Any:
     )
 
 
+@lru_cache(maxsize=256)
 def _texts(st: Any) -> Any:
     return st.one_of(st.sampled_from(_WORDS), st.text(st.characters(codec="utf-8"), max_size=12))
 
