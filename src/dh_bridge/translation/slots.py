@@ -149,6 +149,8 @@ DATASET_FIELD = Slot("DATASET_FIELD", "datasetProperties", latest, shared=True)
 LAST_MODIFIED = Slot("LAST_MODIFIED", "datasetProperties", largest, shared=True)
 #: "" -> SchemaFields
 SCHEMA = Slot("SCHEMA", "schemaMetadata", latest, shared=True)
+#: "" -> names of the columns that a table is partitioned by
+PARTITIONED_BY = Slot("PARTITIONED_BY", "schemaMetadata", latest, shared=True)
 #: (field path, tag name) -> context JSON or None
 COLUMN_TAG = Slot("COLUMN_TAG", "editableSchemaMetadata", latest, shared=True)
 #: "" -> the SQL text of the last run

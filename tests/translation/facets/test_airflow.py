@@ -237,3 +237,89 @@ def test_owners_of_a_dag_that_are_placeholders_are_withheld():
     nobody = task(facets=airflow(dag={"dag_id": "daily", "owner": "airflow"}), report=True)
     assert nobody.verdicts()["$.run.facets.airflow.dag.owner"] == ("withheld", "no-home:placeholder owner")
     assert not nobody.has(FLOW, "ownership")
+
+
+@pytest.mark.parametrize(
+    ("version", "index", "page"),
+    [
+        ("3.0.1", -1, "/dags/daily/runs/{}/tasks/load"),
+        ("3.3.2", 4, "/dags/daily/runs/{}/tasks/load/mapped/4"),
+        ("2.9.1", -1, "/dags/daily/grid?dag_run_id={}&task_id=load"),
+        ("2.3.0", 4, "/dags/daily/grid?dag_run_id={}&task_id=load&map_index=4"),
+        ("2.1.4", -1, "/graph?dag_id=daily&execution_date=2026-11-19T00%3A00%3A00%2B00%3A00"),
+        ("next", -1, "/dags/daily/grid?dag_run_id={}&task_id=load"),
+    ],
+)
+def test_airflow_s_address_as_namespace_gives_the_page_of_the_task(version, index, page):
+    """facets.md 3.4."""
+    facets = airflow(taskInstance={"map_index": index})
+    facets["processing_engine"] = facet(name="Airflow", version=version)
+    found = told(pair(run=facets, producer=AIRFLOW, namespace="https://airflow.example/"))
+    run_id = "scheduled__2026-11-20T00%3A00%3A00%2B00%3A00"
+    assert found.one(DPI, "dataProcessInstanceProperties")["externalUrl"] == "https://airflow.example" + page.format(
+        run_id
+    )
+
+
+def test_a_told_version_beats_a_guessed_one_and_the_log_beats_both():
+    start = event("START", run={**airflow(taskInstance={}), "processing_engine": facet(version="3.1.0")}, producer=AIRFLOW,
+                  namespace="https://air")  # fmt: skip
+    end = event(run=airflow(taskInstance={}), producer=AIRFLOW, namespace="https://air")
+    for order in ([start, end], [end, start]):
+        url = told(order).one(DPI, "dataProcessInstanceProperties")["externalUrl"]
+        assert url.startswith("https://air/dags/daily/runs/")
+    logged = told(start, event(run=airflow(), producer=AIRFLOW, namespace="https://air"))
+    assert logged.one(DPI, "dataProcessInstanceProperties")["externalUrl"] == INSTANCE["log_url"]
+
+
+def test_only_airflow_3_has_run_after():
+    facets = airflow(dagRun={**DAG_RUN, "run_after": "2026-11-20T00:00:00Z"}, taskInstance={})
+    found = told(pair(run=facets, producer=AIRFLOW, namespace="https://air"))
+    assert "/runs/" in found.one(DPI, "dataProcessInstanceProperties")["externalUrl"]
+
+
+@pytest.mark.parametrize("parts", [{"dag": {}}, {"dagRun": {}}, {"dag": {"dag_id": 7}}])
+def test_without_dag_or_run_there_is_no_page(parts):
+    found = told(pair(run=airflow(taskInstance={}, **parts), producer=AIRFLOW, namespace="https://air"))
+    assert "externalUrl" not in found.one(DPI, "dataProcessInstanceProperties")
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ({"external_dag_id": "raw", "external_task_id": "done"}, {"raw.done"}),
+        ({"external_dag_id": "raw", "external_task_ids": "['a', 'b']"}, {"raw.a", "raw.b"}),
+        ({"external_dag_id": "raw", "external_task_id": None}, set()),
+        ({"external_dag_id": 7, "external_task_id": "done"}, set()),
+        ({"external_task_id": "done"}, set()),
+        (
+            {"external_dag_id": "raw", "external_task_id": "done", "operator_class": "ExternalTaskMarker"},
+            set(),
+        ),
+    ],
+)
+def test_a_sensor_hangs_on_the_tasks_of_the_other_dag(task, names):
+    found = task_of(task)
+    edges = found.all(JOB, "dataJobInputOutput")
+    other = "urn:li:dataFlow:(airflow,raw,shop)"
+    assert {one["path"] for edge in edges for one in edge} == {
+        f"/inputDatajobEdges/urn:li:dataJob:({other},{name})" for name in names
+    }
+    if "external_dag_id" in task:
+        assert found.kept(JOB)["airflow.task.external_dag_id"] == str(task["external_dag_id"])
+
+
+def task_of(task):
+    return told(pair(run=airflow(task={"task_id": "load", **task}), producer=AIRFLOW))
+
+
+def test_the_data_interval_is_the_nominal_time_where_none_is_stated():
+    dag_run = {**DAG_RUN, "data_interval_end": "2026-11-20T00:00:00+00:00"}
+    kept = task(facets=airflow(dagRun=dag_run)).kept(DPI)
+    assert kept["nominalTime.nominalStartTime"] == DAG_RUN["data_interval_start"]
+    assert kept["nominalTime.nominalEndTime"] == "2026-11-20T00:00:00+00:00"
+    stated = task(facets={**airflow(dagRun=dag_run), "nominalTime": facet(nominalStartTime="2026-11-18T00:00:00Z")})
+    assert stated.kept(DPI)["nominalTime.nominalStartTime"] == "2026-11-18T00:00:00Z"
+    assert "nominalTime.nominalEndTime" not in stated.kept(DPI)
+    point = task(facets=airflow(dagRun={**DAG_RUN, "data_interval_end": DAG_RUN["data_interval_start"]})).kept(DPI)
+    assert "nominalTime.nominalEndTime" not in point

@@ -160,3 +160,42 @@ def test_an_input_in_an_audit_schema_is_read_and_no_phantom():
 def test_without_a_job_type_the_name_of_the_node_tells_a_test():
     name = "test.shop.not_null_orders_id.abc"
     assert told(pair(inputs=[orders()], outputs=[AUDIT], producer=DBT, name=name)).entities("dataset") == {ORDERS}
+
+
+FIELDS = [{"name": "Day", "type": "date"}, {"name": "id", "type": "int"}]
+
+
+def partitioned(partition, fields=FIELDS):
+    body = {"dbt_model": model("incremental", incremental={"partition_by": partition}), "schema": facet(fields=fields)}
+    found = told(pair(outputs=[totals(facets=body)]), report=True)
+    columns = found.one(TOTALS, "schemaMetadata")["fields"]
+    return found, [one["fieldPath"] for one in columns if one.get("isPartitioningKey")]
+
+
+@pytest.mark.parametrize(
+    ("partition", "keys"),
+    [
+        ({"field": "Day", "data_type": "date", "granularity": "day"}, ["Day"]),
+        ({"field": "id", "columns": ["Day", 7]}, ["Day", "id"]),
+        ({"field": "gone"}, []),
+        ({"field": None}, []),
+        ({"field": ["Day"]}, []),
+        ("Day", []),
+    ],
+)
+def test_the_column_that_a_model_is_partitioned_by_is_a_partitioning_key(partition, keys):
+    found, marked = partitioned(partition)
+    assert marked == keys
+    assert "partition_by" in found.kept(TOTALS)["dbt_model.config.incremental"]
+
+
+def test_a_nested_column_of_the_same_name_is_no_partitioning_key():
+    nested = [{"name": "v", "type": "struct", "fields": [{"name": "Day", "type": "date"}]}, *FIELDS]
+    assert partitioned({"field": "Day"}, nested)[1] == ["Day"]
+
+
+def test_the_report_names_the_key():
+    leaf = "$.outputs[0].facets.dbt_model.config.incremental.partition_by.{}"
+    said = partitioned({"field": "Day", "granularity": "day"})[0].verdicts()
+    assert said[leaf.format("field")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
+    assert said[leaf.format("granularity")][0] == "kept"

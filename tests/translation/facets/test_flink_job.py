@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import DPI, event, facet, pair, told
+from facet_cases import DPI, TOTALS, event, facet, pair, told, totals
 
 BODY = {"flink_job": facet(jobId="ab12")}
 
@@ -29,3 +29,27 @@ def test_a_dashboard_s_address_gives_the_page_of_the_job():
 def test_what_is_no_id_names_nothing(job_id):
     found = told(pair(run={"flink_job": facet(jobId=job_id)}))
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
+
+
+def test_a_started_event_shows_the_running_job_and_a_last_one_the_completed():
+    found = told(pair(run=BODY, namespace="https://flink:8081"))
+    start, end = found.all(DPI, "dataProcessInstanceRunEvent")
+    assert start["externalUrl"] == "https://flink:8081/#/job/running/ab12"
+    assert end["externalUrl"] == "https://flink:8081/#/job/completed/ab12"
+
+
+@pytest.mark.parametrize(
+    ("job", "kind"),
+    [({}, "INSERT"), ({"sql": facet(query="merge into totals using x")}, "UPDATE")],
+)
+def test_flink_inserts_unless_the_sql_says_otherwise(job, kind):
+    operation = told(pair(run=BODY, job=job, outputs=[totals()])).one(TOTALS, "operation")
+    assert operation["operationType"] == kind
+    assert "openlineage.operation.inferred" not in operation["customProperties"]
+
+
+def test_a_stream_inserts():
+    facets = {"jobType": facet(processingType="STREAMING", integration="KAFKA", jobType="JOB")}
+    operation = told(pair(job=facets, outputs=[totals()])).one(TOTALS, "operation")
+    assert operation["operationType"] == "INSERT"
+    assert "openlineage.operation.inferred" not in operation["customProperties"]

@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import kept_facet
+from typing import TYPE_CHECKING
 
-checkpoints = kept_facet("checkpoints", at="run", doc="Checkpoint counts.", producer="Flink")
+from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.slots import RUN_COUNT, Statements
+from dh_bridge.translation.statistics import meaningful
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+
+@facet("checkpoints", at="run", leaves={"**": kept()}, producer="Flink")
+def checkpoints(opened: Open, at: Place) -> Statements:
+    """The largest count that any event of the run says, as a property of the run."""
+    rest = {}
+    for leaf, value in opened.body.items():
+        if type(value) is int and meaningful(value):
+            yield at.run, RUN_COUNT, f"checkpoints.{leaf}", value
+        else:
+            rest[leaf] = value
+    properties = flattened("checkpoints", rest)
+    if properties:
+        yield property_statement(at, properties)

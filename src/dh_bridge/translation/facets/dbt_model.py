@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import OPERATION_DBT
-from dh_bridge.translation.slots import JOB_PROPERTIES, OPERATION, SUBTYPES, Statements
+from dh_bridge.translation.slots import JOB_PROPERTIES, OPERATION, PARTITIONED_BY, SUBTYPES, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -16,7 +16,22 @@ if TYPE_CHECKING:
 _OPERATIONS = {"table": "OVERWRITE", "snapshot": "MERGE", "seed": "INSERT"}
 
 
-@facet("dbt_model", at="dataset", leaves={"**": kept()}, producer="dbt")
+_INCREMENTAL = "datasetProperties.customProperties[openlineage.dbt_model.config.incremental]"
+_PARTITION = mapped("schemaMetadata.fields[].isPartitioningKey", _INCREMENTAL)
+
+
+@facet(
+    "dbt_model",
+    at="dataset",
+    leaves={
+        "config.materialized": mapped("datasetProperties.customProperties[openlineage.dbt_model.config.materialized]"),
+        "config.incremental.partition_by.field": _PARTITION,
+        "config.incremental.partition_by.columns[]": _PARTITION,
+        "config.incremental.**": kept(_INCREMENTAL),
+        "**": kept(),
+    },
+    producer="dbt",
+)
 def dbt_model(opened: Open, at: Place) -> Statements:
     """Configuration on the dataset and its job; materialisation says view, or what the run did to the table."""
     config = opened.body.get("config")
@@ -30,6 +45,9 @@ def dbt_model(opened: Open, at: Place) -> Statements:
         yield property_statement(at, properties)
         if at.owner and at.role == "output":
             yield at.owner, JOB_PROPERTIES, "dbt_model", properties
+    keys = _partition_keys(incremental, at)
+    if keys:
+        yield at.dataset, PARTITIONED_BY, "", keys
     materialized = body.get("materialized")
     if materialized == "view":
         yield at.dataset, SUBTYPES, "", "View"
@@ -40,3 +58,13 @@ def dbt_model(opened: Open, at: Place) -> Statements:
             word = "INSERT" if strategy == "append" else "MERGE"
         if word:
             yield at.dataset, OPERATION, OPERATION_DBT, word
+
+
+def _partition_keys(incremental: Any, at: Place) -> tuple[str, ...]:
+    """Return the columns that the model is partitioned by, spelled as its schema spells them."""
+    partition = incremental.get("partition_by") if isinstance(incremental, dict) else None
+    if not isinstance(partition, dict) or at.name is None:
+        return ()
+    columns = partition.get("columns")
+    said = [partition.get("field"), *(columns if isinstance(columns, list) else ())]
+    return tuple(sorted({at.name.column(name) for name in said if isinstance(name, str) and name}))

@@ -19,6 +19,7 @@ from dh_bridge.translation.slots import (
     DATASET_PROPERTIES,
     GONE,
     LAST_MODIFIED,
+    PARTITIONED_BY,
     SCHEMA,
     STATUS,
     SUBTYPES,
@@ -52,7 +53,7 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     schema = value(slots, SCHEMA)
     write = options.settings.schema_.write
     if schema is not None and (write == "all" or (write == "outputs" and written)):
-        yield _schema(urn, name, schema)
+        yield _schema(urn, name, schema, value(slots, PARTITIONED_BY) or ())
     column_tags = slots.get(COLUMN_TAG)
     if column_tags:
         yield patch(ENTITY, urn, "editableSchemaMetadata", _column_tags(column_tags))
@@ -78,20 +79,33 @@ def _dropped(slots: Slots) -> bool:
     return bool(said) and max(said)[1] == "DROP"
 
 
-_schemas: dict[str, tuple[SchemaFields, Proposal]] = {}
+_schemas: dict[str, tuple[SchemaFields, tuple[str, ...], Proposal]] = {}
 _REMEMBERED = 8192
 
 
-def _schema(urn: str, name: Name, schema: SchemaFields) -> Proposal:
+def _schema(urn: str, name: Name, schema: SchemaFields, keys: tuple[str, ...]) -> Proposal:
     """Return the schema's proposal; the same object while the dataset's fields are the same object (see facets/schema.py)."""
     found = _schemas.get(urn)
-    if found is None or found[0] is not schema:
+    if found is None or found[0] is not schema or found[1] != keys:
         full = f"{name.instance}.{name.dataset_name}" if name.instance else name.dataset_name
         if len(_schemas) >= _REMEMBERED:
             _schemas.clear()
-        found = (schema, upsert(ENTITY, urn, "schemaMetadata", schema_metadata(full, name.platform, schema.fields)))
+        fields = _partitioned(schema.fields, keys) if keys else schema.fields
+        proposal = upsert(ENTITY, urn, "schemaMetadata", schema_metadata(full, name.platform, fields))
+        found = (schema, keys, proposal)
         _schemas[urn] = found
-    return found[1]
+    return found[2]
+
+
+def _partitioned(fields: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Return the fields with those of the top level that the table is partitioned by marked, v1 and v2 paths alike."""
+    ends = tuple(f"].{key}" for key in keys)
+    return [
+        {**field, "isPartitioningKey": True}
+        if field["fieldPath"] in keys or field["fieldPath"].endswith(ends)
+        else field
+        for field in fields
+    ]
 
 
 def _properties(slots: Slots, name: Name, options: Options) -> list[dict[str, Any]]:
