@@ -49,5 +49,7 @@ def descriptions_of(transformations: list[Transformation] | None, otherwise: str
     """Return what the transformations say in words, each text once; ``otherwise`` where they say nothing."""
     if not transformations:
         return otherwise or ""
+    if len(transformations) == 1:
+        return transformations[0].description or otherwise or ""
     said = dict.fromkeys(one.description for one in transformations if one.description)
     return "; ".join(said) if said else otherwise or ""
