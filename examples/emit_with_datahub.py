@@ -13,7 +13,7 @@ from pathlib import Path
 from datahub.emitter.rest_emitter import DatahubRestEmitter
 
 from dh_bridge import translate
-from dh_bridge.datahub.sdk import emit
+from dh_bridge.datahub.emitters import emit
 
 EVENTS = Path(__file__).parent / "events" / "dbt.ndjson"
 

@@ -93,5 +93,10 @@ def test_emit_with_datahub_sends_to_a_server(example):
     assert {one["changeType"] for one in server.taken} == {"UPSERT", "PATCH"}
 
 
-def test_every_script_is_run_by_these_tests():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"translate.py", "emit_with_datahub.py"}
+def test_every_script_is_run_by_a_test():
+    """Here, or in tests/sdk/test_sdk_examples.py."""
+    here = {"translate.py", "emit_with_datahub.py"}
+    sdk = {"sdk_run.py", "sdk_assertion.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == here | sdk
+    told = (Path(__file__).parent / "sdk" / "test_sdk_examples.py").read_text(encoding="utf-8")
+    assert all(name in told for name in sdk)

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 _PLATFORM = "openlineage"
 _FLOWS = f"urn:li:dataFlow:({_PLATFORM},"
-_PLATFORM_INFO = {"name": _PLATFORM, "displayName": "OpenLineage", "type": "OTHERS", "datasetNameDelimiter": "."}
+#: DataHub has no platform ``openlineage`` by itself (ruling 17).
+PLATFORM = upsert(
+    "dataPlatform",
+    f"urn:li:dataPlatform:{_PLATFORM}",
+    "dataPlatformInfo",
+    {"name": _PLATFORM, "displayName": "OpenLineage", "type": "OTHERS", "datasetNameDelimiter": "."},
+)
 
 
 class Counts(msgspec.Struct):
@@ -122,10 +128,7 @@ class Call:
         if self._introduced or not any(proposal.entity_urn.startswith(_FLOWS) for proposal in proposals):
             return proposals
         self._introduced = True
-        return [
-            upsert("dataPlatform", f"urn:li:dataPlatform:{_PLATFORM}", "dataPlatformInfo", _PLATFORM_INFO),
-            *proposals,
-        ]
+        return [PLATFORM, *proposals]
 
     def _reported(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
         report = Report()

@@ -152,7 +152,7 @@ class Patch:
         """Say whether these are sound additions; False where :meth:`_thoroughly` has to look (and to say what is wrong)."""
         places, built = self._places, BUILT
         values: dict[Slot, list[Any]] = {}
-        missing = len(self._required)
+        needed = set(self._required)
         try:
             for operation in operations:
                 if built and built.get(id(operation)) is operation:
@@ -160,16 +160,10 @@ class Patch:
                 path, value = operation["path"], operation["value"]
                 if operation["op"] != "add" or len(operation) != 3:
                     return False
+                needed.discard(path)
                 slot, keys = places[path]
-                if slot.plain and not keys:
-                    if type(value) is not str:
-                        return False
-                elif slot in values:
-                    values[slot].append(value)
-                else:
-                    values[slot] = [value]
-                if missing and path in self._required:
-                    missing -= 1
+                if not slot.plain or keys or type(value) is not str:
+                    values.setdefault(slot, []).append(value)
                 for name, text in keys:
                     if (value[name] if name else value) != text:
                         return False
@@ -179,7 +173,7 @@ class Patch:
                 self._check_required({operation["path"] for operation in operations})
         except (KeyError, TypeError, AttributeError, *REFUSALS):
             return False
-        return bool(operations) and not missing
+        return bool(operations) and not needed
 
     def _thoroughly(self, operations: Any) -> None:
         try:

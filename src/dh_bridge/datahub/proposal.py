@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 if TYPE_CHECKING:
-    from dh_bridge.datahub.sdk import Mcp
+    from dh_bridge.datahub.emitters import Mcp
 import orjson
 
 ChangeType = Literal["UPSERT", "PATCH"]
@@ -39,7 +39,7 @@ class Proposal(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
     def to_mcpw(self) -> Mcp:
         """Return it as acryl-datahub's emitters take it; a SinkError when acryl-datahub is not installed."""
-        from dh_bridge.datahub.sdk import to_mcpw  # noqa: PLC0415 - an optional extra
+        from dh_bridge.datahub.emitters import to_mcpw  # noqa: PLC0415 - an optional extra
 
         return to_mcpw(self)
 

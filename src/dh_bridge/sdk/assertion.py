@@ -101,12 +101,7 @@ class Assertion:
         The same run, time and partition overwrite an earlier report. An AspectError when what is checked is no dataset:
         DataHub keeps results for datasets only.
         """
-        if urns.entity_type(self.entity) != "dataset":
-            raise AspectError(
-                f"{self.entity} is no dataset",
-                where="assertionRunEvent asserteeUrn",
-                now="results are of datasets only",
-            )
+        self._refuse_all_but_datasets()
         if (success is None) is (error is None):
             raise EventError("success or error, one of them", where="report", now="report(True), report(error=…)")
         result: dict[str, Any] = {"type": "ERROR" if success is None else "SUCCESS" if success else "FAILURE"}
@@ -124,6 +119,14 @@ class Assertion:
             result=result, context=context, batch=_batch(batch), partition=self._partition(partition, where),
         )  # fmt: skip
         self._pipeline.send([upsert(ENTITY, self.urn, "assertionRunEvent", event)])
+
+    def _refuse_all_but_datasets(self) -> None:
+        if urns.entity_type(self.entity) != "dataset":
+            raise AspectError(
+                f"{self.entity} is no dataset",
+                where="assertionRunEvent asserteeUrn",
+                now="results are of datasets only",
+            )
 
     def _severity(self, word: str | None, found: dict[str, Any], *, failed: bool) -> dict[str, str]:
         """Return the typed severity of a failure; else, and before 1.5, the word is among the results (facets.md 0.3)."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.call import _PLATFORM_INFO
+from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
-from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.validation import validator
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sdk.naming import Checked, named_check
@@ -147,7 +146,7 @@ class Pipeline:
         if self._introduced or not any(_of_ours(proposal) for proposal in proposals):
             return proposals
         self._introduced = True
-        return [upsert("dataPlatform", _PLATFORM, "dataPlatformInfo", _PLATFORM_INFO), *proposals]
+        return [PLATFORM, *proposals]
 
     def micros(self) -> int:
         """Return the clock's time in microseconds."""

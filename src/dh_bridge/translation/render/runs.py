@@ -13,13 +13,12 @@ from dh_bridge.translation.identity.runs import run_type
 from dh_bridge.translation.identity.subtypes import run_subtype
 from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.render.ladders import Slots, combined
-from dh_bridge.translation.render.stamps import FULL_TABLE, audit_stamp, message_id, millis
-from dh_bridge.translation.rungs import URL_WHILE_RUNNING, names
+from dh_bridge.translation.render.run_events import page_of, run_event
+from dh_bridge.translation.render.stamps import audit_stamp
+from dh_bridge.translation.rungs import names
 from dh_bridge.translation.slots import (
     ATTEMPT,
-    DURATION,
     INPUT,
-    OUTCOME,
     OUTPUT,
     PARENT,
     RUN_BY_DATASET,
@@ -27,24 +26,18 @@ from dh_bridge.translation.slots import (
     RUN_NAME,
     RUN_PROPERTIES,
     RUN_TYPE,
-    RUN_URL,
     UPSTREAM_RUN,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.translation.history import History, Point
+    from dh_bridge.translation.history import History
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
 
 ENTITY = "dataProcessInstance"
-_RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE"}
-_OUTCOMES = {
-    "success": "SUCCESS", "failed": "FAILURE", "skipped": "SKIPPED", "upstream_failed": "SKIPPED", "removed": "SKIPPED",
-    "up_for_retry": "UP_FOR_RETRY", "up_for_reschedule": "UP_FOR_RETRY",
-}  # fmt: skip
 _UUID7 = 14
 
 
@@ -75,7 +68,7 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
     attempt = first_rung(slots, ATTEMPT)
     for point in history.points:
         yield upsert(
-            ENTITY, state.urn, "dataProcessInstanceRunEvent", _run_event(state, slots, job, point, attempt, options)
+            ENTITY, state.urn, "dataProcessInstanceRunEvent", run_event(state, slots, job, point, attempt, options)
         )
 
 
@@ -107,7 +100,7 @@ def _properties(state: RunState, slots: Slots, job: Job | None, history: History
     _fill_nominal(properties, options.prefix)
     # Sorted: the order of a facet's members says nothing, and the same facts are to give the same bytes.
     found: dict[str, Any] = {"customProperties": dict(sorted(properties.items()))}
-    url = _page(slots)
+    url = page_of(slots)
     if url:
         found["externalUrl"] = url
     found["name"] = _name(slots, job) or state.run_id
@@ -217,16 +210,6 @@ def _name(slots: Slots, job: Job | None) -> str | None:
     return None
 
 
-def _page(slots: Slots, *, running: bool = False) -> str | None:
-    """Return the page of the run (facets.md 3.4); of a STARTED event that of the ``running`` thing, where it has its own."""
-    elements = slots.get(RUN_URL)
-    if not elements:
-        return None
-    rung = min(elements)
-    other = URL_WHILE_RUNNING.get(rung, rung) if running else rung
-    return str(elements[other if other in elements else rung][1])
-
-
 def _type(slots: Slots) -> str | None:
     if RUN_TYPE not in slots:
         return None
@@ -265,43 +248,3 @@ def _relationships(slots: Slots, job: Job | None, options: Options, *, has_io: b
         found["parentInstance"] = parent[0]
     found["upstreamInstances"] = sorted(slots.get(UPSTREAM_RUN, {}))
     return found
-
-
-def _run_event(  # noqa: PLR0913 - the parts of one step
-    state: RunState, slots: Slots, job: Job | None, point: Point, attempt: int | None, options: Options
-) -> dict[str, Any]:
-    time = millis(point.time)
-    found: dict[str, Any] = {
-        "timestampMillis": time,
-        "partitionSpec": FULL_TABLE,
-        "messageId": message_id(state.urn, None, time),
-    }
-    url = _page(slots, running=point.result is None)
-    if url:
-        found["externalUrl"] = url
-    found["status"] = "STARTED" if point.result is None else "COMPLETE"
-    found["attempt"] = point.attempt if attempt is None else attempt
-    if point.result is not None:
-        native = job.platform if job is not None else options.settings.identity.default_platform
-        kind, native = _refined(_result(point.result, options), native, value(slots, OUTCOME))
-        found["result"] = {"type": kind, "nativeResultType": native}
-        duration = point.duration
-        if duration is None and (seconds := value(slots, DURATION)) is not None:
-            duration = int(seconds * 1_000_000)
-        if duration is not None:
-            found["durationMillis"] = duration // 1000
-    return found
-
-
-def _refined(kind: str, native: str, outcome: str | None) -> tuple[str, str]:
-    """Return (result, native result), refined by the orchestrator's word; where they contradict the event wins (3.5)."""
-    told = _OUTCOMES.get(outcome.partition(":")[2]) if outcome is not None else None
-    if outcome is None or told is None or told == kind:
-        return kind, native
-    return (told, outcome) if kind == "SUCCESS" and told != "FAILURE" else (kind, outcome)
-
-
-def _result(word: str, options: Options) -> str:
-    if word == "ABORT":
-        return "SKIPPED" if options.settings.runs.abort == "skipped" else "FAILURE"
-    return _RESULTS[word]

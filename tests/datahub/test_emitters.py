@@ -21,7 +21,7 @@ with warnings.catch_warnings():
     from datahub.emitter.rest_emitter import DatahubRestEmitter
     from datahub.metadata.schema_classes import MetadataChangeProposalClass, SubTypesClass
 
-    from dh_bridge.datahub.sdk import emit, to_mcpw
+    from dh_bridge.datahub.emitters import emit, to_mcpw
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.café,PROD)"
 TABLE = upsert("dataset", DATASET, "subTypes", {"typeNames": ["Table"]})

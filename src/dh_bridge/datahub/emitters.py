@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise SinkError(
         f"acryl-datahub cannot be imported: {error}",
-        where="dh_bridge.datahub.sdk",
+        where="dh_bridge.datahub.emitters",
         now="pip install 'dh-bridge[datahub]'",
     ) from error
 
