@@ -127,14 +127,20 @@ class Bridge:
         elif isinstance(events, (bytes, bytearray)):
             yield from events_of(bytes(events).strip(), "event", self.zone)
         elif isinstance(events, Mapping):
-            yield from events_of(_encode(events), "event", self.zone)
+            try:
+                raw = _encode(dict(events))
+            except (TypeError, ValueError, RecursionError) as error:  # an object, a lone surrogate: no JSON holds it
+                yield DeadLetter("event", f"event: not JSON: {error}", repr(events).encode("utf-8", "backslashreplace"))
+                return
+            yield from events_of(raw, "event", self.zone)
         elif hasattr(events, "eventTime"):
             yield from events_of(_serialized(events), "event", self.zone)
         else:
             for position, event in enumerate(events):
                 for found in self._events(event):
-                    if found.place == "event":
-                        yield msgspec.structs.replace(found, place=f"event[{position}]")
+                    if found.place.startswith("event"):
+                        place = found.place.removeprefix("event")
+                        yield msgspec.structs.replace(found, place=f"event[{position}]{place}")
                     else:
                         yield found
 

@@ -1,0 +1,205 @@
+"""The bridge: what it takes, what it counts, and that one bad event stops no other."""
+
+from __future__ import annotations
+
+import json
+import types
+
+import attr
+import pytest
+from openlineage.client import event_v2
+from samples import AIRFLOW, RUN, T0, dataset, dataset_event, event, examples, job_event, lines, one, packed
+
+import dh_bridge
+from dh_bridge import Bridge, Settings, translate
+from dh_bridge.errors import SettingsError
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.settings import EventTimeSettings
+
+SAID = event(inputs=[dataset("d.s.a")], run_facets={"tags": {"tags": [{"key": "k", "value": "v", "source": "s"}]}})
+TEXT = json.dumps(SAID)
+UPSTREAM = "22222222-2222-4222-8222-222222222222"
+LETTER = DeadLetter("there", "why", b"x")
+
+
+def client_event():
+    return event_v2.RunEvent(
+        eventTime=T0, eventType=event_v2.RunState.START, producer=SAID["producer"],
+        run=event_v2.Run(RUN), job=event_v2.Job("ns", "etl.load"), inputs=[event_v2.InputDataset("postgres://db:5432", "d.s.a")],
+    )  # fmt: skip
+
+
+FORMS = {
+    "a dict": (SAID, ["event"]),
+    "a read-only mapping": (types.MappingProxyType(SAID), ["event"]),
+    "a text": (TEXT, ["event"]),
+    "a text with blanks around": (f"\n {TEXT}\n", ["event"]),
+    "a text behind a byte-order mark": ("\ufeff" + TEXT, ["event"]),
+    "bytes": (TEXT.encode(), ["event"]),
+    "a bytearray": (bytearray(TEXT.encode()), ["event"]),
+    "a parsed event": (parse(TEXT.encode(), "f:1"), ["f:1"]),
+    "an array as text": (f"[{TEXT}, {TEXT}]", ["event[0]", "event[1]"]),
+    "a list of dicts": ([SAID, SAID], ["event[0]", "event[1]"]),
+    "a tuple of all sorts": (
+        (SAID, TEXT, TEXT.encode(), parse(TEXT.encode(), "f:2")),
+        ["event[0]", "event[1]", "event[2]", "f:2"],
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_event_may_come_in_any_form(form):
+    events, places = FORMS[form]
+    translation = translate(events, report=True)
+    assert list(dict.fromkeys(line["event"] for line in translation.report.lines())) == places
+    assert lines(translation) == lines(translate(SAID))
+    assert translation.counts.events == len(places)
+
+
+def test_an_event_of_openlineage_s_client_is_taken_as_it_is():
+    for events in (client_event(), [client_event()], iter([client_event()])):
+        translation = translate(events)
+        assert one(translation, "dataProcessInstanceInput") == {
+            "inputs": ["urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.a,PROD)"]
+        }
+        assert translation.dead == []
+    assert attr.has(type(client_event()))
+
+
+def test_each_event_of_nested_lists_has_a_place_of_its_own():
+    translation = translate([TEXT, f"[{TEXT}, {TEXT}]", [SAID]], report=True)
+    places = {line["event"] for line in translation.report.lines()}
+    assert places == {"event[0]", "event[1][0]", "event[1][1]", "event[2][0]"}
+
+
+def test_a_generator_is_read_once():
+    translation = translate(one_ for one_ in [SAID, event("COMPLETE", "2026-11-20T10:01:00Z")])
+    assert (translation.counts.events, translation.counts.runs) == (2, 1)
+
+
+@pytest.mark.parametrize("nothing", [[], (), iter(()), "[]", b"[]"])
+def test_nothing_gives_nothing(nothing):
+    translation = translate(nothing, report=True)
+    assert (translation.proposals, translation.dead, translation.rejected) == ([], [], [])
+    assert list(translation.report.lines()) == []
+    assert translation.counts.events == 0
+
+
+BAD = {
+    "no JSON": "{",
+    "nothing": "",
+    "an empty dict": {},
+    "a dict that holds an object": {"eventTime": object()},
+    "a dict with half a character": {"eventTime": "\ud800"},
+    "a text with half a character": '{"a": "\ud800"}',
+    "bytes that are no text": b"\xff\xfe",
+    "no time": {key: value for key, value in SAID.items() if key != "eventTime"},
+    "a list in a list": "[[]]",
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_used_is_a_dead_letter_and_the_others_are_translated(case):
+    translation = translate([SAID, BAD[case], job_event()])
+    (letter,) = translation.dead
+    assert letter.place.startswith("event[1]")
+    assert letter.reason
+    assert set(letter.row()) == {"place", "reason", "event"}
+    assert (translation.counts.events, translation.counts.dead) == (2, 1)
+    assert lines(translation) == lines(translate([SAID, job_event()]))
+
+
+def test_a_dead_letter_among_the_events_is_passed_on():
+    assert translate([LETTER, SAID]).dead == [LETTER]
+    assert translate(LETTER).dead == [LETTER]
+
+
+# -- counts --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_translation_counts_what_went_in_and_came_out():
+    found = translate(
+        [SAID, event(run="other", job="etl.two"), job_event(job="etl.three"), dataset_event(dataset("d.s.b")), "{"]
+    )
+    told = found.counts
+    assert (told.events, told.runs, told.jobs, told.datasets, told.dead, told.rejected) == (4, 2, 3, 2, 1, 0)
+    assert told.proposals == len(found.proposals)
+    assert (told.mapped, told.kept, told.withheld) == (None, None, None)
+
+
+def test_what_was_mended_is_counted():
+    told = translate([event(time="2026-11-20T10:00:00"), event(run_facets="x"), event(run_facets="y")]).counts
+    assert told.notes == {"zone-less": 1, "malformed:$.run.facets": 2}
+
+
+def test_counts_add_up():
+    first, second = translate(SAID, report=True).counts, translate([job_event(), "{"]).counts
+    total = dh_bridge.bridge.Counts()
+    total.add(first)
+    total.add(second)
+    assert (total.events, total.dead, total.runs) == (2, 1, 1)
+    assert total.proposals == first.proposals + second.proposals
+    assert (total.mapped, total.withheld) == (first.mapped, first.withheld)
+    total.add(first)
+    assert total.mapped == 2 * first.mapped
+
+
+# -- settings ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_time_without_a_zone_is_of_the_zone_of_the_settings():
+    local = event(time="2026-11-20T11:00:00")
+    berlin = Bridge(Settings(event_time={"default_zone": "Europe/Berlin"}))
+    created = one(berlin.translate(local), "dataProcessInstanceProperties")["created"]["time"]
+    assert created == 1795168800000
+    assert one(translate(local), "dataProcessInstanceProperties")["created"]["time"] == created + 3_600_000
+
+
+def test_an_unknown_zone_is_refused_when_the_settings_or_the_bridge_are_built():
+    with pytest.raises(ValueError, match="no zone that this machine knows"):
+        Settings(event_time={"default_zone": "Mars/Olympus"})
+    unchecked = Settings(event_time=EventTimeSettings.model_construct(default_zone="Mars/Olympus"))
+    with pytest.raises(SettingsError, match="no time zone"):
+        Bridge(unchecked)
+
+
+def test_a_bridge_keeps_nothing_between_calls():
+    bridge = Bridge()
+    bridge.translate(event(run_facets={"nominalTime": {"nominalStartTime": "2026-11-20T00:00:00Z"}}))
+    assert lines(bridge.translate(event("COMPLETE"))) == lines(translate(event("COMPLETE")))
+
+
+# -- identity ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_identity_of_an_event_is_told_without_translating_it():
+    facets = {
+        "parent": {"run": {"runId": "11111111-1111-4111-8111-111111111111"}, "job": {"namespace": "ns", "name": "dag"}},
+        "jobDependencies": {
+            "upstream": [{"run": {"runId": UPSTREAM}, "job": {"namespace": "ns", "name": "dag.a"}}, {"run": 5}, "odd"]
+        },
+    }
+    said = event(job="dag.task", producer=AIRFLOW, run_facets=facets, job_facets={"jobType": {"jobType": "TASK"}})
+    row = Bridge().identity(parse(packed([said])[0]))
+    assert row["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
+    assert row["parentInstance"].endswith("1111")
+    assert row["upstreamInstances"] == [f"urn:li:dataProcessInstance:{UPSTREAM}"]
+
+
+@pytest.mark.parametrize("odd", ["x", 5, [], {"run": 5}, {"run": {"runId": 5}}, {"upstream": 5, "jobType": 5}])
+def test_odd_facets_do_not_hinder_identity(odd):
+    facets = {"parent": odd, "jobDependencies": odd}
+    row = Bridge().identity(parse(packed([event(run_facets=facets, job_facets={"jobType": odd})])[0]))
+    assert row["parentInstance"] is None
+    for other in (job_event(), dataset_event(dataset("d.s.a"))):
+        assert Bridge().identity(parse(packed([other])[0]))["dpi"] is None
+
+
+def test_identity_and_translation_agree_on_real_events():
+    bridge = Bridge()
+    for said in examples():
+        urns = {p.entity_urn for p in bridge.translate(said).proposals}
+        row = bridge.identity(said)
+        assert row["dpi"] is None or row["dpi"] in urns
+        assert row["dataFlow"] is None or not row["dataFlow_written"] or row["dataFlow"] in urns
