@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "facets"))
 
-from facet_cases import DPI, event, facet, pair, told, totals
+from facet_cases import CORPUS, DPI, event, facet, pair, told, totals
 
 from dh_bridge.translation import rungs
 
@@ -160,3 +161,22 @@ def test_the_operation_is_that_of_the_first_word():
         found = told(pair(run=run, job=job, outputs=[totals(facets=output)]))
         (operation,) = [one.value for one in found.proposals if one.aspect_name == "operation"]
         assert operation["operationType"] == kind
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason=f"real events are expected at {CORPUS}")
+@pytest.mark.parametrize(
+    ("folder", "key", "leaf"),
+    [("ol-hive-completed", "hive_query", "queryId"), ("ol-flink-completed", "flink_job", "jobId")],
+)
+def test_real_runs_are_called_by_their_native_ids(folder, key, leaf):
+    seen = 0
+    for path in sorted((CORPUS / folder).glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        said = found.get("run", {}).get("facets", {}).get(key, {}).get(leaf)
+        if said is None:
+            continue
+        seen += 1
+        proposals = told({**found, "eventType": "START"}).proposals
+        (named,) = [one.value["name"] for one in proposals if one.aspect_name == "dataProcessInstanceProperties"]
+        assert named == said
+    assert seen
