@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub.urns import is_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import JOB_EDGE, JOB_PROPERTIES, UPSTREAM_RUN, Statements
@@ -88,10 +87,10 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
         if upstream is None or not _has_edges(at):
             loose.append(_plain(one))
         run = _run(one, at)
-        if run is not None and run != at.run:
+        if run == at.run:
+            at.withheld(f"upstream[{position}].run.runId", "duplicate-of:run.runId")
+        elif run is not None:
             yield at.run, UPSTREAM_RUN, run, None
-        elif one.run is not None and one.run.runId:
-            at.withheld(f"upstream[{position}].run.runId", "too-large" if run is None else "duplicate-of:run.runId")
     downstream = [_plain(one) for one in facet.downstream or ()]
     for key, plain in (("upstream", loose), ("downstream", downstream)):
         written = kept_text(f"jobDependencies.{key}", [one for one in plain if one]) if any(plain) else None
@@ -117,7 +116,7 @@ def _job(one: Dependency, at: Place) -> str | None:
     if one.job is None or not one.job.name or at.job is None:
         return None
     job = at.identity.reference(one.job.namespace or "", one.job.name, near=at.job)
-    if job is None or job.level == "flow" or job.placeholder or job.skip or not is_urn(job.job_urn):
+    if job is None or job.level == "flow" or job.placeholder or job.skip:
         return None
     return job.job_urn
 
@@ -126,8 +125,7 @@ def _run(one: Dependency, at: Place) -> str | None:
     if one.run is None or not one.run.runId:
         return None
     job = one.job or JobIdentifier()
-    urn = at.identity.run_urn(job.namespace or "", job.name or "", one.run.runId)
-    return urn if is_urn(urn) else None
+    return at.identity.run_urn(job.namespace or "", job.name or "", one.run.runId)
 
 
 def _edge(one: Dependency) -> dict[str, str]:
