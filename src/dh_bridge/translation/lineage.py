@@ -126,7 +126,7 @@ class Reading:
 
     def _entity(self, target: Name, source: Source, path: str) -> None:
         """Add a source of a whole dataset."""
-        if self.is_job(source):
+        if source.is_job:
             self.job_source(target.dataset_name, source, path)
             return
         found = self.dataset_source(source, path)
@@ -139,7 +139,7 @@ class Reading:
         column = target.column(name)
         label = f"{target.dataset_name}.{column}"
         operation = operation_of(source.transformations)
-        if self.is_job(source):
+        if source.is_job:
             job = self.job_source(label, source, path, properties=FIELD_JOBS)
             if job is not None:
                 jobs = self._kept.setdefault("fieldJobs", {}).setdefault(label, {})
@@ -235,11 +235,6 @@ class Reading:
             at.reached(f"{path}.runId", "mapped", *UPSTREAM_RUNS.targets)
 
     # -- small parts ------------------------------------------------------------------------------------------------
-
-    @staticmethod
-    def is_job(source: Source) -> bool:
-        """Whether a source is a job; one without a type is what its parts say."""
-        return (source.type or ("DATASET" if source.name else "JOB")).upper() == "JOB"
 
     def dataset_source(self, source: Source, path: str) -> Name | None:
         """Return the name of a dataset, None when it has none (noted)."""

@@ -22,6 +22,11 @@ class Source(Facet):
     runId: str | None = None
     transformations: list[Transformation] | None = None
 
+    @property
+    def is_job(self) -> bool:
+        """Whether it is a job; a source without a type is what its parts say."""
+        return (self.type or ("DATASET" if self.name else "JOB")).upper() == "JOB"
+
 
 class FieldEntry(Facet):
     """What one column of the target was made of."""

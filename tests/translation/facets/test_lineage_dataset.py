@@ -289,6 +289,12 @@ def test_of_an_input_it_is_kept_whole_and_draws_nothing():
     assert found.verdicts()[path] == ("kept", "datasetProperties.customProperties[openlineage.lineage]")
 
 
+def test_deleted_on_an_input_it_says_nothing():
+    found = of_input("lineage", {**facet(), "_deleted": True})
+    assert "lineage" not in found.kept(ORDERS)
+    assert not found.has(ORDERS, "upstreamLineage")
+
+
 # -- of a dataset event ----------------------------------------------------------------------------------------------
 
 

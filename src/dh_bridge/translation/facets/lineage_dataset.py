@@ -35,13 +35,11 @@ def lineage_dataset(facet: LineageOfDataset, at: Place) -> Statements:
 
     A dataset event writes upstreamLineage. Of an input it is kept whole: a run tells of the lineage of what it writes.
     """
-    if at.name is None:
-        return
+    assert at.name is not None  # noqa: S101 - a dataset's bag is read
     if at.role == "input":
-        document = readable(_raw(at), at)
-        if document is not None:
-            at.reached("", "kept", "datasetProperties.customProperties[openlineage.lineage]")
-            yield property_statement(at, {KEY: kept_text(KEY, body_of(document)) or ""}, part=" of an input")
+        at.reached("", "kept", "datasetProperties.customProperties[openlineage.lineage]")
+        body = body_of(readable(_raw(at), at) or {})
+        yield property_statement(at, {KEY: kept_text(KEY, body) or ""}, part=" of an input")
         return
     reading = Reading(at)
     reading.dataset(at.name, facet.inputs, facet.fields)

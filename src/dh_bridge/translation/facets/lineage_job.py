@@ -97,7 +97,7 @@ def _job(reading: Reading, entry: Target, path: str) -> None:
         at.reached(path, "kept", *JOBS)
     for position, source in enumerate(entry.inputs):
         where = f"{path}.inputs[{position}]"
-        if ours and reading.is_job(source):
+        if ours and source.is_job:
             reading.job_source(target.label, source, where)
         elif ours:
             _into_this(reading, target, source, where)
@@ -123,7 +123,7 @@ def _into_other(reading: Reading, target: Known, entry: Target, source: Source, 
     """Add what feeds another job, or another run of this one; all that is said of it is kept here too."""
     at = reading.at
     task = at.task if target.own else target.urn
-    if reading.is_job(source):
+    if source.is_job:
         job = reading.known(source, path)
         if job is None:
             return
