@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.properties import text
+from dh_bridge.translation.redaction import secret_name
 from dh_bridge.translation.statistics import meaningful
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ def count(path: str, number: Number | None, at: Place) -> int | None:
         return found
     at.withheld(path, "malformed")
     return None
+
+
+def told_secrets(metadata: dict[str, Any] | None, at: Place) -> None:
+    """Note the members of a free map whose names say that they are secret: they are masked."""
+    for name in metadata or ():
+        if secret_name(name):
+            at.withheld(f"metadata.{name}", "secret")
 
 
 def metrics(report: Struct | None, names: tuple[str, ...]) -> dict[str, Number]:

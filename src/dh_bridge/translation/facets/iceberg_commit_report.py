@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.iceberg import count, flat, metrics, whole
+from dh_bridge.translation.iceberg import count, flat, metrics, told_secrets, whole
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.rungs import OPERATION_ICEBERG
@@ -60,7 +60,7 @@ _METRICS = tuple(name for name in CommitMetrics.__struct_fields__ if name not in
 #: Rank among the sources of a profile: below dataQualityMetrics, above statistics of a rewrite (facets.md 4.5).
 TOTALS_RANK = 1
 _DATASET = "datasetProperties.customProperties"
-_KEPT = kept("operation.customProperties", _DATASET)
+_KEPT = kept("operation.customProperties")
 _AFFECTED = {
     "append": ("addedRecords",), "delete": ("removedRecords",), "overwrite": ("addedRecords", "removedRecords"),
 }  # fmt: skip
@@ -72,16 +72,14 @@ _DELETES = ("totalPositionalDeletes", "totalEqualityDeletes")
     at="dataset",
     reads=IcebergCommitReport,
     leaves={
-        "snapshotId": kept("operation.customProperties", _DATASET),
+        "snapshotId": kept(_DATASET, "operation.customProperties"),
         "sequenceNumber": _KEPT,
-        "operation": mapped("operation.operationType", _DATASET),
+        "operation": mapped("operation.operationType"),
         **{f"commitMetrics.{name}": _KEPT for name in _METRICS},
-        "commitMetrics.totalRecords": mapped("datasetProfile.rowCount", "operation.customProperties", _DATASET),
-        "commitMetrics.totalFilesSizeInBytes": mapped(
-            "datasetProfile.sizeInBytes", "operation.customProperties", _DATASET
-        ),
-        "commitMetrics.addedRecords": mapped("operation.numAffectedRows", _DATASET),
-        "commitMetrics.removedRecords": mapped("operation.numAffectedRows", _DATASET),
+        "commitMetrics.totalRecords": mapped("datasetProfile.rowCount", "operation.customProperties"),
+        "commitMetrics.totalFilesSizeInBytes": mapped("datasetProfile.sizeInBytes", "operation.customProperties"),
+        "commitMetrics.addedRecords": mapped("operation.numAffectedRows"),
+        "commitMetrics.removedRecords": mapped("operation.numAffectedRows"),
         "metadata.**": _KEPT,
     },
     producer="Iceberg",
@@ -90,7 +88,10 @@ def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
     """Type, rows and properties of the operation, totals of the profile, the snapshot as property of the dataset."""
     snapshot = whole(facet.snapshotId)
     properties = _properties(facet)
+    told_secrets(facet.metadata, at)
     if at.role != "output" or not at.run:
+        for leaf in ("snapshotId", "sequenceNumber", "operation", "commitMetrics", "metadata"):
+            at.reached(leaf, "kept", _DATASET)
         if properties:
             yield property_statement(at, properties)
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.iceberg import count, metrics, whole
+from dh_bridge.translation.iceberg import count, metrics, told_secrets, whole
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.redaction import redacted, redacted_json
@@ -53,7 +53,7 @@ _METRICS = tuple(name for name in ScanMetrics.__struct_fields__ if name not in F
 _DATASET = "datasetProperties.customProperties"
 _RUN = "dataProcessInstanceProperties.customProperties"
 _EDGE = "dataJobInputOutput.inputDatasetEdges[].properties"
-_BOTH = kept(_RUN, _EDGE, _DATASET)
+_BOTH = kept(_RUN, _EDGE)
 #: inputStatistics that the report tells when the facet itself does not
 _COUNTS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "size"}
 
@@ -64,9 +64,9 @@ _COUNTS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "size"}
     reads=IcebergScanReport,
     leaves={
         **dict.fromkeys(("snapshotId", "schemaId", "filterDescription"), _BOTH),
-        "projectedFieldNames[]": mapped("dataJobInputOutput.inputDatasetFields", _DATASET),
-        **{f"scanMetrics.{name}": kept(_RUN, _EDGE, _DATASET) for name in _METRICS},
-        "metadata.**": kept(_RUN, _EDGE, _DATASET),
+        "projectedFieldNames[]": mapped("dataJobInputOutput.inputDatasetFields"),
+        **{f"scanMetrics.{name}": kept(_RUN) for name in _METRICS},
+        "metadata.**": kept(_RUN),
     },
     producer="Iceberg",
 )
@@ -87,9 +87,13 @@ def iceberg_scan_report(facet: IcebergScanReport, at: Place) -> Statements:
     if not report:
         return
     direction = "output" if at.role == "output" else "input"
+    told_secrets(facet.metadata, at)
     if at.run:
         yield at.run, RUN_BY_DATASET, (f"{direction}s.icebergScanReport", at.dataset), report
     shown = edge if at.run else report
+    if not at.run:
+        for leaf in report:
+            at.reached(leaf, "kept", _EDGE.replace("input", direction, 1) if at.task else _DATASET)
     properties = {
         f"icebergScanReport.{leaf}": written
         for leaf, value in shown.items()

@@ -86,6 +86,7 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
             yield at.task, JOB_EDGE, upstream, _edge(one)
         if upstream is None or not _has_edges(at):
             loose.append(_plain(one))
+            at.reached(f"upstream[{position}]", "kept", _RUN)
         run = _run(one, at)
         if run == at.run:
             at.withheld(f"upstream[{position}].run.runId", "duplicate-of:run.runId")
