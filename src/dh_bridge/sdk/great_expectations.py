@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any, Dict, Literal, Optional  # noqa: UP035 - Great Expectations reads the annotations with pydantic 1
 
 # The package is optional: where it is missing, its class is unknown to the type checker.
-from great_expectations.checkpoint import (  # type: ignore[import-not-found, unused-ignore]
+from great_expectations.checkpoint import (  # type: ignore[import-not-found, attr-defined, unused-ignore]
     ActionContext,
     CheckpointResult,
     ValidationAction,
