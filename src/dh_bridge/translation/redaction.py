@@ -15,7 +15,7 @@ _NAME = re.compile(
 )
 #: A text without any of these cannot hold a name that `_NAME` matches; looking for words is much faster than the pattern.
 _TELLING = ("pass", "pwd", "secret", "token", "credential", "key", "auth", "sas", "signature", "connection", "jaas")
-_USERINFO = re.compile(r"(\w[\w+.-]*://[^/\s:@]+):[^@/\s]+@")
+_USERINFO = re.compile(r"(\w[\w+.-]*://[^/\s:@]*):[^/\s]+@")
 _QUERY = re.compile(
     r"([?&;](?:[\w-]*(?:sig|signature|token|password|passwd|pwd|secret|credential|api[-_]?key|access[-_]?key))=)[^&\s;\"']+",
     re.IGNORECASE,

@@ -1,0 +1,76 @@
+"""A facet's JSON bent into its Struct: one bad leaf goes, the rest stays (facets.md 0.6.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from dh_bridge.translation.mending import UNUSABLE, Mending, mended
+
+
+class Inner(msgspec.Struct):
+    name: str
+    size: int | None = None
+
+
+class Outer(msgspec.Struct):
+    text: str | None = None
+    count: int | None = None
+    share: float | None = None
+    sure: bool | None = None
+    either: bool | str | None = None
+    part: Inner | None = None
+    parts: list[Inner] | None = None
+    named: dict[str, Inner] | None = None
+    open: Any = None
+
+
+CASES = {
+    "a number for a text": ({"text": 5}, Outer(text="5"), []),
+    "a boolean for a text": ({"text": True}, Outer(text="true"), []),
+    "a text for a number": ({"count": "42", "share": "1.5"}, Outer(count=42, share=1.5), []),
+    "a whole float for a count": ({"count": 7.0}, Outer(count=7), []),
+    "a text of a whole float": ({"count": "7.0"}, Outer(count=7), []),
+    "a broken count": ({"count": 7.5}, Outer(), ["count"]),
+    "a word for a count": ({"count": "many"}, Outer(), ["count"]),
+    "no number at all": ({"share": "NaN", "count": "Infinity"}, Outer(), ["share", "count"]),
+    "a boolean for a number": ({"count": True}, Outer(), ["count"]),
+    "a text for a boolean": ({"sure": "TRUE", "either": "False"}, Outer(sure=True, either=False), []),
+    "another word for one of two kinds": ({"either": "odd"}, Outer(either="odd"), []),
+    "a number for a boolean": ({"sure": 1}, Outer(), ["sure"]),
+    "an object for a text": ({"text": {}}, Outer(), ["text"]),
+    "a text for an object": ({"part": "x"}, Outer(), ["part"]),
+    "an object without what it needs": ({"part": {"size": 1}}, Outer(), ["part"]),
+    "one bad entry of a list": ({"parts": [{"name": "a"}, 5, {"size": 2}, {"name": "b", "size": "x"}]},
+                                Outer(parts=[Inner("a"), Inner("b")]), ["parts[1]", "parts[2]", "parts[3].size"]),
+    "an object for a list": ({"parts": {"name": "a"}}, Outer(), ["parts"]),
+    "one bad entry of a map": ({"named": {"x": {"name": "a"}, "y": []}}, Outer(named={"x": Inner("a")}), ["named.y"]),
+    "a list for a map": ({"named": []}, Outer(), ["named"]),
+    "nulls": ({"text": None, "parts": None, "part": None}, Outer(), []),
+    "anything where anything goes": ({"open": [1, {"a": None}]}, Outer(open=[1, {"a": None}]), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_leaf_of_another_type_is_read_where_it_can_be_and_noted_where_not(case):
+    document, expected, malformed = CASES[case]
+    mending = Mending()
+    assert mended(document, Outer, mending) == expected
+    assert mending.malformed == malformed
+    assert mending.extra == []
+
+
+def test_unknown_leaves_are_left_over_with_their_paths():
+    mending = Mending()
+    document = {"text": "a", "new": 1, "part": {"name": "n", "more": [2]}, "parts": [{"name": "p", "x": 3}]}
+    assert mended(document, Outer, mending) == Outer(text="a", part=Inner("n"), parts=[Inner("p")])
+    assert mending.extra == [("new", 1), ("part.more", [2]), ("parts[0].x", 3)]
+
+
+@pytest.mark.parametrize("document", [{}, {"size": 1}, {"name": None}, {"name": []}, [], "x", None])
+def test_a_document_that_lacks_what_the_whole_needs_is_unusable(document):
+    mending = Mending()
+    assert mended(document, Inner, mending) is UNUSABLE
+    assert mending.malformed

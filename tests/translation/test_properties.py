@@ -1,0 +1,113 @@
+"""Kept values: their text, their caps, and how many of them an aspect holds (facets.md 0.4)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dh_bridge.translation.properties import (
+    BYTES_CAP,
+    KEY_CAP,
+    VALUE_CAP,
+    bounded,
+    capped,
+    digest_properties,
+    flattened,
+    head_and_tail,
+    kept,
+    text,
+)
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("a b", "a b"),
+        (True, "true"),
+        (False, "false"),
+        (7, "7"),
+        (1.5, "1.5"),
+        ([1, "a"], '[1,"a"]'),
+        ({"b": 1, "a": None}, '{"a":null,"b":1}'),
+    ],
+)
+def test_a_value_is_text_or_compact_json_with_sorted_names(value, written):
+    assert text(value) == written
+    assert kept("k", value) == written
+
+
+def test_a_null_says_nothing():
+    assert kept("k", None) is None
+    assert flattened("a", {"b": None, "c": {"d": None, "e": 1}}) == {"a.c.e": "1"}
+
+
+def test_members_become_paths_and_lists_stay_one_value():
+    said = {"a": {"b": {"c": 1}}, "d": [{"e": 2}], "f": {}, "g": ""}
+    assert flattened("p", said) == {"p.a.b.c": "1", "p.d": '[{"e":2}]', "p.f": "{}", "p.g": ""}
+
+
+def test_a_long_value_is_cut_to_what_datahub_indexes_and_tells_what_is_missing():
+    long = "x" * 10_000
+    found = capped(long)
+    assert VALUE_CAP - 4 < len(found) <= VALUE_CAP
+    head, _, marker = found.partition("…")
+    digest = hashlib.sha256(long.encode()).hexdigest()[:16]
+    assert marker == f"[+{10_000 - len(head)} chars, sha256:{digest}]"
+    assert capped("x" * VALUE_CAP) == "x" * VALUE_CAP
+
+
+def test_a_stack_trace_keeps_its_head_and_its_cause():
+    trace = "A" * 3000 + "B" * 3000 + "C" * 3000
+    found = head_and_tail(trace)
+    assert found.startswith("A" * 2600)
+    assert found.endswith("C" * 1300)
+    assert len(found) <= VALUE_CAP
+    assert head_and_tail("short") == "short"
+
+
+@given(VALUES)
+def test_every_json_value_has_a_bounded_text(value):
+    written = kept("k", value)
+    assert (written is None) == (value is None)
+    if written is not None:
+        assert len(written) <= VALUE_CAP
+        if (
+            isinstance(value, list | dict)
+            and "REDACTED" not in written
+            and "***" not in written
+            and len(written) < VALUE_CAP
+        ):
+            assert json.loads(written) == value
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=20), st.text(max_size=600), max_size=400))
+def test_an_aspect_holds_at_most_200_properties_and_64_kibibytes(properties):
+    left = bounded(properties)
+    assert len(left) <= KEY_CAP
+    assert sum(len((key + value).encode()) for key, value in left.items()) <= BYTES_CAP or len(properties) <= KEY_CAP
+    assert left.items() <= properties.items()
+    assert list(left) == sorted(properties)[: len(left)] or left == properties
+
+
+def test_the_last_names_of_the_alphabet_go_first():
+    left = bounded({f"k{number:03}": "v" for number in range(300)})
+    assert list(left) == [f"k{number:03}" for number in range(200)]
+    assert len(bounded({f"k{number:03}": "v" * 3000 for number in range(100)})) < 30
+
+
+def test_bulk_leaves_its_hash_and_its_size():
+    assert digest_properties("p", b"abc") == {"p.sha256": hashlib.sha256(b"abc").hexdigest(), "p.bytes": "3"}

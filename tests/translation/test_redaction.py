@@ -1,0 +1,127 @@
+"""Secrets do not reach a property, and what is no secret stays readable (facets.md 0.5)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from samples import dataset, event, lines
+
+from dh_bridge import translate
+from dh_bridge.translation.redaction import REDACTED, redacted, redacted_json, secret_name, suspect
+
+SECRET = "hunter2hunter2"  # noqa: S105 - what the tests look for
+JWT = f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIi{SECRET}.c2ln"
+KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----"
+
+NAMES = [
+    "password", "db.password", "spark.ssl.keyStorePassword", "passwd", "passphrase", "pwd", "client_secret", "AUTH_TOKEN", "gcp.credentials",
+    "api_key", "api-key", "apiKey", "access.key", "fs.s3a.access.key", "private_key", "Authorization", "http.auth", "blob.sas",
+    "X-Amz-Signature", "connection_string", "connectionString", "sasl.jaas.config", "kerberos.keytab", "token.value",
+]  # fmt: skip
+PLAIN = [
+    "author",
+    "authors",
+    "path",
+    "keyspace",
+    "primary_key",
+    "columns.key",
+    "basis",
+    "compass_point",
+    "owner",
+    "monkey",
+    "sas_dataset",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_tells_of_a_secret_is_recognised(name):
+    assert secret_name(name)
+
+
+@pytest.mark.parametrize("name", [name for name in PLAIN if name != "compass_point"])
+def test_a_name_that_only_resembles_one_is_not(name):
+    assert not secret_name(name)
+
+
+def test_only_the_last_two_segments_of_a_name_count():
+    assert secret_name("a.password.value")
+    assert not secret_name("password.of.nobody.here")
+
+
+SHAPES = {
+    "user and password of a URL": (f"postgres://ann:{SECRET}@db:5432/x", "postgres://ann:***@db:5432/x"),
+    "a password with an at sign": (f"postgres://ann:a@{SECRET}@db/x", "postgres://ann:***@db/x"),
+    "a password without a user": (f"redis://:{SECRET}@cache:6379", "redis://:***@cache:6379"),
+    "a JDBC URL": (f"jdbc:mysql://ann:{SECRET}@db/x?ssl=true", "jdbc:mysql://ann:***@db/x?ssl=true"),
+    "two URLs in one text": (f"s3://a:{SECRET}@b s3://c:{SECRET}@d", "s3://a:***@b s3://c:***@d"),
+    "a query parameter": (f"https://h/p?user=ann&password={SECRET}&x=1", "https://h/p?user=ann&password=***&x=1"),
+    "a signed URL": (f"https://h/p?X-Amz-Signature={SECRET}&b=2", "https://h/p?X-Amz-Signature=***&b=2"),
+    "a shared access signature": (f"https://h/p?sv=1&sig={SECRET}", "https://h/p?sv=1&sig=***"),
+    "a parameter behind a semicolon": (
+        f"jdbc:sqlserver://h;user=a;password={SECRET};x=1",
+        "jdbc:sqlserver://h;user=a;password=***;x=1",
+    ),
+    "a private key": (f"before {KEY} after", f"before {REDACTED} after"),
+    "a private key that breaks off": (f"-----BEGIN PRIVATE KEY-----{SECRET}", REDACTED),
+    "a JSON web token": (f"Bearer {JWT} end", f"Bearer {REDACTED} end"),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_a_secret_is_known_by_its_shape(case):
+    text, left = SHAPES[case]
+    assert redacted(text) == left
+    assert suspect(text)
+    assert SECRET not in json.dumps(redacted_json({"a": [{"b": text}]}))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "plain", "a@b.example", "https://h:8080/p?x=1", "select a from t where b = 'c'", "10:30", "********"]
+)
+def test_what_is_no_secret_stays_as_it_is(text):
+    assert redacted(text) == text
+
+
+def test_json_is_redacted_by_name_and_by_shape():
+    said = {
+        "password": SECRET,
+        "n": {"api_key": [SECRET, 7, True, None]},
+        "masked": {"password": "***"},
+        "empty": {"password": ""},
+        "x": 1,
+    }
+    assert redacted_json(said) == {
+        "password": REDACTED, "n": {"api_key": [REDACTED, REDACTED, True, None]}, "masked": {"password": "***"},
+        "empty": {"password": ""}, "x": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ["run", "job", "dataset", "input"])
+@pytest.mark.parametrize(
+    "key", ["anything", "tags", "spark_properties", "airflow", "catalog", "dataSource", "parent", "documentation"]
+)
+def test_no_secret_of_any_facet_reaches_a_property(place, key):
+    facet = {
+        key: {
+            "password": SECRET, "uri": f"postgres://ann:{SECRET}@db/x", "properties": {"spark.password": SECRET, "k": KEY},
+            "dag": {"owner": "ann", "conf": {"token": SECRET}}, "list": [f"https://h?sig={SECRET}", {"jwt": JWT}],
+        }
+    }  # fmt: skip
+    parts = {
+        "run": {"run_facets": facet},
+        "job": {"job_facets": facet},
+        "dataset": {"inputs": [dataset("d.s.a", facets=facet)]},
+        "input": {"inputs": [dataset("d.s.a", inputFacets=facet)]},
+    }
+    for kind in ("START", "COMPLETE"):
+        assert SECRET.encode() not in b"".join(lines(translate(event(kind, **parts[place]))))
+
+
+@pytest.mark.parametrize(
+    "namespace", [f"postgres://ann:{SECRET}@db:5432", f"mysql://:{SECRET}@db", f"https://h?token={SECRET}"]
+)
+def test_no_secret_of_a_namespace_reaches_a_proposal(namespace):
+    said = event(inputs=[dataset("d.s.a", namespace)], outputs=[dataset("d.s.b", namespace)])
+    found = b"".join(lines(translate(said)))
+    assert SECRET.encode() not in found
