@@ -562,3 +562,37 @@ def test_a_streaming_run_shows_a_point_for_each_hour_in_which_it_ran(heartbeat, 
     ]
     found = told(*said, runs={"heartbeat": heartbeat})
     assert len(aspects(found, "dataProcessInstanceRunEvent")) == count
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["only mentioned", "listed too"])
+def test_a_dataset_that_is_filtered_out_does_not_come_in_by_column_lineage(listed):
+    lineage = {
+        "columnLineage": {
+            "fields": {
+                "x": {
+                    "inputFields": [
+                        {"namespace": "postgres://db:5432", "name": name, "field": "y"} for name in ("d.s.tmp", "d.s.a")
+                    ]
+                }
+            },
+            "dataset": [{"namespace": "postgres://db:5432", "name": "d.s.tmp", "field": "z"}],
+        }
+    }
+    said = at("COMPLETE", 9, inputs=[data("tmp")] if listed else [], outputs=[data("b", facets=lineage)])
+    for filters in ({"dataset_name": {"deny": ["d.s.tmp"]}}, {"through": ["d.s.tmp"]}):
+        found = told(said, filters=filters)
+        assert "d.s.tmp" not in repr(found.proposals)
+        assert set(edges(found, "input")) == {A}
+        assert sum(found.counts.filtered.values()) == int(listed)
+
+
+def test_what_one_configuration_remembers_of_a_facet_is_not_another_s():
+    lineage = {
+        "columnLineage": {
+            "fields": {"x": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.a", "field": "y"}]}}
+        }
+    }
+    said = at("COMPLETE", 9, outputs=[data("b", facets=lineage)])
+    assert set(edges(told(said), "input")) == {A}
+    assert set(edges(told(said, filters={"dataset_name": {"deny": ["d.s.a"]}}), "input")) == set()
+    assert set(edges(told(said, naming={"env": "DEV"}), "input")) == {A.replace("PROD", "DEV")}

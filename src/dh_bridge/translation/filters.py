@@ -45,15 +45,19 @@ class Filters:
 
     def dataset(self, dataset: Dataset) -> str | None:
         """Return the rule that leaves the dataset out, None when it stays."""
-        if not self._datasets:
-            return None
-        settings = self._settings
-        return self._first(
-            [
-                ("dataset_namespace", settings.dataset_namespace, dataset.namespace),
-                ("dataset_name", settings.dataset_name, dataset.name),
-            ]
-        )
+        refusal = self.mention(dataset.namespace, dataset.name) if self._datasets else None
+        return None if refusal is None else self.count(refusal)
+
+    def mention(self, namespace: str, name: str) -> str | None:
+        """Return the rule that leaves out a dataset which a facet mentions, None when it stays; mentions are not counted."""
+        rules = (("dataset_namespace", namespace), ("dataset_name", name))
+        found = ((rule, getattr(self._settings, rule).refusal(text)) for rule, text in rules)
+        return next((f"{rule} {refusal}" for rule, refusal in found if refusal is not None), None)
+
+    @property
+    def of_datasets(self) -> bool:
+        """Whether any dataset may be left out or run through."""
+        return self._datasets or self._through
 
     def facet(self, key: str) -> str | None:
         """Return the rule that leaves the facet out, None when it stays."""

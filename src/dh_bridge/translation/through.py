@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.laws import Cell, span
 from dh_bridge.translation.slots import (
+    DATASET,
     FINE_LINEAGE,
     INPUT,
     INPUT_FIELD,
@@ -26,6 +27,9 @@ def run_through(states: list[RunState]) -> None:
     if not temporary:
         return
     sources = _sources(states, temporary)
+    for state in states:
+        for urn in temporary & state.cells.keys():
+            state.cells[urn].pop(DATASET, None)  # a facet may have named it
     for state in states:
         for slots in state.cells.values():
             inputs = slots.get(INPUT)

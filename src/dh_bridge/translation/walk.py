@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
@@ -72,6 +73,8 @@ class Walk:
         at = Place(event, self.options, stamp)
         at.notes = notes
         state = self._state(event, runs, at)
+        if self.filters.of_datasets:
+            at.resolve = partial(self._mentioned, state)
         if event.kind != "dataset":
             self._job(event, state, at)
         state.events.append((stamp, event.type))
@@ -167,6 +170,10 @@ class Walk:
             if refusal is not None:
                 at.where = path
                 at.withheld("", f"filtered:{refusal}")
+                # its columns are not to come in by a facet of another dataset
+                at.aliases[dataset.namespace, dataset.name] = skipped(
+                    self.options.naming(dataset.namespace, dataset.name), f"filtered:{refusal}"
+                )
                 continue
             name = dataset_name(dataset, self.options.naming)
             if role == "output" and at.job is not None and at.job.platform == "dbt" and phantom(dataset, at.event):
@@ -179,6 +186,16 @@ class Walk:
                     self.filters.count(name.skip.partition(":")[2].strip())
                 continue
             yield dataset, name, role, path
+
+    def _mentioned(self, state: RunState, namespace: str, name: str) -> Name:
+        """Return the name of a dataset that only a facet mentions: filters hold for it too."""
+        found = self.options.naming(namespace, name)
+        refusal = self.filters.mention(namespace, name)
+        if refusal is not None:
+            return skipped(found, f"filtered:{refusal}")
+        if found.endpoint is not None and self.options.settings.filters.runs_through(namespace, name):
+            state.through.add(found.endpoint)
+        return found
 
     def _dataset(  # noqa: PLR0913 - the parts of one step
         self, dataset: Dataset, name: Name, role: Role, where: str, position: int, state: RunState, at: Place

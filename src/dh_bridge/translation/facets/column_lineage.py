@@ -136,7 +136,7 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
     if at.notes is not None:
         return _read(facet, at)
     columns = tuple(at.columns) if at.columns is not None else None
-    key = (id(facet), at.dataset, columns, at.options.settings.column_lineage.indirect, *at.aliases.items())
+    key = (id(facet), at.options, at.dataset, columns, at.options.settings.column_lineage.indirect, *at.aliases.items())
     found = _remembered.get(key)
     if found is None or found[0] is not facet:
         if len(_remembered) >= _REMEMBERED:

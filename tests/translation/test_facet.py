@@ -1,0 +1,141 @@
+"""What a facet module is made of, and what a registry of them holds."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from samples import SPARK, event, packed
+
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.settings import Settings
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, readable, withheld
+from dh_bridge.translation.facets import registry, specs
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.place import Place
+from dh_bridge.translation.slots import GONE, RUN_NAME, RUN_PROPERTIES
+
+OPTIONS = Options(Settings())
+
+
+class Two(Facet):
+    """A name and a number."""
+
+    name: str | None = None
+    number: int | None = None
+
+
+class Entry(Facet):
+    """An entry."""
+
+    a: int | None = None
+
+
+class Many(Facet):
+    """Entries."""
+
+    rows: list[Entry] | None = None
+
+
+def _gone(_, at):
+    yield at.run, RUN_NAME, 1, GONE
+
+
+def _declared(**more):
+    def state(two, at):
+        """Name of the run."""
+        if two.name:
+            yield at.run, RUN_NAME, 1, two.name
+
+    return facet(
+        "two", "zwei", at="run", reads=Two, leaves={"name": mapped("a.b"), "number": withheld("plan")}, **more
+    )(state)
+
+
+SPEC = _declared()
+
+
+def place():
+    at = Place(parse(packed([event(producer=SPARK)])[0]), OPTIONS, (1, 1, b"", 0))
+    at.run, at.attach, at.key, at.where, at.notes = "urn:run", "run", "two", "$.run.facets.two", []
+    return at
+
+
+def stated(raw, spec=SPEC):
+    at = place()
+    return list(spec.statements(msgspec.Raw(raw), at)), at.notes
+
+
+def test_a_facet_states_its_facts():
+    assert stated(b'{"name":"a","_producer":"p","_schemaURL":null}') == ([("urn:run", RUN_NAME, 1, "a")], [])
+    assert (SPEC.keys, SPEC.at, SPEC.doc) == (("two", "zwei"), "run", "Name of the run.")
+
+
+def test_a_facet_that_strays_is_mended_and_what_it_has_more_is_kept():
+    found, notes = stated(b'{"name":5,"number":"many","more":{"x":[1]},"other":null}')
+    assert found == [("urn:run", RUN_NAME, 1, "5"), ("urn:run", RUN_PROPERTIES, "two+", {"two.more": '{"x":[1]}'})]
+    assert notes == [("$.run.facets.two.number", "malformed")]
+
+
+def test_the_same_unknown_leaf_of_many_entries_is_one_list():
+    spec = facet("two", at="run", reads=Many, leaves={})(lambda _, __: iter(()))
+    found, _ = stated(b'{"rows":[{"a":1,"b":2},{"b":3}]}', spec)
+    assert found == [("urn:run", RUN_PROPERTIES, "two+", {"two.rows.b": "[2,3]"})]
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"5", "malformed"),
+        (b'"<<non-serializable: X>>"', "non-serializable"),
+        (b"null", "malformed"),
+        (b"{", "malformed"),
+        (b"[" * 5000, "malformed"),
+    ],
+)
+def test_a_facet_that_is_no_object_states_nothing_and_is_noted(raw, reason):
+    assert stated(raw) == ([], [("$.run.facets.two", reason)])
+    at = place()
+    assert readable(msgspec.Raw(raw), at) is None
+
+
+def test_a_tombstone_is_stated_by_those_who_know_one():
+    assert stated(b'{"_deleted":true,"name":"a"}') == ([], [("$.run.facets.two", "policy:state=none")])
+    assert stated(b'{"_deleted":true}', _declared(retracts=_gone))[0] == [("urn:run", RUN_NAME, 1, GONE)]
+    assert stated(b'{"_deleted":false,"name":"a"}')[0] == [("urn:run", RUN_NAME, 1, "a")]
+
+
+def test_a_facet_that_is_remembered_states_the_same():
+    spec = _declared(remember=True)
+    for _ in range(3):
+        assert stated(b'{"name":"a"}', spec) == ([("urn:run", RUN_NAME, 1, "a")], [])
+    for number in range(5000):
+        stated(b'{"name":"%d"}' % number, spec)
+    assert stated(b'{"name":"a"}', spec)[0] == [("urn:run", RUN_NAME, 1, "a")]
+
+
+def test_notes_are_taken_only_when_somebody_asks():
+    at = place()
+    at.notes = None
+    assert list(SPEC.statements(msgspec.Raw(b"5"), at)) == []
+
+
+# -- the registry ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_facet_says_what_it_is_and_what_becomes_of_its_leaves():
+    found = specs()
+    assert len(found) > 50
+    for spec in found:
+        assert spec.doc.endswith("."), spec.keys
+        assert spec.leaves, spec.keys
+        for path, leaf in spec.leaves.items():
+            assert leaf.verdict in ("mapped", "kept", "withheld"), (spec.keys, path)
+            assert bool(leaf.reason) == (leaf.verdict == "withheld"), (spec.keys, path)
+            assert leaf.verdict != "mapped" or leaf.targets, (spec.keys, path)
+
+
+def test_every_facet_is_found_by_each_of_its_keys():
+    found = registry()
+    for spec in specs():
+        assert all(found[spec.at][key] is spec for key in spec.keys)
+    assert kept("a.b").targets == ("a.b",)
