@@ -53,8 +53,12 @@ class _Attempt:
 
 def history(events: list[tuple[Stamp, str | None]], *, streaming: bool = False, heartbeat: str = "hour") -> History:
     """Return the history of (stamp, type) pairs, given in any order, doubles allowed."""
-    if len(events) == 1 and events[0][1] in TERMINAL:
-        return _only_end(*events[0])
+    if len(events) == 1:
+        ((stamp, kind),) = events
+        if kind in TERMINAL:
+            return _only_end(stamp, kind)
+        if kind == "START":
+            return History(start=stamp[0], started=True, last=stamp, points=[Point(stamp[0], 1)])
     ordered = _distinct(sorted(events, key=lambda one: one[0]))
     starts = [stamp[0] for stamp, kind in ordered if kind == "START"]
     found = History(start=min(starts) if starts else ordered[0][0][0], started=bool(starts), last=ordered[-1][0])

@@ -42,6 +42,8 @@ _REPLACED = ("CREATE", "OVERWRITE")
 
 def operation_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield an operation and a profile of each dataset, once per terminal event of the run."""
+    if state.kind == "run" and not history.terminals:
+        return  # nothing is told before the end
     outputs = state.listed or io_of(state, OUTPUT)
     counts = {dataset: found for (direction, dataset), found in counts_of(state).items() if direction == "output"}
     sql = _sql(state)
