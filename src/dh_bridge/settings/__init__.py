@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dh_bridge.settings.assertions import AssertionSettings
 from dh_bridge.settings.filters import AllowDeny, FilterSettings
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.naming import NamingSettings
@@ -30,6 +31,7 @@ from dh_bridge.settings.output import (
 
 __all__ = [
     "AllowDeny",
+    "AssertionSettings",
     "ColumnLineageSettings",
     "EventTimeSettings",
     "FilterSettings",
@@ -90,6 +92,7 @@ class Settings(BaseModel):
     column_lineage: ColumnLineageSettings = Field(
         default=ColumnLineageSettings(), description="Lineage between columns."
     )
+    assertions: AssertionSettings = Field(default=AssertionSettings(), description="Checks and their results.")
     lifecycle: LifecycleSettings = Field(default=LifecycleSettings(), description="Datasets that come and go.")
     subset: SubsetSettings = Field(default=SubsetSettings(), description="Conditions and partitions of a run.")
     owners: OwnerSettings = Field(default=OwnerSettings(), description="Owners.")

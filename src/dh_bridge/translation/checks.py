@@ -42,7 +42,13 @@ class Stated(msgspec.Struct, frozen=True, gc=False):
 def stated_checks(checks: list[Check], dataset: str, at: Place) -> Statements:
     """Yield each check under its assertion URN: the same check in two bags is one (producers.md 2)."""
     name = at.named.get(dataset)
-    urns = assertion_urns(checks, dataset, at.assertion_platform, column_path=name.column if name is not None else None)
+    urns = assertion_urns(
+        checks,
+        dataset,
+        at.assertion_platform,
+        column_path=name.column if name is not None else None,
+        identity=at.options.settings.assertions.identity,
+    )
     for urn, check in zip(urns, checks, strict=True):
         yield from stated(urn, check, dataset, at)
         if check.name:

@@ -76,6 +76,44 @@ def test_of_several_datasets_each_is_tested_unless_a_parameter_names_one():
     assert set(results(ran({**UNIQUE, "params": {"model": "totals"}}, inputs=both))) == {TOTALS}
 
 
+@pytest.mark.parametrize(("which", "tested"), [("all", {ORDERS, TOTALS}), ("first", {ORDERS}), ("none", set())])
+def test_the_setting_says_which_of_several_datasets_is_tested(which, tested):
+    test = {**UNIQUE, "params": {"limit": 3}}
+    found = ran(test, inputs=[totals(), orders()], assertions={"multi_dataset": which}, report=True)
+    assert set(results(found)) == tested
+    kept = found.kept(DPI).get("test.results")
+    assert (kept is None) == bool(tested), "what has no dataset stays on the run"
+    if not tested:
+        assert found.verdicts()["$.run.facets.test.tests[0].params.limit"] == ("withheld", "no-dataset")
+
+
+@pytest.mark.parametrize(("warn_as", "kind"), [("failure", "FAILURE"), ("success", "SUCCESS")])
+def test_a_warning_is_what_the_setting_says(warn_as, kind):
+    warned = ran({**UNIQUE, "status": "fail", "severity": "warn"}, assertions={"warn_as": warn_as})
+    assert results(warned)[ORDERS]["type"] == kind
+    failed = ran({**UNIQUE, "status": "fail", "severity": "error"}, assertions={"warn_as": warn_as})
+    assert results(failed)[ORDERS]["type"] == "FAILURE"
+
+
+@pytest.mark.parametrize(("identity", "same"), [("full", False), ("name_only", True)])
+def test_a_changed_threshold_is_a_new_assertion_unless_the_setting_says_otherwise(identity, same):
+    below_5, below_6 = (
+        ran({"name": "max", "type": "max", "status": "pass", "params": {"column": "id", "max_value": most}},
+            assertions={"identity": identity}).entities("assertion")
+        for most in (5, 6)
+    )  # fmt: skip
+    assert len(below_5) == len(below_6) == 1
+    assert (below_5 == below_6) is same
+
+
+@pytest.mark.parametrize(("kind", "written"), [("auto", "CUSTOM"), ("dataset", "DATASET")])
+def test_the_type_is_a_setting_and_no_part_of_the_urn(kind, written):
+    found = ran(UNIQUE, profile="1.7", assertions={"type": kind})
+    (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
+    assert info["type"] == written
+    assert found.entities("assertion") == ran(UNIQUE).entities("assertion")
+
+
 def test_a_check_of_the_same_name_on_the_dataset_is_the_same_check():
     check = {"assertion": "unique", "name": "unique_orders_id", "column": "id", "success": False, "actual": "2"}
     found = ran(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dh_bridge.datahub import urns
 from dh_bridge.translation.assertions.check import Check, said
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dh_bridge.datahub.profiles import Profile
+
+Kind = Literal["auto", "dataset"]
 
 DESCRIPTION_CAP = 65_536
 LOGIC_CAP = 32_000
@@ -29,6 +31,7 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
     platform: str,
     column_path: Callable[[str], str] | None = None,
     label: str,
+    kind: Kind = "auto",
     properties: Mapping[str, str] | None = None,
     external_url: str | None = None,
     prefix: str = "openlineage.",
@@ -36,12 +39,13 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
 ) -> dict[str, Any]:
     """Return the aspect's JSON: a DATASET assertion, from DataHub 1.7 on a CUSTOM one called ``label`` (``dbt Test``).
 
+    ``kind`` ``dataset``: a DATASET assertion for every version; it is deprecated from 1.7 on, but accepted.
     It holds nothing that differs from run to run, so that it changes only when the check does. ``properties`` are
     further custom properties under their whole keys; ``external_url`` is written when it is a web address.
     """
     table = table if table is not None else default_table()
     found = read(check, platform, table)
-    custom = profile.at_least(1, 7)
+    custom = kind != "dataset" and profile.at_least(1, 7)
     info: dict[str, Any] = {"customProperties": _properties(check, prefix, properties or {})}
     if external_url is not None and external_url.startswith(("http://", "https://")):
         info["externalUrl"] = external_url

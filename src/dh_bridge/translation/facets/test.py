@@ -68,12 +68,15 @@ def test(facet: Tests, at: Place) -> Statements:
         ended = outcome(check, at.assertion_platform)
         if ended == "SKIPPED":
             skipped.append(one.name)
-        elif ended == "UNKNOWN" or not at.tested:
+            continue
+        datasets = datasets_of_test(check, at.tested, several=at.options.settings.assertions.multi_dataset)
+        if ended == "UNKNOWN" or not datasets:
+            reason = "malformed" if ended == "UNKNOWN" and at.tested else "no-dataset"
             for leaf in _UNTOLD:
-                at.withheld(f"tests[{position}].{leaf}", "malformed" if at.tested else "no-dataset")
+                at.withheld(f"tests[{position}].{leaf}", reason)
             untold.append({"name": one.name, "status": one.status, "severity": one.severity, "type": one.type})
         else:
-            for dataset in datasets_of_test(check, at.tested):
+            for dataset in datasets:
                 same = at.checks.get((dataset, one.name))
                 if same is None:
                     loose.setdefault(dataset, []).append(check)

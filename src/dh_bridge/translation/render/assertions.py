@@ -57,6 +57,7 @@ def assertion_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Pr
         platform=stated.platform,
         column_path=stated.name.column if stated.name is not None else None,
         label=stated.label,
+        kind=options.settings.assertions.type,
         prefix=options.prefix,
     )
     yield upsert(ENTITY, urn, "assertionInfo", info)
@@ -93,6 +94,7 @@ def _results(
             row_count=_metric(slots, mark, "rowCount"),
             missing_count=_metric(slots, mark, "column", column, "nullCount") if column else None,
             external_url=url,
+            warn_as=options.settings.assertions.warn_as,
         )
         if result is not None:
             event = run_event(

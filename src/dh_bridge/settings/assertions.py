@@ -1,0 +1,32 @@
+"""Assertions: how checks and their results become DataHub's (facets.md 2)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class AssertionSettings(BaseModel):
+    """Assertions and their results."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Literal["auto", "dataset"] = Field(
+        default="auto",
+        description="Type of an assertion: `auto` (CUSTOM from DataHub 1.7, DATASET below) or always `dataset`. The URN is"
+        " the same.",
+    )
+    identity: Literal["full", "name_only"] = Field(
+        default="full",
+        description="What tells a check without a name of its own from others of its kind and column: its parameters and"
+        " text (a changed threshold is a new assertion), or with `name_only` nothing.",
+    )
+    warn_as: Literal["failure", "success"] = Field(
+        default="failure", description="Result of a check that failed with the severity `warn` or `info`."
+    )
+    multi_dataset: Literal["all", "first", "none"] = Field(
+        default="all",
+        description="Datasets that a `test` of a run with several is about when its parameters name none: `all`, the"
+        " `first` by URN, or `none` (it stays on the run).",
+    )
