@@ -33,6 +33,16 @@ def load_yaml(text: str, place: str) -> Any:
         raise MappingError(str(error).replace("\n", " "), where=place, now="mend the YAML") from error
 
 
+def profile_names() -> list[str]:
+    """Return the names of the folders of ``avro_schemas/`` that are version profiles."""
+    return [path.parent.name for path in AVRO_SCHEMAS.glob("*/index.json")]
+
+
+def schema_bytes(file: str) -> bytes:
+    """Return a file of ``avro_schemas/``, for example ``0.15.0/Status.avsc``."""
+    return (AVRO_SCHEMAS / file).read_bytes()
+
+
 def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
     """Yield the YAML files of ``mappings/<folder>``, by stem; a file of the user's ``overlay`` shadows ours of that name."""
     files = {path.stem: path for path in (MAPPINGS / folder).glob("*.yaml")}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.bundled import AVRO_SCHEMAS
+from dh_bridge.bundled import profile_names, schema_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,19 +34,19 @@ def number(version: str) -> tuple[int, ...]:
 @lru_cache(maxsize=1)
 def versions() -> tuple[str, ...]:
     """Return the names of the bundled profiles, oldest first."""
-    return tuple(sorted((path.parent.name for path in AVRO_SCHEMAS.glob("*/index.json")), key=number))
+    return tuple(sorted(profile_names(), key=number))
 
 
 @lru_cache
 def index(version: str) -> Index:
     """Return the index of a bundled profile."""
-    return msgspec.json.decode((AVRO_SCHEMAS / version / "index.json").read_bytes(), type=Index)
+    return msgspec.json.decode(schema_bytes(f"{version}/index.json"), type=Index)
 
 
 @cache
 def load(file: str) -> Schema:
     """Return the schema of a file that an index names, for example ``0.15.0/Status.avsc``."""
-    schema: Schema = msgspec.json.decode((AVRO_SCHEMAS / file).read_bytes())
+    schema: Schema = msgspec.json.decode(schema_bytes(file))
     return schema
 
 
