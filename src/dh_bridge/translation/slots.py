@@ -71,6 +71,8 @@ DURATION = Slot("DURATION", _RUN_EVENT, latest)
 BATCH = Slot("BATCH", "assertionRunEvent", latest)
 #: "" -> word of the orchestrator for the outcome (airflowState)
 OUTCOME = Slot("OUTCOME", _RUN_EVENT, latest)
+#: "" -> whether tries are left, where ``runs.up_for_retry`` asks for it
+TRIES_LEFT = Slot("TRIES_LEFT", _RUN_EVENT, latest)
 #: "" -> "COMPLETE_SNAPSHOT" and the like
 CONTENT_MODE = Slot("CONTENT_MODE", "dataJobInputOutput", latest)
 
@@ -131,6 +133,8 @@ LIFECYCLE = Slot("LIFECYCLE", "status", latest)
 STATUS = Slot("STATUS", "status", latest, shared=True)
 #: "" -> Stated
 ASSERTION = Slot("ASSERTION", "assertionInfo", latest, shared=True)
+#: "" -> URL of the code of the job that last reported it
+ASSERTION_URL = Slot("ASSERTION_URL", "assertionInfo", latest, shared=True)
 
 # -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
 #: tag name -> context JSON or None

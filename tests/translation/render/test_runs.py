@@ -345,6 +345,53 @@ def test_the_result_of_a_terminal_event(kind, result):
     assert last["result"] == {"type": result, "nativeResultType": "airflow"}
 
 
+RETRY = {"type": "UP_FOR_RETRY", "nativeResultType": "airflow:FAIL"}
+FAILED = {"type": "FAILURE", "nativeResultType": "airflow"}
+
+
+@pytest.mark.parametrize(
+    ("tries", "retries", "asked", "expected"),
+    [
+        (1, 2, True, RETRY), (2, 2, True, RETRY), (3, 2, True, FAILED), (1, 0, True, FAILED), (1, 2, False, FAILED),
+        (1, None, True, FAILED), (None, 2, True, FAILED), ("1", "2", True, FAILED), (True, 2, True, FAILED), (0, 2, True, FAILED),
+    ],
+)  # fmt: skip
+def test_a_failed_airflow_try_is_up_for_retry_by_setting_while_tries_are_left(tries, retries, asked, expected):
+    run = {"airflow": facet(task={"retries": retries}, taskInstance={"try_number": tries})}
+    found = told(event("FAIL", run=run, producer=AIRFLOW), runs={"up_for_retry": asked})
+    assert points(found)[-1]["result"] == expected
+
+
+def test_a_try_that_did_not_fail_is_not_up_for_retry():
+    run = {"airflow": facet(task={"retries": 2}, taskInstance={"try_number": 1})}
+    kinds = [
+        points(told(event(kind, run=run, producer=AIRFLOW), runs={"up_for_retry": True}))[-1]["result"]["type"]
+        for kind in ("COMPLETE", "ABORT")
+    ]
+    assert kinds == ["SUCCESS", "SKIPPED"]
+
+
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+@pytest.mark.parametrize(
+    ("facets", "word"),
+    [
+        ({"dataRentgen_run": facet(start_reason="MANUAL")}, "MANUAL"),
+        ({"airflow": facet(dagRun={"run_id": "x", "run_type": "backfill"})}, "backfill"),
+        (
+            {
+                "airflow": facet(dagRun={"run_id": "x", "run_type": "backfill"}),
+                "dataRentgen_run": facet(start_reason="AUTOMATIC"),
+            },
+            "AUTOMATIC",
+        ),
+        ({}, None),
+    ],
+)
+def test_the_word_for_why_a_run_was_started_is_the_message_of_its_creation(facets, word, profile):
+    found = told(pair(run=facets, producer=AIRFLOW), profile=profile)
+    assert properties(found)["created"].get("message") == word
+
+
 def test_an_abort_is_a_failure_by_setting():
     last = points(told(event("START"), event("ABORT"), runs={"abort": "failure"}))[-1]
     assert last["result"]["type"] == "FAILURE"

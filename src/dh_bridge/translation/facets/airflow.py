@@ -11,7 +11,16 @@ from dh_bridge.translation.facet import Open, facet, kept, mapped, property_stat
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
-from dh_bridge.translation.slots import ATTEMPT, DURATION, JOB_EDGE, JOB_PROPERTIES, RUN_NAME, RUN_URL, Statements
+from dh_bridge.translation.slots import (
+    ATTEMPT,
+    DURATION,
+    JOB_EDGE,
+    JOB_PROPERTIES,
+    RUN_NAME,
+    RUN_URL,
+    TRIES_LEFT,
+    Statements,
+)
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -77,6 +86,8 @@ def airflow(opened: Open, at: Place) -> Statements:
     yield from _name(dag_run, instance, at)
     yield from _task(task, part(body, "dag"), at)
     yield from _instance(instance, at)
+    if at.options.settings.runs.up_for_retry:
+        yield from _tries_left(instance.get("try_number"), task.get("retries"), at)
     yield from page_statements(
         part(body, "dag").get("dag_id"), dag_run, at, task=task.get("task_id"), index=instance.get("map_index")
     )
@@ -152,3 +163,9 @@ def _instance(instance: dict[str, Any], at: Place) -> Statements:
         yield at.run, RUN_URL, URL_AIRFLOW_LOG, url
     if isinstance(duration, (int, float)) and not isinstance(duration, bool) and 0 <= duration < _MOST_SECONDS:
         yield at.run, DURATION, "", float(duration)
+
+
+def _tries_left(tries: Any, retries: Any, at: Place) -> Statements:
+    """Yield whether Airflow tries again after this try; ``retries`` are those after the first try (identity.md f)."""
+    if type(tries) is int and tries > 0 and type(retries) is int:
+        yield at.run, TRIES_LEFT, "", tries <= retries

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
 from dh_bridge.translation.rungs import URL_WHILE_RUNNING
-from dh_bridge.translation.slots import DURATION, OUTCOME, RUN_URL
+from dh_bridge.translation.slots import DURATION, OUTCOME, RUN_URL, TRIES_LEFT
 
 if TYPE_CHECKING:
     from dh_bridge.translation.history import Point
@@ -50,7 +50,11 @@ def run_event(  # noqa: PLR0913 - the parts of one step
     found["attempt"] = point.attempt if attempt is None else attempt
     if point.result is not None:
         native = job.platform if job is not None else options.settings.identity.default_platform
-        kind, native = _refined(_result(point.result, options), native, value(slots, OUTCOME))
+        kind, native = (
+            ("UP_FOR_RETRY", f"{native}:FAIL")  # a guess from the number of tries: the word says that it failed
+            if point.result == "FAIL" and value(slots, TRIES_LEFT)
+            else _refined(_result(point.result, options), native, value(slots, OUTCOME))
+        )
         found["result"] = {"type": kind, "nativeResultType": native}
         duration = point.duration
         if duration is None and (seconds := value(slots, DURATION)) is not None:

@@ -15,7 +15,7 @@ from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.run_events import page_of, run_event
 from dh_bridge.translation.render.stamps import audit_stamp
-from dh_bridge.translation.rungs import names
+from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_START_REASON, names
 from dh_bridge.translation.slots import (
     ATTEMPT,
     INPUT,
@@ -108,7 +108,18 @@ def _properties(state: RunState, slots: Slots, job: Job | None, history: History
     if kind:
         found["type"] = kind
     found["created"] = audit_stamp(history.start, actor_of(slots, options))
+    reason = _start_reason(slots)
+    if reason:
+        found["created"]["message"] = reason
     return found
+
+
+def _start_reason(slots: Slots) -> str | None:
+    """Return the word for why the run was started (ruling 25), as its producer wrote it."""
+    if RUN_TYPE not in slots:
+        return None
+    word = value(slots, RUN_TYPE, TYPE_START_REASON) or value(slots, RUN_TYPE, TYPE_AIRFLOW_RUN)
+    return capped(str(word)) if word else None
 
 
 def _fill_nominal(properties: dict[str, str], prefix: str) -> None:
