@@ -9,12 +9,14 @@ from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, val
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
     ASSERTION,
+    ASSERTION_URL,
     CHECKS,
     CONTENT_MODE,
     EDGE_PROPERTIES,
     INPUT,
     INPUT_EDGE,
     JOB,
+    JOB_FIELD,
     LIFECYCLE,
     NAMED_INPUT,
     OUTPUT,
@@ -81,11 +83,14 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
         merge(shared, state.cells)
     terminal = max(history.terminals) if history.terminals else None
     counts = history.completed or state.kind == "dataset"
+    page = _page_of_code(state)
     for urn, slots in list(state.cells.items()):
         if counts and LIFECYCLE in slots:
             pour(shared.setdefault(urn, {}).setdefault(STATUS, {}), STATUS, slots[LIFECYCLE])
         for assertion, (stamp, entry) in slots.get(CHECKS, {}).items():
             fold(shared, ((assertion, ASSERTION, "", entry),), stamp)
+            if page is not None:
+                fold(shared, ((assertion, ASSERTION_URL, "", page[1]),), page[0])
         if SQL in slots:
             stamp, text = _sql_text(slots[SQL][""])
             fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
@@ -93,6 +98,15 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
             last = terminal or (history.last if not state.urn else None)
             _pour_edges(urn, state, last, shared, actor_of(state.cells.get(state.urn, {}), options))
     pour_upstreams(state, shared, options)
+
+
+def _page_of_code(state: RunState) -> Cell | None:
+    """Return the URL of the code of the run's job (sourceCodeLocation): it is that of its checks, too (facets.md 2.9)."""
+    job = state.job()
+    if job is None:
+        return None
+    owner = job.flow_urn if job.level == "flow" else job.job_urn
+    return state.cells.get(owner, {}).get(JOB_FIELD, {}).get(("externalUrl", 0))
 
 
 def run_user(slots: Slots) -> str | None:

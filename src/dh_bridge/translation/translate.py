@@ -17,6 +17,7 @@ from dh_bridge.translation.render.jobs import flow_proposals, job_proposals
 from dh_bridge.translation.render.operations import operation_proposals
 from dh_bridge.translation.render.runs import run_proposals, streaming
 from dh_bridge.translation.render.shared import tag_key
+from dh_bridge.translation.skipped import withdraw_skipped
 from dh_bridge.translation.slots import COLUMN_TAG, DATASET, OUTPUT, TAG
 from dh_bridge.translation.through import run_through
 from dh_bridge.translation.walk import Walk
@@ -64,6 +65,8 @@ class Fold:
             settle_snapshots(state)
         hand_over(states)
         run_through(states)
+        if len(states) > 1:
+            withdraw_skipped(states)
         for state in states:
             found = history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat)
             histories.append(found)

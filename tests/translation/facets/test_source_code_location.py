@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from facet_cases import FLOW, JOB, client_pair, facet, of_job, pair, spec, told
+import pytest
+from facet_cases import FLOW, JOB, client_pair, facet, of_job, orders, pair, spec, told
 from openlineage.client.facet_v2 import source_code_location_job
 
 BODY = facet(
@@ -52,3 +53,13 @@ def test_the_client_s_class_is_read():
     found = told(client_pair(job={"sourceCodeLocation": made}))
     assert found.patched(JOB, "dataJobInfo")["/externalUrl"] == "https://x/y"
     assert found.kept(JOB)["sourceCodeLocation.branch"] == "main"
+
+
+@pytest.mark.parametrize(
+    ("url", "written"), [("https://git.example.com/a.sql", True), ("git@example.com:a.sql", False)]
+)
+def test_the_page_of_the_code_is_that_of_its_checks_too(url, written):
+    bag = {"dataQualityAssertions": facet(assertions=[{"assertion": "unique", "column": "id", "success": True}])}
+    found = told(pair(job={"sourceCodeLocation": facet(type="git", url=url)}, inputs=[orders(inputFacets=bag)]))
+    (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
+    assert info.get("externalUrl") == (url if written else None)

@@ -33,12 +33,12 @@ class SourceCodeLocation(Facet):
     at="job",
     reads=SourceCodeLocation,
     leaves={
-        "url": mapped("dataJobInfo.externalUrl", "dataFlowInfo.externalUrl"),
+        "url": mapped("dataJobInfo.externalUrl", "dataFlowInfo.externalUrl", "assertionInfo.externalUrl"),
         **{name: kept() for name in _KEPT},
     },
 )
 def source_code_location(facet: SourceCodeLocation, at: Place) -> Statements:
-    """The page of the code as externalUrl when it is one, the rest as properties."""
+    """The page of the code as externalUrl when it is one, of the checks of its runs too, the rest as properties."""
     properties = flattened("sourceCodeLocation", {name: getattr(facet, name) for name in _KEPT})
     if facet.url:
         if facet.url.startswith(("http://", "https://")):

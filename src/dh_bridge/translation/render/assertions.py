@@ -17,6 +17,7 @@ from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.render.stamps import millis
 from dh_bridge.translation.slots import (
     ASSERTION,
+    ASSERTION_URL,
     ATTEMPT,
     BATCH,
     CHECKS,
@@ -58,6 +59,7 @@ def assertion_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Pr
         column_path=stated.name.column if stated.name is not None else None,
         label=stated.label,
         kind=options.settings.assertions.type,
+        external_url=value(slots, ASSERTION_URL),
         prefix=options.prefix,
     )
     yield upsert(ENTITY, urn, "assertionInfo", info)
