@@ -10,6 +10,7 @@ import msgspec
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.translation.newer import newer_aspects
+from dh_bridge.translation.redaction import DEFAULT, redaction
 from dh_bridge.translation.report import Report
 from dh_bridge.translation.translate import Fold, Rejected
 from dh_bridge.translation.written import written_aspects
@@ -77,6 +78,7 @@ class Call:
     def __init__(self, options: Options, *, report: bool) -> None:
         self._options = options
         self._fold = Fold(options)
+        self._plain = options.settings.redaction == DEFAULT
         self._report = report
         self._seen: dict[str, list[tuple[Event, list[tuple[str, str]]]]] = {}
         self._loose: list[tuple[Event, list[tuple[str, str]]]] = []
@@ -95,7 +97,7 @@ class Call:
         self._events += 1
         self._notes.update(event.notes)
         notes: list[tuple[str, str]] | None = [] if self._report else None
-        state = self._fold.add(event, notes)
+        state = self._added(event, notes)
         if state is None:
             if notes is not None:
                 self._loose.append((event, notes))
@@ -104,12 +106,18 @@ class Call:
             self._seen.setdefault(state.key, []).append((event, notes))
         return state.key
 
+    def _added(self, event: Event, notes: list[tuple[str, str]] | None) -> RunState | None:
+        if self._plain:
+            return self._fold.add(event, notes)
+        with redaction(self._options.settings.redaction):
+            return self._fold.add(event, notes)
+
     def close(self, keys: list[str] | None) -> Translation:
         """Return the translation of the runs ``keys``, or of all that are open."""
         fold = self._fold
         chosen = [key for key in (fold.runs if keys is None else keys) if key in fold.runs]
         states: dict[str, RunState] = {key: fold.runs[key] for key in chosen}
-        proposals = self._with_platform(fold.close(chosen))
+        proposals = self._with_platform(self._closed(chosen))
         report = self._reported(states, proposals) if self._report else None
         counts = _counted(states, proposals)
         counts.newer = sum(newer_aspects(state, self._options) for state in states.values())
@@ -122,6 +130,12 @@ class Call:
         found = Translation(proposals, self.dead, fold.rejected, counts, report)
         self.dead, fold.rejected = [], []
         return found
+
+    def _closed(self, chosen: list[str]) -> list[Proposal]:
+        if self._plain:
+            return self._fold.close(chosen)
+        with redaction(self._options.settings.redaction):
+            return self._fold.close(chosen)
 
     def _with_platform(self, proposals: list[Proposal]) -> list[Proposal]:
         """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself (ruling 17)."""

@@ -80,7 +80,7 @@ def test_a_run_starts_and_completes(told):
         "externalUrl": "https://runs.example/1",
         "name": "tonight",
         "type": "BATCH_SCHEDULED",
-        "created": {"time": 1700000000000, "actor": "urn:li:corpuser:datahub"},
+        "created": {"time": 1700000000000, "actor": "urn:li:corpuser:datahub", "message": "AUTOMATIC"},
     }
     assert one.last(RUN, RELATIONS) == {"parentTemplate": JOB, "upstreamInstances": []}
     assert one.last(RUN, "dataProcessInstanceInput") == {"inputs": [LAKE]}

@@ -7,8 +7,9 @@ import json
 import pytest
 from samples import dataset, event, lines
 
-from dh_bridge import translate
-from dh_bridge.translation.redaction import REDACTED, redacted, redacted_json, secret_name, suspect
+from dh_bridge import Bridge, Settings, translate
+from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.translation.redaction import REDACTED, names_only, redacted, redacted_json, secret_name, suspect
 
 SECRET = "hunter2hunter2"  # noqa: S105 - what the tests look for
 JWT = f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIi{SECRET}.c2ln"
@@ -125,3 +126,81 @@ def test_no_secret_of_a_namespace_reaches_a_proposal(namespace):
     said = event(inputs=[dataset("d.s.a", namespace)], outputs=[dataset("d.s.b", namespace)])
     found = b"".join(lines(translate(said)))
     assert SECRET.encode() not in found
+
+
+# -- the setting -----------------------------------------------------------------------------------------------------
+
+URL = f"postgres://ann:{SECRET}@db/x"
+
+
+def facet_of(**leaves):
+    return {"_producer": "https://x", "_schemaURL": "https://x", **leaves}
+
+
+#: where a value of every kind is kept, each by another way through the facets
+KEPT_BY = {
+    "an open facet": {"spark_jobDetails": facet_of(jobDescription=URL)},
+    "an unknown facet": {"acme": facet_of(password=SECRET, nested={"token": SECRET, "url": URL})},
+    "environment variables": {
+        "environmentVariables": facet_of(environmentVariables=[{"name": "DB_PASSWORD", "value": SECRET}])
+    },
+    "Spark properties": {"spark_properties": facet_of(properties={"spark.password": SECRET, "spark.url": URL})},
+    "Hive properties": {"hive_properties": facet_of(properties={"hive.token": SECRET})},
+    "the conf of a DAG run": {"airflow": facet_of(dagRun={"run_id": "r", "conf": {"password": SECRET}})},
+    "the conf of a DAG run's own run": {
+        "airflowDagRun": facet_of(dagRun={"run_id": "r", "conf": {"password": SECRET}})
+    },
+    "runtime arguments": {"dataFusionRun": facet_of(runtimeArgs={"api_key": SECRET})},
+    "an error": {"errorMessage": facet_of(message=URL, programmingLanguage="x", stackTrace=f"at {URL}")},
+}
+
+
+def written(facets, **settings):
+    bridge = Bridge(Settings(**settings))
+    found = bridge.translate([event("START", run_facets=facets), event("COMPLETE", run_facets=facets)], report=True)
+    assert not found.rejected
+    text = "\n".join(ndjson_line(one).decode() for one in found.proposals)
+    return text, {line["path"]: line["reason"] for line in found.report.lines()}
+
+
+@pytest.mark.parametrize("facets", KEPT_BY.values(), ids=list(KEPT_BY))
+def test_off_hides_nothing_and_is_forgotten_with_its_call(facets):
+    assert SECRET in written(facets, redaction="off")[0]
+    assert SECRET not in written(facets)[0]
+    assert SECRET in written(facets, redaction="off")[0]
+
+
+CONFIGURATIONS = {
+    "spark_properties": (facet_of(properties={"spark.master": "yarn-x", "spark.n": 17171}), ".properties"),
+    "hive_properties": (facet_of(properties={"hive.queue": "yarn-x", "n": 17171}), ".properties"),
+    "airflow": (facet_of(dagRun={"run_id": "r", "conf": {"day": "yarn-x", "n": 17171}}), ".dagRun.conf"),
+    "airflowDagRun": (facet_of(dagRun={"run_id": "r", "conf": {"day": "yarn-x", "n": 17171}}), ".dagRun.conf"),
+    "dataFusionRun": (facet_of(runtimeArgs={"day": "yarn-x", "n": 17171}), ".runtimeArgs"),
+}
+
+
+@pytest.mark.parametrize("key", CONFIGURATIONS)
+def test_strict_keeps_the_names_of_configurations_and_reports_the_values(key):
+    body, path = CONFIGURATIONS[key]
+    text, reasons = written({key: body}, redaction="strict")
+    assert "yarn-x" not in text
+    assert "17171" not in text
+    plain, _ = written({key: body})
+    assert "yarn-x" in plain
+    assert "17171" in plain
+    noted = [where for where, reason in reasons.items() if reason == "policy:redaction"]
+    assert len(noted) == 2
+    assert all(where.startswith(f"$.run.facets.{key}{path}") for where in noted)
+    name = "spark.n" if key == "spark_properties" else "n"
+    assert f'{name}\\\\\\"' in text or f'\\"{name}\\"' in text
+
+
+def test_strict_says_nothing_of_what_is_empty():
+    assert names_only({"a": "x", "b": "", "c": None, "d": {}, "e": [1], "f": 0}) == {
+        "a": REDACTED, "b": "", "c": None, "d": {}, "e": REDACTED, "f": REDACTED,
+    }  # fmt: skip
+
+
+def test_strict_hides_secrets_too():
+    assert SECRET not in written(KEPT_BY["an unknown facet"], redaction="strict")[0]
+    assert "run-x" in written({"acme": facet_of(kind="run-x")}, redaction="strict")[0]

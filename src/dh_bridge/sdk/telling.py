@@ -13,6 +13,7 @@ from dh_bridge.sdk.references import RunRef, Table, run_names, run_urn
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.identity import Job
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.redaction import redaction
 from dh_bridge.translation.render.runs import iso
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id
 from dh_bridge.translation.slots import (
@@ -86,6 +87,11 @@ def proposals(told: Told, moments: list[Moment], options: Options) -> list[Propo
 
     The earlier moments are told again: what a run is follows from all that happened in it.
     """
+    with redaction(options.settings.redaction):
+        return _proposals(told, moments, options)
+
+
+def _proposals(told: Told, moments: list[Moment], options: Options) -> list[Proposal] | None:
     found = Fold(options)
     state = None
     for moment in moments:

@@ -11,6 +11,7 @@ import msgspec
 from dh_bridge.translation.mending import UNUSABLE, Mending, mended
 from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.redaction import DEFAULT, mode
 from dh_bridge.translation.slots import (
     DATASET_PROPERTIES,
     JOB_PROPERTIES,
@@ -165,6 +166,8 @@ class _Remembered:
         self._known: dict[bytes, Any] = {}
 
     def __call__(self, raw: msgspec.Raw) -> Any:
+        if mode() != DEFAULT:
+            return self._decode(raw)  # what is remembered holds properties that are redacted by default
         key = bytes(raw)
         found = self._known.get(key)
         if found is None:

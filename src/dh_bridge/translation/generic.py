@@ -20,6 +20,7 @@ from dh_bridge.translation.facet import (
     property_statement,
     readable,
 )
+from dh_bridge.translation.given import configuration
 from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import digest_properties, flattened
 from dh_bridge.translation.properties import kept as kept_text
@@ -99,7 +100,7 @@ def map_facet(key: str, *, alone: tuple[str, ...] = (), doc: str, producer: str 
 
     def state(opened: Open, place: Place) -> Statements:
         if opened.properties is None:
-            opened.properties = _mapped(key, opened.body, alone)
+            opened.properties = _mapped(key, opened.body, alone, place)
         if opened.properties:
             yield property_statement(place, opened.properties)
 
@@ -112,10 +113,11 @@ def map_facet(key: str, *, alone: tuple[str, ...] = (), doc: str, producer: str 
     )(state)  # fmt: skip
 
 
-def _mapped(key: str, body: dict[str, Any], alone: tuple[str, ...]) -> dict[str, str]:
+def _mapped(key: str, body: dict[str, Any], alone: tuple[str, ...], at: Place) -> dict[str, str]:
     inner = body.get("properties")
     values = inner if isinstance(inner, dict) else body  # the older form has no inner object
     rest = {name: value for name, value in body.items() if name != "properties"} if values is inner else {}
+    values = configuration(values, "properties" if values is inner else "", at)
     properties = flattened(key, rest)
     written = kept_text(key, values) if values else None
     if written:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dh_bridge.translation.properties import kept
-from dh_bridge.translation.redaction import REDACTED
+from dh_bridge.translation.redaction import REDACTED, STRICT, names_only
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -53,8 +53,19 @@ def given_properties(prefix: str, pairs: list[Given], at: Place) -> dict[str, st
     return properties
 
 
+def configuration(values: dict[str, Any], path: str, at: Place) -> dict[str, Any]:
+    """Return an open map of settings at ``path`` of the facet; with ``redaction: strict`` its names only, noted."""
+    if at.options.settings.redaction != STRICT:
+        return values
+    found = names_only(values)
+    for name, value in found.items():
+        if value is REDACTED:
+            at.withheld(f"{path}.{name}" if path else name, "policy:redaction")
+    return found
+
+
 def _value(key: str, one: Given, at: Place) -> str:
-    if at.options.settings.redaction == "strict" and one.value:
+    if at.options.settings.redaction == STRICT and one.value:
         at.withheld(f"{one.path}.value", "policy:redaction")
         return REDACTED
     written = kept(key, one.value) or ""

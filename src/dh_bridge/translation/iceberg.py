@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.properties import text
-from dh_bridge.translation.redaction import secret_name
+from dh_bridge.translation.redaction import hides
 from dh_bridge.translation.statistics import meaningful
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def count(path: str, number: Number | None, at: Place) -> int | None:
 def told_secrets(metadata: dict[str, Any] | None, at: Place) -> None:
     """Note the members of a free map whose names say that they are secret: they are masked."""
     for name in metadata or ():
-        if secret_name(name):
+        if hides(name):
             at.withheld(f"metadata.{name}", "secret")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.redaction import REDACTED, redacted, redacted_json, secret_name, suspect
+from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json, secret_name, suspect
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,13 +58,13 @@ def kept(key: str, value: Any) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        if value and secret_name(key) and set(value) != {"*"}:
+        if value and secret_name(key) and set(value) != {"*"} and hides(key):
             return REDACTED
         return capped(redacted(value)) if len(value) > 7 else value
     if isinstance(value, (dict, list)):
         written = text(value)
         return capped(text(redacted_json(value, key)) if suspect(written) or secret_name(key) else written)
-    return REDACTED if not isinstance(value, bool) and secret_name(key) else text(value)
+    return REDACTED if not isinstance(value, bool) and secret_name(key) and hides(key) else text(value)
 
 
 def flattened(prefix: str, value: Mapping[str, Any], into: dict[str, str] | None = None) -> dict[str, str]:

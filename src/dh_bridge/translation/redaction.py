@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 REDACTED = "[REDACTED]"
+DEFAULT, OFF, STRICT = "default", "off", "strict"
+#: The mode of the call that is at work. Every facet keeps texts, so it is not handed through each of them; and it is
+#: asked for only where there is something to hide, so that all other texts cost nothing.
+_mode: ContextVar[str] = ContextVar("redaction", default=DEFAULT)
 
 _NAME = re.compile(
     r"pass(word|wd|phrase)?|pwd|secret|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key"
@@ -26,6 +35,31 @@ _JWT = re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")
 _SHAPES = ("://", "?", "&", ";", "-----BEGIN", "eyJ")
 
 
+@contextmanager
+def redaction(mode: str) -> Iterator[None]:
+    """Let ``mode`` (the setting ``redaction``: off, default, strict) hold inside of the ``with`` statement."""
+    token = _mode.set(mode)
+    try:
+        yield
+    finally:
+        _mode.reset(token)
+
+
+def mode() -> str:
+    """Return the mode that holds here."""
+    return _mode.get()
+
+
+def hides(key: str) -> bool:
+    """Return whether a value under ``key`` is hidden, whatever it looks like."""
+    return secret_name(key) and _mode.get() != OFF
+
+
+def names_only(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a configuration as ``strict`` keeps it: its names, and nothing of what they are set to."""
+    return {name: value if value in (None, "", [], {}) else REDACTED for name, value in values.items()}
+
+
 @lru_cache(maxsize=8192)
 def secret_name(key: str) -> bool:
     """Return whether the last two dotted segments of ``key`` name a secret."""
@@ -42,23 +76,26 @@ def suspect(text: str) -> bool:
 
 def redacted(text: str) -> str:
     """Return ``text`` without user info of URLs, secret query parameters, private keys and JSON web tokens."""
+    found = text
     if "@" in text and "://" in text:
-        text = _USERINFO.sub(r"\1:***@", text)
+        found = _USERINFO.sub(r"\1:***@", found)
     if "=" in text:
-        text = _QUERY.sub(r"\1***", text)
+        found = _QUERY.sub(r"\1***", found)
     if "-----BEGIN" in text:
-        text = _KEY.sub(REDACTED, text)
-    return _JWT.sub(REDACTED, text) if "eyJ" in text else text
+        found = _KEY.sub(REDACTED, found)
+    if "eyJ" in text:
+        found = _JWT.sub(REDACTED, found)
+    return found if found is text or _mode.get() != OFF else text
 
 
 def redacted_json(value: Any, key: str = "") -> Any:
     """Return JSON ``value`` with every string redacted, and whatever stands under a secret name replaced."""
     if isinstance(value, str):
-        if key and value and set(value) != {"*"} and secret_name(key):
+        if key and value and set(value) != {"*"} and hides(key):
             return REDACTED
         return redacted(value)
     if isinstance(value, dict):
         return {name: redacted_json(member, str(name)) for name, member in value.items()}
     if isinstance(value, list):
         return [redacted_json(member, key) for member in value]
-    return REDACTED if key and value is not None and not isinstance(value, bool) and secret_name(key) else value
+    return REDACTED if key and value is not None and not isinstance(value, bool) and hides(key) else value

@@ -14,7 +14,7 @@ import msgspec
 
 from dh_bridge.translation.facet import Facet
 from dh_bridge.translation.properties import capped, text
-from dh_bridge.translation.redaction import REDACTED, redacted, redacted_json, secret_name
+from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json
 from dh_bridge.translation.slots import PARTITION
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Rendering:
         if self._literals == "drop":
             self.notes.append((path, "policy:subset.literals"))
             return _UNSAID
-        if field is not None and secret_name(field):
+        if field is not None and hides(field):
             self.notes.append((path, "secret"))
             return _quoted(REDACTED)
         if self._literals == "hash":

@@ -8,6 +8,7 @@ from dh_bridge.translation.airflow import dag_run_statements, dag_statements, pa
 from dh_bridge.translation.airflow import members as listed
 from dh_bridge.translation.airflow_pages import page_statements
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.given import configuration
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
@@ -91,7 +92,7 @@ def airflow(opened: Open, at: Place) -> Statements:
     yield from page_statements(
         part(body, "dag").get("dag_id"), dag_run, at, task=task.get("task_id"), index=instance.get("map_index")
     )
-    properties = flattened("airflow.dagRun", with_conf(dag_run))
+    properties = flattened("airflow.dagRun", with_conf(dag_run, at))
     flattened("airflow.taskInstance", instance, properties)
     flattened("airflow", without(body, ("dag", "dagRun", "task", "taskInstance", "taskUuid")), properties)
     uuid = body.get("taskUuid")
@@ -103,11 +104,12 @@ def airflow(opened: Open, at: Place) -> Statements:
         yield property_statement(at, properties)
 
 
-def with_conf(dag_run: dict[str, Any]) -> dict[str, Any]:
+def with_conf(dag_run: dict[str, Any], at: Place) -> dict[str, Any]:
     """Return the DAG run with its open ``conf`` map as one JSON text."""
     conf = dag_run.get("conf")
     if not isinstance(conf, dict):
         return dag_run
+    conf = configuration(conf, "dagRun.conf", at)
     return {**dag_run, "conf": kept_text("airflow.dagRun.conf", conf) if conf else None}
 
 

@@ -34,7 +34,7 @@ def airflow_dag_run(opened: Open, at: Place) -> Statements:
     seconds = _seconds(dag_run)
     if seconds is not None and 0 <= seconds < _MOST_SECONDS:
         yield at.run, DURATION, "", seconds
-    properties = flattened("airflow.dagRun", with_conf(dag_run))
+    properties = flattened("airflow.dagRun", with_conf(dag_run, at))
     flattened("airflowDagRun", without(opened.body, ("dag", "dagRun")), properties)
     if properties:
         yield property_statement(at, properties)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.given import configuration
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 
@@ -27,6 +28,8 @@ def data_fusion(opened: Open, at: Place) -> Statements:
     body = dict(opened.body)
     arguments = body.pop("runtimeArgs", None)
     properties = flattened("dataFusion", body)
+    if isinstance(arguments, dict):
+        arguments = configuration(arguments, "runtimeArgs", at)
     written = kept_text("dataFusion.runtimeArgs", arguments) if arguments else None
     if written:
         properties["dataFusion.runtimeArgs"] = written
