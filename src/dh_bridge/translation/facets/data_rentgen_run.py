@@ -36,7 +36,7 @@ _MOST_TRIES = 2**31
     leaves={
         "external_id": mapped(f"{_PROPERTIES}.name", _KEPT),
         "attempt": mapped("dataProcessInstanceRunEvent.attempt", _KEPT),
-        "persistent_log_url": mapped(f"{_PROPERTIES}.externalUrl", _KEPT),
+        "persistent_log_url": mapped(f"{_PROPERTIES}.externalUrl", "dataProcessInstanceRunEvent.externalUrl", _KEPT),
         "running_log_url": mapped("dataProcessInstanceRunEvent.externalUrl", f"{_PROPERTIES}.externalUrl", _KEPT),
         "start_reason": mapped(f"{_PROPERTIES}.type", _KEPT),
         "started_by_user": mapped(*USER_TARGETS),

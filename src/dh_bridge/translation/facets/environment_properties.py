@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     leaves={
         "environment-properties.mountPoints[].**": withheld("too-large"),
         "environment-properties.user": mapped(*USER_TARGETS),
+        "environment-properties.**": kept(
+            "dataProcessInstanceProperties.customProperties[openlineage.environment-properties]"
+        ),
         "**": kept(),
     },
     producer="Spark",

@@ -66,6 +66,8 @@ _COUNTS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "size"}
         **dict.fromkeys(("snapshotId", "schemaId", "filterDescription"), _BOTH),
         "projectedFieldNames[]": mapped("dataJobInputOutput.inputDatasetFields"),
         **{f"scanMetrics.{name}": kept(_RUN) for name in _METRICS},
+        "scanMetrics.resultDataFiles": _BOTH,
+        "scanMetrics.totalFileSizeInBytes": _BOTH,
         "metadata.**": kept(_RUN),
     },
     producer="Iceberg",

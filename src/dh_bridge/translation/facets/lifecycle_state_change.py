@@ -36,6 +36,11 @@ class LifecycleStateChange(Facet):
     previousIdentifier: PreviousIdentifier | None = None
 
 
+_EARLIER = tuple(
+    f"{aspect}.customProperties[openlineage.previousIdentifier]" for aspect in ("datasetProperties", "operation")
+)
+
+
 @facet(
     "lifecycleStateChange",
     at="dataset",
@@ -44,8 +49,8 @@ class LifecycleStateChange(Facet):
         "lifecycleStateChange": mapped(
             "operation.operationType", "status.removed", "dataJobInputOutput.outputDatasetEdges[].properties"
         ),
-        "previousIdentifier.namespace": kept(),
-        "previousIdentifier.name": kept(),
+        "previousIdentifier.namespace": kept(*_EARLIER),
+        "previousIdentifier.name": kept(*_EARLIER),
     },
 )
 def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements:

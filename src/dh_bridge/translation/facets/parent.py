@@ -43,6 +43,8 @@ class Parent(Facet):
 
 
 _RELATION = "dataProcessInstanceRelationships.parentInstance"
+_PROPERTIES = "dataProcessInstanceProperties.customProperties"
+_PARENT_JOB = tuple(f"{aspect}.customProperties[openlineage.parent.job]" for aspect in ("dataJobInfo", "dataFlowInfo"))
 
 
 @facet(
@@ -52,19 +54,19 @@ _RELATION = "dataProcessInstanceRelationships.parentInstance"
     reads=Parent,
     leaves={
         "run.runId": mapped(_RELATION),
-        "job.namespace": mapped(_RELATION, "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
-        "job.name": mapped(_RELATION, "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
-        "root.run.runId": kept(),
-        "root.job.namespace": kept(),
-        "root.job.name": kept(),
+        "job.namespace": mapped(*_PARENT_JOB, _RELATION),
+        "job.name": mapped(*_PARENT_JOB, _RELATION),
+        "root.run.runId": kept(f"{_PROPERTIES}[openlineage.root.runId]"),
+        "root.job.namespace": kept(f"{_PROPERTIES}[openlineage.root.job]"),
+        "root.job.name": kept(f"{_PROPERTIES}[openlineage.root.job]"),
         "run.facets": withheld("envelope"),
         "job.facets": withheld("envelope"),
         "root.run.facets": withheld("envelope"),
         "root.job.facets": withheld("envelope"),
         "run.facets.**": kept(),
         "job.facets.**": kept(),
-        "root.run.facets.**": kept(),
-        "root.job.facets.**": kept(),
+        "root.run.facets.**": kept(f"{_PROPERTIES}[openlineage.root.run.facets]"),
+        "root.job.facets.**": kept(f"{_PROPERTIES}[openlineage.root.job.facets]"),
     },
 )
 def parent(facet: Parent, at: Place) -> Statements:

@@ -53,6 +53,8 @@ def _tags(facet: Tags, at: Place) -> Statements:
         elif not is_urn(tag_urn(tag_name(tag))):
             at.withheld(f"tags[{position}]", "too-large")
         elif tag.field and at.attach == "dataset":
+            for leaf in ("key", "value", "source"):
+                at.reached(f"tags[{position}].{leaf}", "mapped", "editableSchemaMetadata.editableSchemaFieldInfo")
             column = at.name.column(tag.field) if at.name is not None else tag.field
             yield at.dataset, COLUMN_TAG, (column, tag_name(tag)), _context(tag)
         else:
@@ -83,7 +85,15 @@ def dataset_tags(facet: Tags, at: Place) -> Statements:
     yield from _tags(facet, at)
 
 
-@facet("tags", at="run", reads=Tags, leaves={"tags[].key": kept(), "tags[].value": kept(), "tags[].source": kept()})
+_PROPERTIES = "dataProcessInstanceProperties.customProperties"
+
+
+@facet(
+    "tags",
+    at="run",
+    reads=Tags,
+    leaves={f"tags[].{leaf}": kept(f"{_PROPERTIES}[openlineage.tags]") for leaf in ("key", "value", "source")},
+)
 def run_tags(facet: Tags, at: Place) -> Statements:
     """Properties of the run: DataHub has no tags on runs, and a job's tags are its own facet's."""
     rows = [
@@ -98,6 +108,8 @@ def run_tags(facet: Tags, at: Place) -> Statements:
     for position, tag in enumerate((facet.tags or ())[:_SIMPLE]):
         if tag.key == _CLIENT:
             at.withheld(f"tags[{position}].source", "no-home:the key names the sender")
+            for leaf in ("key", "value"):
+                at.reached(f"tags[{position}].{leaf}", "kept", f"{_PROPERTIES}[openlineage.{_CLIENT}]")
         value = kept_text(f"tags.{tag.key}", tag.value) if tag.key and tag.value else None
         if value:
             properties[tag.key if tag.key == _CLIENT else f"tags.{tag.key}"] = value

@@ -37,6 +37,7 @@ class Tests(Facet):
 
 #: Of a test that has no dataset, or no readable result, name, type, severity and status stay on the run (ruling 8).
 _RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
+_SKIPPED = "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]"
 _UNTOLD = ("description", "expected", "actual", "content", "contentType", "params")
 
 
@@ -68,6 +69,7 @@ def test(facet: Tests, at: Place) -> Statements:
         ended = outcome(check, at.assertion_platform)
         if ended == "SKIPPED":
             skipped.append(one.name)
+            at.reached(f"tests[{position}].name", "kept", _SKIPPED)
             continue
         datasets = datasets_of_test(check, at.tested, several=at.options.settings.assertions.multi_dataset)
         if ended == "UNKNOWN" or not datasets:
