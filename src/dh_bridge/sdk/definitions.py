@@ -15,15 +15,13 @@ from dh_bridge.datahub import urns
 from dh_bridge.errors import AspectError, EventError
 from dh_bridge.sdk.comparison import Comparison
 from dh_bridge.translation import columns
+from dh_bridge.translation.assertions.native import UNITS, field_spec, fixed_interval, sql_filter
 from dh_bridge.translation.properties import kept
 
 Needs = Callable[[str, str], None]
 """``needs(path in assertionInfo, words for people)``."""
 Change = Literal["absolute", "percentage"]
 Severity = Literal["LOW", "MEDIUM", "HIGH"]
-
-_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
-_RECORD = "STRUCT"
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -73,7 +71,7 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
             "schedule": self._schedule(),
         }
         body |= _severity(self.failure_severity, "freshnessAssertion", needs)
-        return {"type": "FRESHNESS", "freshnessAssertion": {**body, **_filter(self.filter)}}
+        return {"type": "FRESHNESS", "freshnessAssertion": {**body, **sql_filter(self.filter)}}
 
     def _schedule(self) -> dict[str, Any]:
         if [self.cron is not None, self.every is not None, self.since_last_check].count(True) != 1:
@@ -86,9 +84,9 @@ class Freshness(msgspec.Struct, frozen=True, kw_only=True):
         if self.every is None:
             return {"type": "SINCE_THE_LAST_CHECK"}
         multiple, unit = self.every
-        if unit.upper() not in _UNITS:
-            raise EventError(f"no unit of time: {unit!r}", where="every", now=f"one of {', '.join(_UNITS)}")
-        return {"type": "FIXED_INTERVAL", "fixedInterval": {"unit": unit.upper(), "multiple": multiple}}
+        if unit.upper() not in UNITS:
+            raise EventError(f"no unit of time: {unit!r}", where="every", now=f"one of {', '.join(UNITS)}")
+        return fixed_interval(multiple, unit.upper())
 
 
 class Segment(msgspec.Struct, frozen=True):
@@ -142,7 +140,7 @@ class Volume(Comparison, frozen=True, kw_only=True):
         kind = _shouted(what)
         return {
             "type": "VOLUME",
-            "volumeAssertion": {"type": kind, "entity": entity, what: body, **_filter(self.filter)},
+            "volumeAssertion": {"type": kind, "entity": entity, what: body, **sql_filter(self.filter)},
         }
 
 
@@ -193,7 +191,7 @@ class Field(Comparison, frozen=True, kw_only=True):
         else:
             severity = _severity(self.failure_severity, "fieldAssertion.fieldValuesAssertion", needs)
             body["fieldValuesAssertion"] = {**spec, **self._of_values(), **severity, "excludeNulls": self.exclude_nulls}
-        return {"type": "FIELD", "fieldAssertion": {**body, **_filter(self.filter)}}
+        return {"type": "FIELD", "fieldAssertion": {**body, **sql_filter(self.filter)}}
 
     def _of_values(self) -> dict[str, Any]:
         if self.fail_count is not None and self.fail_percentage is not None:
@@ -267,10 +265,6 @@ def _severity(severity: Severity | None, path: str, needs: Needs) -> dict[str, A
     return {"failureSeverityConfig": {"defaultSeverity": severity, "rules": []}}
 
 
-def _filter(sql: str | None) -> dict[str, Any]:
-    return {} if sql is None else {"filter": {"type": "SQL", "sql": sql}}
-
-
 def _with_parameters(compared: dict[str, Any]) -> dict[str, Any]:
     """Return operator and parameters; kinds that compare a number require both."""
     if "parameters" not in compared:
@@ -280,9 +274,8 @@ def _with_parameters(compared: dict[str, Any]) -> dict[str, Any]:
 
 def _field_spec(column: str, native_type: str, target: Target) -> dict[str, str]:
     """Return the SchemaFieldSpec; its type is the name that DataHub's schemas have for the native one."""
-    (kind,) = columns.data_type(native_type, target.platform)["type"]
-    word = kind.rpartition(".")[2].removesuffix("Type").upper()
-    return {"path": target.column(column), "type": _RECORD if word == "RECORD" else word, "nativeType": native_type}
+    kind = columns.data_type(native_type, target.platform)
+    return field_spec({"fieldPath": target.column(column), "type": kind, "nativeDataType": native_type})
 
 
 def _native(expression: str) -> dict[str, str]:

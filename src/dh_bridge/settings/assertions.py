@@ -12,10 +12,11 @@ class AssertionSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    type: Literal["auto", "dataset"] = Field(
+    type: Literal["auto", "dataset", "native"] = Field(
         default="auto",
-        description="Type of an assertion: `auto` (CUSTOM from DataHub 1.7, DATASET below) or always `dataset`. The URN is"
-        " the same.",
+        description="Type of an assertion: `auto` (CUSTOM from DataHub 1.7, DATASET below), always `dataset`, or"
+        " `native`: FIELD, VOLUME, FRESHNESS or SQL where the check has one of them and all that it needs is known, as the"
+        " column in a schema of the same call. The URN is the same.",
     )
     identity: Literal["full", "name_only"] = Field(
         default="full",

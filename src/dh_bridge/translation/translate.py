@@ -101,7 +101,7 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
             yield from dataset_proposals(urn, shared[urn], options, written=urn in written)
     for urn in named:
         if urn.startswith("urn:li:assertion:"):
-            yield from assertion_proposals(urn, shared[urn], options)
+            yield from assertion_proposals(urn, shared[urn], shared, options)
     for state, found in zip(states, histories, strict=True):
         if state.urn:
             yield from run_proposals(state, found, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -58,6 +59,11 @@ def number(value: Any) -> float | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None
+
+
+def percent(text: str) -> str:
+    """Return a share (``0.05``, the text of a number) as a number of a hundred (``5``)."""
+    return format((Decimal(repr(number(text) or 0.0)) * 100).normalize(), "f")
 
 
 def literal(text: str) -> Any:

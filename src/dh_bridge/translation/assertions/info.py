@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dh_bridge.datahub import urns
 from dh_bridge.translation.assertions.check import Check, said
+from dh_bridge.translation.assertions.native import native_form
 from dh_bridge.translation.assertions.reading import Reading, read
 from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.properties import bounded, capped, kept
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dh_bridge.datahub.profiles import Profile
+    from dh_bridge.translation.assertions.native import ColumnOf
 
-Kind = Literal["auto", "dataset"]
+Kind = Literal["auto", "dataset", "native"]
 
 DESCRIPTION_CAP = 65_536
 LOGIC_CAP = 32_000
@@ -32,6 +34,7 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
     column_path: Callable[[str], str] | None = None,
     label: str,
     kind: Kind = "auto",
+    column: ColumnOf | None = None,
     properties: Mapping[str, str] | None = None,
     external_url: str | None = None,
     prefix: str = "openlineage.",
@@ -39,23 +42,32 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
 ) -> dict[str, Any]:
     """Return the aspect's JSON: a DATASET assertion, from DataHub 1.7 on a CUSTOM one called ``label`` (``dbt Test``).
 
-    ``kind`` ``dataset``: a DATASET assertion for every version; it is deprecated from 1.7 on, but accepted.
+    ``kind`` ``dataset``: a DATASET assertion for every version; it is deprecated from 1.7 on, but accepted. ``native``: one
+    of DataHub's own types where the check has one and all that it needs is known; ``column`` looks a field path up in the
+    schema. What these types have no place for becomes custom properties.
     It holds nothing that differs from run to run, so that it changes only when the check does. ``properties`` are
     further custom properties under their whole keys; ``external_url`` is written when it is a web address.
     """
     table = table if table is not None else default_table()
     found = read(check, platform, table)
     custom = kind != "dataset" and profile.at_least(1, 7)
-    info: dict[str, Any] = {"customProperties": _properties(check, prefix, properties or {})}
+    typed = _typed(check, found, table)
+    native = None
+    if kind == "native":
+        native = native_form(check, found, dataset_urn, column_path or str, column or _unknown)
+    more = dict(properties or {}) if native is None else {**_untyped(typed, prefix), **(properties or {})}
+    info: dict[str, Any] = {"customProperties": _properties(check, prefix, more)}
     if external_url is not None and external_url.startswith(("http://", "https://")):
         info["externalUrl"] = external_url
-    info["type"] = "CUSTOM" if custom else "DATASET"
     fields = _fields(found, dataset_urn, column_path)
-    typed = _typed(check, found, table)
-    if custom:
+    if native is not None:
+        info |= native
+    elif custom:
+        info["type"] = "CUSTOM"
         head = {"type": label, "entity": dataset_urn, **({"field": fields[0], "fields": fields} if fields else {})}
         info["customAssertion"] = {**head, "scope": found.scope, **typed}
     else:
+        info["type"] = "DATASET"
         head = {"dataset": dataset_urn, "scope": found.scope, **({"fields": fields} if fields else {})}
         info["datasetAssertion"] = {**head, **typed}
     # no `created`: unknown, and it would make the aspect differ from run to run
@@ -63,6 +75,17 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
     if (description := said(check.description)) is not None:
         info["description"] = capped(description, DESCRIPTION_CAP)
     return info
+
+
+def _unknown(_: str) -> None:
+    return None
+
+
+def _untyped(typed: dict[str, Any], prefix: str) -> dict[str, str]:
+    """Return what the ordinary forms have fields for, as custom properties."""
+    found = {prefix + key: kept(prefix + key, typed[key]) for key in ("nativeType", "logic") if key in typed}
+    found |= {f"{prefix}params.{key}": value for key, value in typed.get("nativeParameters", {}).items()}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def assertion_platform(platform: str, instance: str | None = None) -> dict[str, Any]:

@@ -17,7 +17,8 @@ class Reading(msgspec.Struct, frozen=True):
     """What a check says, in DataHub's words.
 
     ``native`` is the producer's own spelling, ``kind`` its normal form; ``columns`` are the names as sent, the
-    check's own first; ``one_of_a_kind`` means that the name alone says which check it is (a singular dbt test).
+    check's own first; ``one_of_a_kind`` means that the name alone says which check it is (a singular dbt test);
+    ``offers`` is the type that DataHub itself has for it, "" for none.
     """
 
     native: str
@@ -29,6 +30,7 @@ class Reading(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]
     logic: str | None
     one_of_a_kind: bool
+    offers: str
 
 
 def read(check: Check, platform: str, table: AssertionTable | None = None) -> Reading:
@@ -51,6 +53,7 @@ def read(check: Check, platform: str, table: AssertionTable | None = None) -> Re
         _columns(check, own, row),
         _logic(check, own, row),
         single,
+        row.offers,
     )
 
 

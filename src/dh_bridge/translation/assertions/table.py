@@ -44,6 +44,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parameters: dict[str, Any] = {}
     fields: list[str] = []
     logic: str = ""
+    offers: str = ""
 
 
 class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -26,13 +26,17 @@ from dh_bridge.translation.slots import (
     RESULTS,
     RUN_PROPERTIES,
     RUN_URL,
+    SCHEMA,
 )
 from dh_bridge.translation.subsets import part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.translation.assertions.native import ColumnOf
     from dh_bridge.translation.checks import Stated
+    from dh_bridge.translation.columns import SchemaFields
+    from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.history import History
     from dh_bridge.translation.laws import Cell, Stamp
     from dh_bridge.translation.options import Options
@@ -46,11 +50,12 @@ ENTITY = "assertion"
 _CONTEXT = ("nominalTime.", "dbt_run.invocation_id", "great_expectations_meta.")
 
 
-def assertion_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
+def assertion_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> Iterator[Proposal]:
     """Yield what a check is, and whose."""
     stated: Stated | None = value(slots, ASSERTION)
     if stated is None:
         return
+    kind = options.settings.assertions.type
     info = assertion_info(
         stated.check,
         stated.dataset,
@@ -58,12 +63,19 @@ def assertion_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Pr
         platform=stated.platform,
         column_path=stated.name.column if stated.name is not None else None,
         label=stated.label,
-        kind=options.settings.assertions.type,
+        kind=kind,
+        column=_columns(shared.get(stated.dataset, {})) if kind == "native" else None,
         external_url=value(slots, ASSERTION_URL),
         prefix=options.prefix,
     )
     yield upsert(ENTITY, urn, "assertionInfo", info)
     yield upsert(ENTITY, urn, "dataPlatformInstance", assertion_platform(stated.platform))
+
+
+def _columns(slots: Slots) -> ColumnOf:
+    """Return the look-up of field paths in the dataset's schema, as the runs of this call know it."""
+    schema: SchemaFields | None = value(slots, SCHEMA)
+    return {field["fieldPath"]: field for field in schema.fields}.get if schema is not None else {}.get
 
 
 def result_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
