@@ -16,6 +16,7 @@ from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
+    DataplexFqn,
     EventTimeSettings,
     LifecycleSettings,
     Materialize,
@@ -97,6 +98,11 @@ class Settings(BaseModel):
     subset: SubsetSettings = Field(default=SubsetSettings(), description="Conditions and partitions of a run.")
     owners: OwnerSettings = Field(default=OwnerSettings(), description="Owners.")
     tags: TagSettings = Field(default=TagSettings(), description="Tags.")
+    dataplex_fqn: DataplexFqn = Field(
+        default="off",
+        description="Dataplex's fully qualified name of a dataset: as the custom property `openlineage.dataplex.fqn`"
+        " (`property`), or not written.",
+    )
     source_code: SourceCode = Field(
         default="hash",
         description="Source code that is not SQL: its `hash` and length, or `keep` its first characters.",

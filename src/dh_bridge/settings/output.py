@@ -12,6 +12,7 @@ _MODEL = ConfigDict(extra="forbid", frozen=True)
 Redaction = Literal["off", "default", "strict"]
 Materialize = Literal["all", "outputs", "none"]
 SourceCode = Literal["hash", "keep"]
+DataplexFqn = Literal["off", "property"]
 
 
 class PropertySettings(BaseModel):

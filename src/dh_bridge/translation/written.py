@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import TERMINAL
-from dh_bridge.translation.slots import CHECKS, GONE, RUN_PROPERTIES
+from dh_bridge.translation.render.ladders import too_many
+from dh_bridge.translation.slots import (
+    CHECKS,
+    DATASET_PROPERTIES,
+    GONE,
+    JOB_PROPERTIES,
+    OPERATION_PROPERTIES,
+    RUN_PROPERTIES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +22,12 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runstate import RunState
 
 _STATEFUL = ("dataProcessInstanceProperties", "dataProcessInstanceRelationships")
+_PROPERTIES = {
+    RUN_PROPERTIES: ("dataProcessInstanceProperties",),
+    JOB_PROPERTIES: ("dataJobInfo", "dataFlowInfo"),
+    DATASET_PROPERTIES: ("datasetProperties",),
+    OPERATION_PROPERTIES: ("operation",),
+}
 _TERMINAL = ("operation", "datasetProfile", "assertionRunEvent", "dataProcessInstanceRunEvent")
 
 
@@ -43,7 +57,18 @@ def written_aspects(state: RunState, by_urn: dict[str, set[str]], options: Optio
         for aspect in by_urn.get(urn, ()):
             found[aspect] = None
     found.update(dict.fromkeys(_unwritten_parts(state), "pending-terminal"))
+    found.update(dict.fromkeys(_too_many(state, found), "too-large"))
     return found
+
+
+def _too_many(state: RunState, written: dict[str, str | None]) -> Iterator[str]:
+    """Yield the properties that did not fit onto their entity, as the facets' rows call them."""
+    for slots in state.cells.values():
+        for slot, aspects in _PROPERTIES.items():
+            for key in too_many(slots, slot) if slot in slots else ():
+                for aspect in aspects:
+                    if written.get(aspect, "") is None:
+                        yield f"{aspect}.customProperties[openlineage.{key}]"
 
 
 def _unwritten_parts(state: RunState) -> Iterator[str]:

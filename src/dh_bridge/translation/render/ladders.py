@@ -19,6 +19,17 @@ def combined(slots: Slots, slot: Slot, prefix: str) -> dict[str, str]:
 
     Facets of one event share a stamp: among them the key decides, so that arrival does not.
     """
+    found = _gathered(slots, slot)
+    return {prefix + key: text for key, text in bounded(found).items()} if found else {}
+
+
+def too_many(slots: Slots, slot: Slot) -> list[str]:
+    """Return the keys, without a prefix, that :func:`combined` leaves out because there are too many (facets.md 0.4)."""
+    found = _gathered(slots, slot)
+    return sorted(found.keys() - bounded(found).keys())
+
+
+def _gathered(slots: Slots, slot: Slot) -> dict[str, str]:
     elements = slots.get(slot)
     if not elements:
         return {}
@@ -35,7 +46,7 @@ def combined(slots: Slots, slot: Slot, prefix: str) -> dict[str, str]:
             found.update(properties)
     for name, whole in joined.items():
         found[name] = whole.text
-    return {prefix + key: text for key, text in bounded(found).items()}
+    return found
 
 
 def fields(slots: Slots, slot: Slot) -> Iterator[tuple[str, Any]]:
