@@ -92,3 +92,17 @@ def test_a_test_that_the_run_facet_tells_is_skipped_too_beside_those_that_it_cal
     found = told([*model(), *checked(run={"test": body})])
     assert results(found) == []
     assert skipped(found) == ["a", "b"]
+
+
+def test_a_list_that_was_cut_stays_as_it_is():
+    body = facet(tests=[{"name": "x" * 100_000, "status": "skip"}])
+    found = told([*model(), *checked(BROKEN, run={"test": body})])
+    assert results(found) == []
+    assert found.kept(DPI)["test.skipped"].startswith('["xxx')
+
+
+def test_a_failed_model_takes_no_result_from_a_test_that_ran():
+    ran = {**BROKEN, "expected": "0", "actual": "3"}
+    found = told([*model(), *checked(ran)])
+    assert results(found) == ["FAILURE"]
+    assert skipped(found) == []

@@ -67,18 +67,21 @@ def _is_skipped(check: Check, stated: Stated) -> bool:
 def _keep(state: RunState, names: set[str], stamp: Stamp) -> None:
     """Add names to the property that the facet ``test`` has for tests that it calls skipped."""
     properties = dict(value(state.cells.get(state.urn, {}), RUN_PROPERTIES, _FACET) or {})
-    before: list[str] = _names(properties.get(PROPERTY))
+    before = _names(properties.get(PROPERTY))
+    if before is None:
+        return
     properties[PROPERTY] = kept(PROPERTY, [*before, *sorted(names.difference(before))]) or ""
     cells = state.cells.setdefault(state.urn, {}).setdefault(RUN_PROPERTIES, {})
     held = cells.get(_FACET)
     cells[_FACET] = (max(held[0], stamp) if held is not None else stamp, properties)
 
 
-def _names(text: str | None) -> list[str]:
+def _names(text: str | None) -> list[str] | None:
+    """Return the names of the property, None when it was cut: no more go in."""
     try:
         return msgspec.json.decode(text or "[]", type=list[str])
-    except msgspec.DecodeError:  # cut, because there were too many
-        return []
+    except msgspec.DecodeError:
+        return None
 
 
 def _ended(state: RunState, kind: str) -> bool:
