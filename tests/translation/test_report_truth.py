@@ -1,0 +1,77 @@
+"""The leaf report tells the truth: what a line says of a leaf is what a change of the leaf does (ruling 29)."""
+
+from __future__ import annotations
+
+import pytest
+from samples import event
+from truth import VERDICTS, at_target, bears_out, bridge, documents, golden, lies, reported, written
+
+from dh_bridge.datahub.proposal import patch, upsert
+
+CALLS = [(False, "0.15.0"), (True, "0.15.0"), (True, "1.7"), (False, "1.7")]
+
+
+@pytest.mark.parametrize(("whole", "profile"), CALLS)
+def test_every_leaf_of_every_golden_event_changes_the_target_that_its_line_names(whole, profile):
+    found, tried = lies(golden(), 1, whole=whole, profile=profile)
+    assert found == []
+    assert all(tried[verdict] > 40 for verdict in VERDICTS), tried
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("whole", "profile"), CALLS[:3])
+def test_a_change_of_a_leaf_changes_its_target_if_and_only_if_it_is_not_withheld(whole, profile):
+    found, tried = lies(documents(), 0.04, whole=whole, profile=profile)
+    assert found == []
+    assert all(tried[verdict] > 40 for verdict in VERDICTS), tried
+
+
+def test_the_truth_test_finds_a_lie(monkeypatch):
+    """A row that tells of a home that nothing goes to, and one that tells of a loss that is none."""
+    said = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}})
+    assert lies([("here", said)], 1, whole=True, profile="1.7")[0] == []
+    monkeypatch.setattr("dh_bridge.translation.facets.sql.sql.leaves", {})
+    told = reported([said], bridge("1.7"))["$.job.facets.sql.query"]
+    assert told["verdict"] == "kept"
+    before = written(said, whole=True, profile="1.7")
+    assert bears_out({**told, "verdict": "withheld"}, before, before[1:]) is False
+    assert bears_out(told, before, list(before)) is False
+    elsewhere = {**told, "target": "ownership.owners[].owner"}
+    after = written(
+        event("START", job_facets={"sql": {"query": "select 2", "dialect": "ansi"}}), whole=True, profile="1.7"
+    )
+    assert bears_out(elsewhere, before, after) is False
+
+
+PROPOSALS = [
+    upsert("dataset", "urn:a", "schemaMetadata", {"fields": [{"fieldPath": "b"}, {"fieldPath": "a"}]}),
+    patch(
+        "dataset",
+        "urn:a",
+        "datasetProperties",
+        [{"op": "add", "path": "/customProperties/openlineage.x.y~1z", "value": "1"}],
+    ),
+    patch(
+        "dataJob",
+        "urn:j",
+        "dataJobInputOutput",
+        [{"op": "add", "path": "/inputDatasetEdges/urn:a", "value": {"properties": {"k": "v"}}}],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("schemaMetadata.fields[].fieldPath", ['"b"', '"a"']),
+        ("schemaMetadata.fields[].type", []),
+        ("datasetProperties.customProperties[openlineage.x.y/z]", ['add "1"']),
+        ("datasetProperties.customProperties[openlineage.x]", ['add "1"']),
+        ("datasetProperties.customProperties[openlineage.y]", []),
+        ("dataJobInputOutput.inputDatasetEdges[].properties", ['add "v"']),
+        ("dataJobInputOutput.outputDatasetEdges", []),
+        ("dataJobInputOutput.urn", [""]),
+    ],
+)
+def test_a_target_names_leaves_of_one_aspect_below_one_path(target, expected):
+    assert [text for _, _, text in at_target(PROPOSALS, target)] == expected
