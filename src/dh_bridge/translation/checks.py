@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dh_bridge.translation.assertions import Check, assertion_urns, outcome
-from dh_bridge.translation.facet import Leaf, kept, mapped, withheld
+from dh_bridge.translation.facet import Facet, Leaf, kept, mapped, withheld
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.slots import CHECKS, RESULTS, Statements
 
@@ -27,6 +27,26 @@ CHECK_LEAVES: dict[str, Leaf] = {
     "params.**": mapped(INFO),
     "params": withheld("envelope"),
 }
+
+
+class Described(Facet):
+    """What both facets say of a check in the same words."""
+
+    severity: str | None = None
+    description: str | None = None
+    expected: str | None = None
+    actual: str | None = None
+    content: str | None = None
+    contentType: str | None = None
+    params: dict[str, Any] | None = None
+
+
+def success_of(word: bool | str | None, leaf: str, at: Place) -> bool | None:  # noqa: FBT001 - the wire's own type
+    """Return whether a check succeeded; None, noted at ``leaf`` when something unreadable was said."""
+    success = {"true": True, "false": False}.get(word.lower()) if isinstance(word, str) else word
+    if word is not None and success is None:
+        at.withheld(leaf, "malformed")
+    return success
 
 
 class Stated(msgspec.Struct, frozen=True, gc=False):

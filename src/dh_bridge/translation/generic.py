@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
-import msgspec
 
 from dh_bridge.translation.facet import (
     PROPERTY_ASPECTS,
@@ -21,10 +20,13 @@ from dh_bridge.translation.facet import (
     readable,
 )
 from dh_bridge.translation.given import configuration
-from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import digest_properties, flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import EDGE_PROPERTIES, RUN_BY_DATASET, Statements
+
+if TYPE_CHECKING:
+    import msgspec
+    from dh_bridge.translation.place import Attach, Place
 
 
 def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "", prefix: str | None = None) -> FacetSpec:
@@ -162,6 +164,3 @@ def _opaque(body: dict[str, Any], at: Place) -> Statements:
             yield at.run, RUN_BY_DATASET, (f"{direction}s.{key}", at.dataset), written
     else:
         yield property_statement(at, {key: written})
-
-
-Unknown = Callable[[msgspec.Raw, Place], Statements]

@@ -5,10 +5,10 @@ https://openlineage.io/docs/spec/facets/dataset-facets/input-dataset-facets/data
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
-from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, stated_checks
+from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
 
 if TYPE_CHECKING:
@@ -16,32 +16,19 @@ if TYPE_CHECKING:
     from dh_bridge.translation.slots import Statements
 
 
-class Assertion(Facet):
+class Assertion(Described):
     """One check on a dataset."""
 
     assertion: str = ""
     success: bool | str | None = None
     column: str | None = None
-    severity: str | None = None
     name: str | None = None
-    description: str | None = None
-    expected: str | None = None
-    actual: str | None = None
-    content: str | None = None
-    contentType: str | None = None
-    params: dict[str, Any] | None = None
 
 
 class DataQualityAssertions(Facet):
     """The checks."""
 
     assertions: list[Assertion] | None = None
-
-
-def _success(value: bool | str | None) -> bool | None:  # noqa: FBT001 - the wire's own type
-    if isinstance(value, str):
-        return {"true": True, "false": False}.get(value.lower())
-    return value
 
 
 @facet(
@@ -59,9 +46,7 @@ def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statemen
     """One assertion per check on the dataset; its result once per terminal event of the run."""
     checks = []
     for position, one in enumerate(facet.assertions or ()):
-        success = _success(one.success)
-        if one.success is not None and success is None:
-            at.withheld(f"assertions[{position}].success", "malformed")
+        success = success_of(one.success, f"assertions[{position}].success", at)
         checks.append(
             Check(
                 assertion=one.assertion or one.name or "unknown", success=success, column=one.column, severity=one.severity,

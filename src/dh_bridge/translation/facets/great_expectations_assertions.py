@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
-from dh_bridge.translation.checks import INFO, RESULT, stated_checks
+from dh_bridge.translation.checks import INFO, RESULT, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
 
 if TYPE_CHECKING:
@@ -45,11 +45,7 @@ def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
         return
     checks = []
     for position, one in enumerate(facet.assertions or ()):
-        success = (
-            {"true": True, "false": False}.get(one.success.lower()) if isinstance(one.success, str) else one.success
-        )
-        if one.success is not None and success is None:
-            at.withheld(f"assertions[{position}].success", "malformed")
+        success = success_of(one.success, f"assertions[{position}].success", at)
         checks.append(
             Check(
                 assertion=one.expectationType or "unknown", success=success, column=one.column,

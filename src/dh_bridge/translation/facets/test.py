@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome
-from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, stated, stated_checks
+from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, stated, stated_checks
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 
@@ -14,19 +14,12 @@ if TYPE_CHECKING:
     from dh_bridge.translation.slots import Statements
 
 
-class Test(Facet):
+class Test(Described):
     """One test of a run."""
 
     name: str = ""
     status: str | None = None
-    severity: str | None = None
     type: str | None = None
-    description: str | None = None
-    expected: str | None = None
-    actual: str | None = None
-    content: str | None = None
-    contentType: str | None = None
-    params: dict[str, Any] | None = None
 
 
 class Tests(Facet):
