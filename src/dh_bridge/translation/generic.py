@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TYPE_CHECKING
-
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import (
     PROPERTY_ASPECTS,
@@ -26,6 +25,7 @@ from dh_bridge.translation.slots import EDGE_PROPERTIES, RUN_BY_DATASET, Stateme
 
 if TYPE_CHECKING:
     import msgspec
+
     from dh_bridge.translation.place import Attach, Place
 
 
