@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
-from dh_bridge.sinks.base import open_sink
+from dh_bridge.sinks.base import SinkOptions, open_sink
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class BrokenOffError(Exception):
 
 def break_off(target, *, close_first=False, **options):
     """Emit to a sink, then raise inside its block."""
-    with open_sink(target, **options) as sink:
+    with open_sink(target, SinkOptions(**options)) as sink:
         sink.emit(proposals())
         if close_first:
             sink.close()

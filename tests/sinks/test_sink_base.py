@@ -7,7 +7,7 @@ import pytest
 from sink_contract import CASES
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.sinks.base import SINKS, open_sink
+from dh_bridge.sinks.base import SINKS, SinkOptions, open_sink
 
 
 def test_every_scheme_has_a_case_in_the_contract(tmp_path):
@@ -37,7 +37,7 @@ def test_an_unknown_target_is_refused_with_the_known_ones(target):
 def test_what_a_sink_cannot_heed_is_refused(target, file_format, reason, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SettingsError, match=reason):
-        open_sink(target, file_format=file_format)
+        open_sink(target, SinkOptions(file_format=file_format))
     assert list(tmp_path.iterdir()) == []
 
 

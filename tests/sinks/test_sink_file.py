@@ -11,7 +11,7 @@ from sink_contract import CAFE, DATASET, BrokenOffError, break_off, proposals
 
 from dh_bridge.datahub.proposal import ndjson_line, patch, upsert
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import open_sink
+from dh_bridge.sinks.base import SinkOptions, open_sink
 
 
 def read_by_datahub(path):
@@ -118,7 +118,7 @@ def test_an_error_after_close_keeps_the_whole_array(tmp_path):
 
 @pytest.mark.parametrize(("file_format", "first"), [("ndjson", b"{"), ("json", b"[")])
 def test_a_format_that_is_named_beats_the_ending(tmp_path, file_format, first):
-    with open_sink(f"file:{tmp_path / 'out.txt'}", file_format=file_format) as sink:
+    with open_sink(f"file:{tmp_path / 'out.txt'}", SinkOptions(file_format=file_format)) as sink:
         sink.emit(proposals())
     assert (tmp_path / "out.txt").read_bytes()[:1] == first
 
@@ -126,7 +126,7 @@ def test_a_format_that_is_named_beats_the_ending(tmp_path, file_format, first):
 @pytest.mark.parametrize(("file_format", "items"), [(None, 3), ("ndjson", 3), ("json", 3)])
 def test_standard_output_is_written_and_left_open(capfdbinary, tmp_path, monkeypatch, file_format, items):
     monkeypatch.chdir(tmp_path)
-    with open_sink("file:-", file_format=file_format) as sink:
+    with open_sink("file:-", SinkOptions(file_format=file_format)) as sink:
         sink.emit(proposals())
     print("still open", flush=True)  # noqa: T201 - the test is about standard output
     out = capfdbinary.readouterr().out.decode().removesuffix("still open\n")
@@ -154,7 +154,7 @@ def test_a_full_disk_is_a_sink_error(file_format):
     full_disk = Path("/dev/full")
     if not full_disk.exists():
         pytest.skip("/dev/full exists on Linux only")
-    sink = open_sink("file:-", file_format=file_format)
+    sink = open_sink("file:-", SinkOptions(file_format=file_format))
     with full_disk.open("wb", buffering=0) as full:
         sink._file = full
         with pytest.raises(SinkError, match="No space left"):

@@ -19,7 +19,7 @@ from dh_bridge.cli.options import (
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import say
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import open_sink
+from dh_bridge.sinks.base import SinkOptions, open_sink
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
@@ -58,7 +58,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         waiting = 0
         try:
-            with open_sink(target, file_format=file_format) as sink:
+            with open_sink(target, SinkOptions(file_format=file_format)) as sink:
                 for translation in bridge.stream(events_of(events, bridge), report=outcome.reports):
                     outcome.add(translation)
                     waiting = len(translation.proposals)

@@ -1,10 +1,16 @@
-"""What a sink is: a place that takes proposals, and says which of them it did not take."""
+"""What a sink is: a place that takes proposals, and says which of them it did not take.
+
+Sinks know no settings module: a door makes :class:`SinkOptions` of settings, flags and environment, and ``open_sink`` hands
+them to the sink's ``open_target(place, options)``. A sink turns its area (``options.rest``, ``options.kafka``) into a struct
+of its own with ``msgspec.convert``, and puts ``options.system_metadata()`` on what it writes where the envelope knows it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence  # noqa: TC003 - msgspec resolves the annotations at run time
+import time
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import msgspec
 
@@ -32,6 +38,29 @@ class Delivery(msgspec.Struct, frozen=True):
     failed: list[Failure]
 
 
+class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sink is told beside its target, as plain values; a sink refuses with a SettingsError what it cannot heed.
+
+    ``file_format``: ``ndjson`` or ``json``. ``rest`` and ``kafka``: the settings areas of these names, secrets as text.
+    ``run_id`` and ``pipeline_name`` go into the systemMetadata of every proposal (ruling 33); without a run id none is written.
+    ``profile``: the version that the proposals are rendered for, where somebody chose one.
+    """
+
+    file_format: str | None = None
+    rest: Mapping[str, Any] = {}
+    kafka: Mapping[str, Any] = {}
+    run_id: str | None = None
+    pipeline_name: str | None = None
+    profile: str | None = None
+
+    def system_metadata(self) -> dict[str, Any] | None:
+        """Return the systemMetadata of a proposal that is written now (``lastObserved`` in milliseconds), None without a run."""
+        if self.run_id is None:
+            return None
+        named = {} if self.pipeline_name is None else {"pipelineName": self.pipeline_name}
+        return {"lastObserved": time.time_ns() // 1_000_000, "runId": self.run_id, **named}
+
+
 class Sink(Protocol):
     """Takes proposals in order. A SinkError means that nothing of the batch may count as delivered."""
 
@@ -52,24 +81,32 @@ class Sink(Protocol):
     ) -> None: ...
 
 
+@runtime_checkable
+class Versioned(Protocol):
+    """A sink whose server tells its version: the profile follows it unless somebody chose one (ruling 24)."""
+
+    def version(self) -> str:
+        """Return the version of DataHub as the server says it; a SinkError when it does not answer."""
+        ...
+
+
 SINKS = {
     "memory": "dh_bridge.sinks.memory",
     "file": "dh_bridge.sinks.file",
     "catalog": "dh_bridge.sinks.catalog",
 }
-"""Scheme of a target -> the module whose ``open_target(rest, file_format)`` opens it; imported when first asked for."""
+"""Scheme of a target -> the module whose ``open_target(place, options)`` opens it; imported when first asked for."""
 
 
-def open_sink(target: str, *, file_format: str | None = None) -> Sink:
+def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
     """Return the sink of ``memory:``, ``file:PATH`` (``-`` is standard output) or ``catalog:FILE``.
 
-    ``file_format`` (``ndjson`` or ``json``) says how a file is written when its ending does not. A SettingsError names the
-    known schemes, a SinkError says why a place cannot be written.
+    A SettingsError names the known schemes, or what the sink cannot heed; a SinkError says why a place cannot be written.
     """
-    scheme, colon, rest = target.partition(":")
+    scheme, colon, place = target.partition(":")
     module = SINKS.get(scheme)
     if not colon or module is None:
         known = ", ".join(f"{name}:" for name in SINKS)
         raise SettingsError(f"{target!r} is no known target", where="--to", now=f"use one of {known}")
-    opener = cast("Callable[[str, str | None], Sink]", import_module(module).open_target)
-    return opener(rest, file_format)
+    opener = cast("Callable[[str, SinkOptions], Sink]", import_module(module).open_target)
+    return opener(place, options or SinkOptions())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Delivery
+    from dh_bridge.sinks.base import Delivery, SinkOptions
 
 
 class CatalogSink:
@@ -46,10 +46,10 @@ class CatalogSink:
         self.close()
 
 
-def open_target(rest: str, file_format: str | None) -> CatalogSink:
+def open_target(place: str, options: SinkOptions) -> CatalogSink:
     """Return the sink of ``catalog:FILE``; a SettingsError for what it cannot heed."""
-    if not rest:
+    if not place:
         raise SettingsError("catalog: needs a file", where="--to", now="write --to catalog:FILE")
-    if file_format:
+    if options.file_format:
         raise SettingsError("catalog: has one format", where="--format", now="leave it out")
-    return CatalogSink(Catalog(rest))
+    return CatalogSink(Catalog(place))

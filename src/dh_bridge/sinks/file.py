@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import SinkOptions
 
 _STDOUT = "-"
 _ENDINGS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json"}
@@ -155,19 +156,19 @@ def _ends_with_newline(place: str) -> bool:
         return file.read(1) == b"\n"
 
 
-def open_target(rest: str, file_format: str | None) -> NdjsonSink | ArraySink:
+def open_target(place: str, options: SinkOptions) -> NdjsonSink | ArraySink:
     """Return the sink of ``file:PATH``: the format named, or the one that the ending tells; ``-`` is NDJSON."""
-    if not rest:
+    if not place:
         raise SettingsError(
             "file: needs a path", where="--to", now="write --to file:PATH, or file:- for standard output"
         )
-    chosen = file_format or ("ndjson" if rest == _STDOUT else _ENDINGS.get(Path(rest).suffix.lower()))
+    chosen = options.file_format or ("ndjson" if place == _STDOUT else _ENDINGS.get(Path(place).suffix.lower()))
     if chosen is None:
         raise SettingsError(
-            f"the ending of {rest!r} tells no format",
+            f"the ending of {place!r} tells no format",
             where="--to",
             now=f"end it in {', '.join(_ENDINGS)} or name a format",
         )
     if chosen not in _FORMATS:
         raise SettingsError(f"{chosen!r} is no file format", where="--format", now=f"use one of {', '.join(_FORMATS)}")
-    return ArraySink(rest) if chosen == "json" else NdjsonSink(rest)
+    return ArraySink(place) if chosen == "json" else NdjsonSink(place)

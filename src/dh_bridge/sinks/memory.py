@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import SinkOptions
 
 
 class MemorySink:
@@ -45,8 +46,8 @@ class MemorySink:
         self.close()
 
 
-def open_target(rest: str, file_format: str | None) -> MemorySink:
+def open_target(place: str, options: SinkOptions) -> MemorySink:
     """Return the sink of ``memory:``; a SettingsError for what it cannot heed."""
-    if rest or file_format:
+    if place or options.file_format:
         raise SettingsError("memory: takes neither a name nor a file format", where="--to", now="write --to memory:")
     return MemorySink()
