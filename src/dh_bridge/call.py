@@ -12,6 +12,7 @@ from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.translation.newer import newer_aspects
 from dh_bridge.translation.redaction import DEFAULT, redaction
 from dh_bridge.translation.report import Report
+from dh_bridge.translation.skipped import settled
 from dh_bridge.translation.translate import Fold, Rejected
 from dh_bridge.translation.written import written_aspects
 
@@ -155,7 +156,7 @@ class Call:
         for key, state in states.items():
             written = written_aspects(state, by_urn, self._options)
             for event, notes in self._seen.pop(key, ()):
-                report.add(event, notes, written)
+                report.add(event, settled(notes, state), written)
         return report
 
 

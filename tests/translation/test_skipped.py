@@ -106,3 +106,74 @@ def test_a_failed_model_takes_no_result_from_a_test_that_ran():
     found = told([*model(), *checked(ran)])
     assert results(found) == ["FAILURE"]
     assert skipped(found) == []
+
+
+# -- the report --------------------------------------------------------------------------------------------------------
+
+KEPT = ("kept", "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]")
+RESULT = ("mapped", "assertionRunEvent.result")
+FIRST = "$.inputs[0].inputFacets.dataQualityAssertions.assertions[0]"
+
+
+def lines(events):
+    """Return (verdict, target or reason) by path of the last event."""
+    found = told(events, report=True)
+    last = f"event[{len(events) - 1}]"
+    return {
+        line["path"]: (line["verdict"], line["target"] or line["reason"])
+        for line in found.translation.report.lines()
+        if line["event"] == last
+    }
+
+
+def test_the_report_tells_where_a_withdrawn_result_went():
+    found = lines([*model(), *checked(BROKEN)])
+    assert found[f"{FIRST}.success"] == KEPT
+    assert {found[f"{FIRST}.{leaf}"] for leaf in ("assertion", "column", "name")} == {("mapped", "assertionInfo")}
+
+
+def test_the_report_tells_of_each_result_by_itself():
+    ran = {**BROKEN, "name": "unique_orders_id", "assertion": "unique", "expected": "0", "actual": "3"}
+    found = lines([*model(), *checked(BROKEN, ran)])
+    assert found[f"{FIRST}.success"] == KEPT
+    assert found[f"{FIRST.removesuffix('[0]')}[1].success"] == RESULT
+
+
+def test_a_result_that_stands_is_told_as_ever():
+    assert lines(checked(BROKEN))[f"{FIRST}.success"] == RESULT
+    assert lines([*model("COMPLETE"), *checked(BROKEN)])[f"{FIRST}.success"] == RESULT
+
+
+def test_the_report_tells_of_a_test_of_the_run_that_was_withdrawn_or_called_skipped():
+    body = facet(
+        tests=[
+            {"name": "a", "status": "skip", "type": "unique", "severity": "warn"},
+            {"name": "b", "status": "fail", "type": "unique"},
+        ]
+    )
+    found = lines([*model(), *checked(run={"test": body})])
+    of = "$.run.facets.test.tests"
+    assert found[f"{of}[0].name"] == found[f"{of}[0].status"] == found[f"{of}[1].status"] == KEPT
+    assert found[f"{of}[0].type"] == found[f"{of}[0].severity"] == ("withheld", "no-home:skipped")
+    assert found[f"{of}[1].type"] == ("mapped", "assertionInfo")
+
+
+def test_what_does_not_fit_onto_a_list_that_was_cut_is_told():
+    body = facet(tests=[{"name": "x" * 100_000, "status": "skip"}])
+    found = lines([*model(), *checked(BROKEN, run={"test": body})])
+    assert found[f"{FIRST}.success"] == ("withheld", "too-large")
+
+
+def test_each_line_is_borne_out():
+    events = [
+        *model(),
+        *checked(BROKEN, run={"test": facet(tests=[{"name": "b", "status": "fail", "type": "unique"}])}),
+    ]
+    paths = {f"{FIRST}.success": ("success", True), "$.run.facets.test.tests[0].status": ("status", "pass")}
+    for path, (leaf, other) in paths.items():
+        changed = json.loads(json.dumps(events))
+        if leaf == "success":
+            changed[-1]["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"][0][leaf] = other
+        else:
+            changed[-1]["run"]["facets"]["test"]["tests"][0][leaf] = other
+        assert skipped(told(changed)) != skipped(told(events)), path

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 INFO = "assertionInfo"
 RESULT = "assertionRunEvent.result"
+#: Note of a leaf that tells of an error, with the URNs of check and dataset: only the other runs of the call tell whether
+#: the result stands (`skipped.py`).
+RESULT_NOTE = "result:"
 CHECK_LEAVES: dict[str, Leaf] = {
     "severity": mapped(INFO, RESULT),
     "name": mapped(INFO),
@@ -59,8 +62,11 @@ class Stated(msgspec.Struct, frozen=True, gc=False):
     name: Name | None
 
 
-def stated_checks(checks: list[Check], dataset: str, at: Place) -> Statements:
-    """Yield each check under its assertion URN: the same check in two bags is one (producers.md 2)."""
+def stated_checks(checks: list[Check], dataset: str, at: Place, *, leaves: list[str] | None = None) -> Statements:
+    """Yield each check under its assertion URN: the same check in two bags is one (producers.md 2).
+
+    ``leaves`` are those that say how each check ended.
+    """
     name = at.named.get(dataset)
     urns = assertion_urns(
         checks,
@@ -69,18 +75,21 @@ def stated_checks(checks: list[Check], dataset: str, at: Place) -> Statements:
         column_path=name.column if name is not None else None,
         identity=at.options.settings.assertions.identity,
     )
-    for urn, check in zip(urns, checks, strict=True):
-        yield from stated(urn, check, dataset, at)
+    for position, (urn, check) in enumerate(zip(urns, checks, strict=True)):
+        yield from stated(urn, check, dataset, at, leaf=leaves[position] if leaves else None)
         if check.name:
             at.checks[dataset, check.name] = (urn, check)
 
 
-def stated(urn: str, check: Check, dataset: str, at: Place) -> Statements:
-    """Yield the description of a check, and its result when it has one."""
+def stated(urn: str, check: Check, dataset: str, at: Place, *, leaf: str | None = None) -> Statements:
+    """Yield the description of a check, and its result when it has one; ``leaf`` says how it ended."""
     entry = Stated(check, dataset, at.assertion_platform, at.assertion_label, at.named.get(dataset))
     yield dataset, CHECKS, urn, entry
-    if outcome(check, at.assertion_platform) not in ("SKIPPED", "UNKNOWN"):
+    ended = outcome(check, at.assertion_platform)
+    if ended not in ("SKIPPED", "UNKNOWN"):
         yield dataset, RESULTS, (urn, _mark(urn, dataset, at)), check
+        if ended == "ERROR" and leaf is not None:
+            at.withheld(leaf, f"{RESULT_NOTE}{urn} {dataset}")
 
 
 def _mark(urn: str, dataset: str, at: Place) -> Mark | None:

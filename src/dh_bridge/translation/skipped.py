@@ -12,6 +12,7 @@ import msgspec
 
 from dh_bridge.translation.assertions import outcome
 from dh_bridge.translation.assertions.check import said
+from dh_bridge.translation.checks import RESULT_NOTE
 from dh_bridge.translation.contributions import io_of
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.history import history
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.runstate import RunState
 
+Notes = list[tuple[str, str]]
 PROPERTY = "test.skipped"
+TARGET = f"dataProcessInstanceProperties.customProperties[openlineage.{PROPERTY}]"
 _FACET = "test"
 _PLATFORM = "dbt"
 
@@ -43,6 +46,24 @@ def withdraw_skipped(states: list[RunState]) -> None:
     for state, parent in failed:
         for dataset in [urn for urn in state.cells if broken.get((parent, urn), set()) - {state.urn}]:
             _withdraw(state, dataset)
+
+
+def settled(notes: Notes, state: RunState) -> Notes:
+    """Return the notes of an event of a closed run: what they say of results that may be withdrawn is known now."""
+    if not any(reason.startswith(RESULT_NOTE) for _, reason in notes):
+        return notes
+    facet = value(state.cells.get(state.urn, {}), RUN_PROPERTIES, _FACET) or {}
+    withdrawn = "too-large" if _names(facet.get(PROPERTY)) is None else f"kept:{TARGET}"
+    found = []
+    for path, reason in notes:
+        if reason.startswith(RESULT_NOTE):
+            urn, _, dataset = reason.removeprefix(RESULT_NOTE).partition(" ")
+            if any(key[0] == urn for key in state.cells.get(dataset, {}).get(RESULTS, ())):
+                continue  # the result stands, as the facet's row says
+            found.append((path, withdrawn))
+        else:
+            found.append((path, reason))
+    return found
 
 
 def _withdraw(state: RunState, dataset: str) -> None:

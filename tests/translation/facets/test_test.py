@@ -52,7 +52,7 @@ def test_an_unknown_word_is_malformed_and_stays_on_the_run(status):
     found = ran({**UNIQUE, "status": status, "expected": "0"}, report=True)
     assert results(found) == {}
     assert '"name":"unique_orders_id"' in found.kept(DPI)["test.results"]
-    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("mapped", RESULTS)
+    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("kept", RESULTS)
     assert found.verdicts()["$.run.facets.test.tests[0].expected"] == ("withheld", "malformed")
 
 
@@ -62,7 +62,7 @@ def test_without_a_dataset_the_results_stay_on_the_run():
     assert found.kept(DPI)["test.results"] == (
         '[{"name":"unique_orders_id","severity":"warn","status":"pass","type":"unique"}]'
     )
-    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("mapped", RESULTS)
+    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("kept", RESULTS)
     assert found.verdicts()["$.run.facets.test.tests[0].expected"] == ("withheld", "no-dataset")
 
 

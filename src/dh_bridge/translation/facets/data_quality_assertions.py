@@ -54,4 +54,5 @@ def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statemen
                 content=one.content, content_type=one.contentType, params=one.params or {}, source="dataQualityAssertions",
             )
         )  # fmt: skip
-    yield from stated_checks(checks, at.dataset, at)
+    leaves = [f"assertions[{position}].success" for position in range(len(checks))] if at.notes is not None else None
+    yield from stated_checks(checks, at.dataset, at, leaves=leaves)

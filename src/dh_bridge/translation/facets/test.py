@@ -31,6 +31,7 @@ class Tests(Facet):
 #: Of a test that has no dataset, or no readable result, name, type, severity and status stay on the run (ruling 8).
 _RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
 _SKIPPED = "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]"
+_SHORT = ("name", "status", "severity", "type")
 _UNTOLD = ("description", "expected", "actual", "content", "contentType", "params")
 
 
@@ -52,7 +53,7 @@ _UNTOLD = ("description", "expected", "actual", "content", "contentType", "param
 def test(facet: Tests, at: Place) -> Statements:
     """One assertion per test and tested dataset (the event's inputs, else its outputs); skipped ones stay on the run."""
     skipped, untold = [], []
-    loose: dict[str, list[Check]] = {}
+    loose: dict[str, list[tuple[Check, str]]] = {}
     for position, one in enumerate(facet.tests or ()):
         check = Check(
             assertion=one.type or one.name, severity=one.severity, name=one.name, description=one.description,
@@ -62,27 +63,38 @@ def test(facet: Tests, at: Place) -> Statements:
         ended = outcome(check, at.assertion_platform)
         if ended == "SKIPPED":
             skipped.append(one.name)
-            at.reached(f"tests[{position}].name", "kept", _SKIPPED)
+            _note_skipped(f"tests[{position}]", at)
             continue
         datasets = datasets_of_test(check, at.tested, several=at.options.settings.assertions.multi_dataset)
         if ended == "UNKNOWN" or not datasets:
-            reason = "malformed" if ended == "UNKNOWN" and at.tested else "no-dataset"
-            for leaf in _UNTOLD:
-                at.withheld(f"tests[{position}].{leaf}", reason)
+            _note_untold(f"tests[{position}]", at, malformed=ended == "UNKNOWN")
             untold.append({"name": one.name, "status": one.status, "severity": one.severity, "type": one.type})
         else:
+            leaf = f"tests[{position}].status"
             for dataset in datasets:
                 same = at.checks.get((dataset, one.name))
                 if same is None:
-                    loose.setdefault(dataset, []).append(check)
+                    loose.setdefault(dataset, []).append((check, leaf))
                 else:
-                    yield from stated(same[0], merge(same[1], check), dataset, at)
-    for dataset, checks in loose.items():
-        yield from stated_checks(checks, dataset, at)
-    properties = {}
-    if skipped:
-        properties["test.skipped"] = kept_text("test.skipped", skipped) or ""
-    if untold:
-        properties["test.results"] = kept_text("test.results", untold) or ""
-    if properties:
+                    yield from stated(same[0], merge(same[1], check), dataset, at, leaf=leaf)
+    for dataset, pairs in loose.items():
+        yield from stated_checks([one for one, _ in pairs], dataset, at, leaves=[leaf for _, leaf in pairs])
+    lists = {"test.skipped": skipped, "test.results": untold}
+    if properties := {key: kept_text(key, entries) or "" for key, entries in lists.items() if entries}:
         yield property_statement(at, properties)
+
+
+def _note_skipped(path: str, at: Place) -> None:
+    """Note for the report that of a test that did not run only its name stays."""
+    for leaf in ("name", "status"):  # another status would take the name off the list
+        at.reached(f"{path}.{leaf}", "kept", _SKIPPED)
+    for leaf in ("type", "severity", *_UNTOLD):
+        at.withheld(f"{path}.{leaf}", "no-home:skipped")
+
+
+def _note_untold(path: str, at: Place, *, malformed: bool) -> None:
+    """Note for the report what stays of a test without a dataset, or without a readable result."""
+    for leaf in _SHORT:
+        at.reached(f"{path}.{leaf}", "kept", _RESULTS)
+    for leaf in _UNTOLD:
+        at.withheld(f"{path}.{leaf}", "malformed" if malformed and at.tested else "no-dataset")
