@@ -108,14 +108,85 @@ class JobRule(BaseModel):
         return self
 
 
+class CompatSettings(BaseModel):
+    """`mode: compat`: the ids that DataHub's own OpenLineage endpoint gives (identity.md 3b)."""
+
+    model_config = _MODEL
+
+    level: Literal["merged", "stack"] = Field(
+        default="merged",
+        description="Which endpoint: the `merged` one, or the open `stack` of changes, which also reads"
+        " `jobType.integration` and takes job events.",
+    )
+    orchestrator: Platform | None = Field(default=None, description="The endpoint's `orchestrator`.")
+    env: Env | None = Field(default=None, description="The endpoint's `env`: in lower case the cluster of all flows.")
+    platform_instance: Instance | None = Field(
+        default=None, description="The endpoint's `platform-instance`: the cluster of all flows, before `env`."
+    )
+    pipeline_name: str | None = Field(
+        default=None, min_length=1, description="The endpoint's `pipeline-name`: the id of all flows."
+    )
+    refuse: Literal["default", "error"] = Field(
+        default="default",
+        description="Events that the endpoint refuses: named by the `default` mode, or dead letters (`error`).",
+    )
+
+
+class AirflowJoin(BaseModel):
+    """`mode: join` with DataHub's Airflow plugin: its ids for flows, tasks and their runs (identity.md 3c)."""
+
+    model_config = _MODEL
+
+    cluster: str = Field(
+        default="prod", min_length=1, description="The plugin's `cluster`; it needs a value that no other mode uses."
+    )
+    platform_instance: Instance | None = Field(default=None, description="The plugin's `platform_instance`.")
+    runs: Literal["links", "plugin", "openlineage"] = Field(
+        default="links",
+        description="Runs of tasks: `links` adds parents to the plugin's runs, `plugin` writes whole runs under the"
+        " plugin's ids, `openlineage` whole runs under their own (both for `capture_executions=False`).",
+    )
+    lineage: Literal["off", "patch"] = Field(
+        default="off",
+        description="Inputs and outputs of tasks: the plugin's alone, or added to them (for"
+        " `enable_datajob_lineage=False`).",
+    )
+
+
+class DbtJoin(BaseModel):
+    """`mode: join` with DataHub's dbt source: its ids for the runs of nodes (identity.md 3c)."""
+
+    model_config = _MODEL
+
+    env: Env = Field(default="PROD", description="The source's `env`.")
+    platform_instance: Instance | None = Field(default=None, description="The source's `platform_instance`.")
+    lowercase: bool = Field(default=False, description="The source's `convert_urns_to_lowercase`.")
+
+
+class JoinSettings(BaseModel):
+    """`mode: join`: whose ids to use; events of other producers keep the default identity."""
+
+    model_config = _MODEL
+
+    tools: tuple[Literal["airflow", "dbt"], ...] = Field(
+        default=(), description="Tools to join: `airflow` (DataHub's Airflow plugin), `dbt` (DataHub's dbt source)."
+    )
+    airflow: AirflowJoin = Field(default=AirflowJoin(), description="How DataHub's Airflow plugin is configured.")
+    dbt: DbtJoin = Field(default=DbtJoin(), description="How DataHub's dbt source is configured.")
+
+
 class IdentitySettings(BaseModel):
     """Identity of jobs and runs. The defaults need no configuration; every change here moves entities."""
 
     model_config = _MODEL
 
-    mode: Literal["default"] = Field(
-        default="default", description="How jobs and runs are named; `default` is stable from one event to the next."
+    mode: Literal["default", "compat", "join"] = Field(
+        default="default",
+        description="How jobs and runs are named: `default` is stable from one event to the next, `compat` gives the ids"
+        " of DataHub's OpenLineage endpoint, `join` those of DataHub's Airflow plugin and dbt source.",
     )
+    compat: CompatSettings = Field(default=CompatSettings(), description="How that endpoint is configured.")
+    join: JoinSettings = Field(default=JoinSettings(), description="Which tools of DataHub to join.")
     identity_version: int = Field(
         default=1, ge=1, le=1, description="Version of the tables of producers; an upgrade never changes it for you."
     )
@@ -148,6 +219,12 @@ class IdentitySettings(BaseModel):
         description="Tell DataHub the platform `openlineage`, once per call that writes a flow of it; it has no such platform"
         " by itself.",
     )
+
+    @model_validator(mode="after")
+    def _joins_somebody(self) -> IdentitySettings:
+        if self.mode == "join" and not self.join.tools:
+            raise ValueError("`mode: join` joins nobody: add `join: {tools: [airflow]}`, `[dbt]` or both")
+        return self
 
     @model_validator(mode="after")
     def _one_group_each(self) -> IdentitySettings:

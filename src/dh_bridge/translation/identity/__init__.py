@@ -1,7 +1,8 @@
 """Identity: which dataFlow, dataJob and run an OpenLineage job and its runs are (identity.md).
 
 The story: ``words`` cleans the names, ``families`` tells the platform, ``splitting`` cuts the name into flow and job,
-``rules`` are the user's exceptions, ``modes`` puts it together, ``runs`` names runs. ``subtypes``, ``lints`` and
+``rules`` are the user's exceptions, ``modes`` puts it together, ``runs`` names runs. Other modes lie over the default one
+and read more of an event (``seen``, ``hints``, ``compat``, ``airflow_plugin``, ``dbt_nodes``). ``subtypes``, ``lints`` and
 ``event`` say more about it; nothing of that changes an URN.
 """
 
@@ -10,19 +11,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from dh_bridge.datahub.urns import platform_instance_urn
+from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.identity import IdentitySettings
+from dh_bridge.translation.identity.airflow_plugin import AirflowPlugin
+from dh_bridge.translation.identity.compat import Compat
+from dh_bridge.translation.identity.dbt_nodes import DbtSource, UniqueIds
 from dh_bridge.translation.identity.families import Families, Producer, rows
+from dh_bridge.translation.identity.hints import Hints, hints
 from dh_bridge.translation.identity.job import Job
 from dh_bridge.translation.identity.modes import DefaultMode, Mode, Sender
 from dh_bridge.translation.identity.rules import compiled
 from dh_bridge.translation.identity.runs import RunNames
+from dh_bridge.translation.identity.seen import Overlay, Seen
 from dh_bridge.translation.identity.splitting import Splitting
 from dh_bridge.translation.identity.words import PLACEHOLDER, Words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Identity", "Job", "Producer"]
+    from dh_bridge.openlineage.events import Event
+
+__all__ = ["Identity", "Job", "Producer", "Seen"]
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -34,11 +43,14 @@ _LONG = 2_000
 class Identity:
     """Names jobs and runs; built once, then asked for every event. Pure: the same question has the same answer."""
 
-    def __init__(self, settings: IdentitySettings | None = None, overlay: Path | None = None) -> None:
+    def __init__(
+        self, settings: IdentitySettings | None = None, overlay: Path | None = None, dbt: DbtSettings | None = None
+    ) -> None:
         settings = settings or IdentitySettings()
         found = list(rows(settings.identity_version, overlay))
         self._words = Words(settings)
         self._families = Families(found)
+        self._overlays = _overlays(settings, dbt or DbtSettings())
         self._mode: Mode = DefaultMode(settings, self._families, Splitting(found))
         self._default = (settings.default_platform, "identity.default_platform")
         self._rules = compiled(settings.rules)
@@ -49,6 +61,21 @@ class Identity:
         self._kinds: dict[str, Sender] = {}
         self._references: dict[tuple[str | None, ...], Job | None] = {}
         self.run_urn = RunNames(self._words, salted=settings.salt is not None).urn
+
+    def of(self, event: Event) -> Identity | Seen:
+        """Return the names as ``event`` sees them: these, unless the mode reads more of an event than its names."""
+        return self if not self._overlays else Seen(self, self._overlays, hints(event))
+
+    def seen(self, found: Hints) -> Identity | Seen:
+        """Return the names as an event of these hints sees them."""
+        return self if not self._overlays else Seen(self, self._overlays, found)
+
+    def refusal(self, event: Event) -> str | None:
+        """Return why the mode refuses ``event``, None when it does not."""
+        if not self._overlays or event.kind == "dataset":
+            return None
+        found = hints(event)
+        return next((why for overlay in self._overlays if (why := overlay.refusal(found)) is not None), None)
 
     def job(self, namespace: str, name: str, producer: str | None) -> Job:
         """Return the job of an event, from ``job.namespace``, ``job.name`` and ``producer``."""
@@ -99,7 +126,7 @@ class Identity:
     def template(self, job: Job, *, has_io: bool) -> str | None:
         """Return the parentTemplate of the job's runs: the dataJob if it exists, else the dataFlow."""
         if job.placeholder or job.skip:
-            return None
+            return job.template
         return job.job_urn if self.has_job(job, has_io=has_io) else job.flow_urn
 
     def platform_instance(self, job: Job) -> str | None:
@@ -135,6 +162,19 @@ class Identity:
         fallback = (near.platform, "neighbour") if near is not None and canonical == near.namespace else None
         rules = tuple(rule for rule in self._rules if rule.sent_by(None))
         return self._mode.build(canonical, word, name, Sender(None, None, rules, fallback))
+
+
+def _overlays(settings: IdentitySettings, dbt: DbtSettings) -> tuple[Overlay, ...]:
+    """Return what lies over the default mode, the lowest first."""
+    found: list[Overlay] = [UniqueIds()] if dbt.node_identity == "unique_id" else []
+    if settings.mode == "compat":
+        found.append(Compat(settings.compat))
+    elif settings.mode == "join":
+        if "airflow" in settings.join.tools:
+            found.append(AirflowPlugin(settings.join.airflow))
+        if "dbt" in settings.join.tools:
+            found.append(DbtSource(settings.join.dbt))
+    return tuple(found)
 
 
 def _short(*words: str | None) -> bool:

@@ -15,6 +15,8 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     ``env`` is a FabricType. ``placeholder``: the name says nothing, no entity is written for it. ``skip``: a rule says
     so. ``shared``: unrelated runs share the job, so it gets no lineage of its own. ``rules`` says what made each part.
     ``sender`` says which kind of producer sent it, the same for all its versions (None: a reference without one).
+    ``joined`` names the tool of DataHub that writes the entity (``airflow``, ``dbt``; ``joined.py``), ``template`` the
+    dataset that is a skipped job's template all the same.
     """
 
     platform: str
@@ -36,3 +38,5 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     lints: tuple[str, ...]
     shared: bool = False
     sender: str | None = None
+    joined: str | None = None
+    template: str | None = None

@@ -18,6 +18,8 @@ RUN_NIL = "run-nil"
 RUN_SELF_PARENT = "run-self-parent"
 TWO_PLATFORMS = "two-platforms"
 RUN_TWO_JOBS = "run-two-jobs"
+COMPAT_REFUSED = "compat-refused"
+JOIN_RUN = "join-run"
 
 LINTS = {
     NAME_CUT: "a name is too long for DataHub: cut, with a hash",
@@ -25,6 +27,8 @@ LINTS = {
     RUN_NIL: "the run id is the nil or max UUID: told apart by the job's name",
     RUN_SELF_PARENT: "the run names itself as its parent: ignored",
     TWO_PLATFORMS: "one job was sent by producers of two platforms: it became two jobs; a rule can join them",
+    COMPAT_REFUSED: "DataHub's endpoint would refuse the event: named by the default mode",
+    JOIN_RUN: "the event does not tell DataHub's id of the run: it keeps its own",
     RUN_TWO_JOBS: "one run id belongs to two jobs: they share the run",
 }
 """Every lint with its meaning."""

@@ -1,0 +1,105 @@
+"""``mode: compat``: the ids that DataHub's own OpenLineage endpoint gives (identity.md 3b).
+
+As it is, with what it lacks: no escaping, no cut, no parents, and an orchestrator that a facet can change between two
+events of one run. Behaviour of io.datahubproject.openlineage.converter, checked against its 12 stored golden files.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.datahub.urns import run_urn
+from dh_bridge.settings.identity import FABRIC_TYPES
+from dh_bridge.translation.identity.lints import COMPAT_REFUSED
+
+if TYPE_CHECKING:
+    from dh_bridge.settings.identity import CompatSettings
+    from dh_bridge.translation.identity import Identity
+    from dh_bridge.translation.identity.hints import Hints, RunReference
+    from dh_bridge.translation.identity.job import Job
+
+NO_ORCHESTRATOR = "Unable to determine orchestrator, HTTP 500"
+ONLY_DOTS = "name has only dots: ArrayIndexOutOfBounds, HTTP 500"
+NO_UUID = "runId is not a UUID"
+NO_RUN = "no run (JobEvent): NullPointerException, HTTP 500"
+
+_INTEGRATION = re.compile(r"https://github\.com/OpenLineage/OpenLineage/.*/(.*)").fullmatch
+_HOMES = (("https://github.com/apache/airflow/", "airflow"), ("https://github.com/trinodb/trino/", "trino"))
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
+
+
+class Compat:
+    """The endpoint's ids; what it refuses keeps the default ones, or is refused here, too (``refuse: error``)."""
+
+    def __init__(self, settings: CompatSettings) -> None:
+        self._settings = settings
+
+    def job(self, found: Job, hints: Hints, identity: Identity) -> Job:  # noqa: ARG002 - the modes' signature
+        """Return flow and task; a DAG or an application is a task of its own flow here."""
+        why = self.refused(hints)
+        if why is not None:
+            return msgspec.structs.replace(found, lints=(*found.lints, f"{COMPAT_REFUSED}: {why}"))
+        said, platform = self._settings, self.orchestrator(hints) or ""
+        namespace, name = (hints.namespace, hints.name) if found.name == hints.name else (found.namespace, found.name)
+        flow = said.pipeline_name or flow_of(name) or ""
+        cluster = said.platform_instance or (said.env.lower() if said.env else namespace)
+        flow_urn = f"urn:li:dataFlow:({platform},{flow},{cluster})"
+        fabric = cluster.upper()
+        return msgspec.structs.replace(
+            found,
+            platform=platform,
+            level="job",
+            flow_urn=flow_urn,
+            job_urn=f"urn:li:dataJob:({flow_urn},{name})",
+            flow_name=flow,
+            job_name=name.partition(".")[2] or name,
+            flow_id=flow,
+            job_id=name,
+            cluster=cluster,
+            instance=None,
+            env=fabric if fabric in FABRIC_TYPES else None,
+            placeholder=False,
+            shared=False,
+            rules=(f"compat: {said.level}",),
+            lints=(),
+        )
+
+    def run(self, asked: RunReference, own: Job, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature
+        """Return the run by its id alone."""
+        run_id = asked[2].lower()
+        return run_urn(run_id) if self.refused(hints) is None and _UUID(run_id) else None
+
+    def refusal(self, hints: Hints) -> str | None:
+        """Return the endpoint's refusal where the settings want it kept."""
+        return self.refused(hints) if self._settings.refuse == "error" else None
+
+    def refused(self, hints: Hints) -> str | None:
+        """Return why the endpoint would refuse the event."""
+        if hints.run_id is None and self._settings.level == "merged":
+            return NO_RUN
+        if hints.run_id is not None and not _UUID(hints.run_id.lower()):
+            return NO_UUID
+        if self.orchestrator(hints) is None:
+            return NO_ORCHESTRATOR
+        return ONLY_DOTS if self._settings.pipeline_name is None and flow_of(hints.name) is None else None
+
+    def orchestrator(self, hints: Hints) -> str | None:
+        """Return the orchestrator, None when the endpoint could not tell."""
+        producer = hints.producer or ""
+        if self._settings.orchestrator:
+            return self._settings.orchestrator
+        if hints.engine:
+            return hints.engine.lower()
+        if self._settings.level == "stack" and hints.integration:
+            return hints.integration.lower()
+        if (match := _INTEGRATION(producer)) is not None:
+            return match[1]
+        return next((platform for home, platform in _HOMES if producer.startswith(home)), None)
+
+
+def flow_of(name: str) -> str | None:
+    """Return what stands before the first dot as Java's ``split`` has it: None when the name has only dots."""
+    return name.partition(".")[0] if not name or name.strip(".") else None

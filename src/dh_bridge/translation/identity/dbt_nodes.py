@@ -1,0 +1,103 @@
+"""Nodes of dbt: named by their unique ids (``dbt.node_identity``), or joined to DataHub's dbt source (identity.md 3c)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.datahub.guid import datahub_guid
+from dh_bridge.datahub.urns import dataset_urn, run_urn
+
+if TYPE_CHECKING:
+    from dh_bridge.settings.identity import DbtJoin
+    from dh_bridge.translation.identity import Identity
+    from dh_bridge.translation.identity.hints import Hints, Node, RunReference
+    from dh_bridge.translation.identity.job import Job
+
+PLATFORM = "dbt"
+_JOINED = frozenset({"model", "seed", "snapshot"})
+_TESTED = frozenset({"model", "source", "seed", "snapshot"})
+
+
+class UniqueIds:
+    """A node's job is named by the facet's unique id: run, build, test and structured logs meet (producers.md 1)."""
+
+    def job(self, found: Job, hints: Hints, identity: Identity) -> Job:
+        """Return the event's own job under the node's unique id; the test of a node gets a job beside it."""
+        node = hints.node
+        if node is None or found.platform != PLATFORM or found.name != hints.name:
+            return found
+        name = unique_name(node.unique_id, hints.job_type)
+        if name == hints.name:
+            return found
+        renamed = identity.job(hints.namespace, name, hints.producer)
+        return msgspec.structs.replace(renamed, name=found.name, rules=(*renamed.rules, "name: dbt_node.unique_id"))
+
+    def run(self, asked: RunReference, own: Job, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature
+        """Leave runs as they are."""
+        return None
+
+    def refusal(self, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature
+        """Refuse nothing."""
+        return None
+
+
+class DbtSource:
+    """The ids of DataHub's dbt source for runs of models, seeds and snapshots: the node is a dataset there, no job."""
+
+    def __init__(self, settings: DbtJoin) -> None:
+        self._settings = settings
+
+    def job(self, found: Job, hints: Hints, identity: Identity) -> Job:  # noqa: ARG002 - the modes' signature
+        """Return a job that is not written, its template the node's dataset."""
+        node = self._node(found, hints)
+        if node is None or found.name != hints.name:
+            return found
+        return msgspec.structs.replace(
+            found, skip=True, template=self.dataset(node), rules=("join: dbt, by dbt_node",), joined="dbt"
+        )
+
+    def run(self, asked: RunReference, own: Job, hints: Hints) -> str | None:
+        """Return the source's id of a node's run, from dbt's invocation id and the node's dataset."""
+        node = hints.node
+        if asked[2] != hints.run_id or own.joined != "dbt" or node is None:
+            return None
+        return run_urn(datahub_guid({"orchestrator": PLATFORM, "id": f"{hints.invocation}_{self.dataset(node)}"}))
+
+    def refusal(self, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature
+        """Refuse nothing."""
+        return None
+
+    def dataset(self, node: Node) -> str:
+        """Return the dataset that the source writes for a node: database, schema and alias, without quotes."""
+        parts = (node.database, node.schema, node.alias)
+        name = ".".join(part for part in parts if part).replace('"', "")
+        said = self._settings
+        return dataset_urn(PLATFORM, name.lower() if said.lowercase else name, said.env, said.platform_instance)
+
+    def _node(self, found: Job, hints: Hints) -> Node | None:
+        """Return the node when the source writes runs of it; tests are assertions there."""
+        node = hints.node
+        if found.platform != PLATFORM or found.skip or node is None or hints.invocation is None or node.alias is None:
+            return None
+        is_test = (hints.job_type or "").upper() == "TEST"
+        return node if kind_of(node.unique_id) in _JOINED and not is_test else None
+
+
+def unique_name(unique_id: str, job_type: str | None) -> str:
+    """Return the name of a node's job; tests of a model or a source have a job of their own."""
+    is_test = (job_type or "").upper() == "TEST" and kind_of(unique_id) in _TESTED
+    return f"{unique_id}.test" if is_test else unique_id
+
+
+def kind_of(unique_id: str) -> str:
+    """Return the kind of node that a unique id begins with: ``model``, ``test``."""
+    return unique_id.partition(".")[0]
+
+
+def assertion_guid(unique_id: str, *, env: str = "PROD", instance: str | None = None) -> str:
+    """Return the id of the assertion that DataHub's dbt source writes for a test of one table; PROD is not in it."""
+    return datahub_guid({
+        "platform": PLATFORM, "name": unique_id, "instance": instance, "env": None if env == "PROD" else env,
+    })  # fmt: skip
