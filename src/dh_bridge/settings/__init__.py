@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from dh_bridge.settings.assertions import AssertionSettings
+from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.filters import AllowDeny, FilterSettings
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.naming import NamingSettings
@@ -34,6 +35,7 @@ __all__ = [
     "AllowDeny",
     "AssertionSettings",
     "ColumnLineageSettings",
+    "DbtSettings",
     "EventTimeSettings",
     "FilterSettings",
     "IdentitySettings",
@@ -72,6 +74,7 @@ class Settings(BaseModel):
     )
     naming: NamingSettings = Field(default=NamingSettings(), description="Names of datasets.")
     identity: IdentitySettings = Field(default=IdentitySettings(), description="Identity of jobs and runs.")
+    dbt: DbtSettings = Field(default=DbtSettings(), description="Events of dbt.")
     event_time: EventTimeSettings = Field(default=EventTimeSettings(), description="Times of events.")
     redaction: Redaction = Field(
         default="default",

@@ -21,6 +21,6 @@ class Options:
         self.settings = settings
         self.profile: Profile = profile(settings.profile or DEFAULT_PROFILE)
         self.naming = Naming(settings.naming, settings.mappings)
-        self.identity = Identity(settings.identity, settings.mappings)
+        self.identity = Identity(settings.identity, settings.mappings, settings.dbt)
         self.prefix = settings.properties.prefix + "."
         self.actor = settings.actor

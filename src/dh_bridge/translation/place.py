@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.assertions import Check
-    from dh_bridge.translation.identity import Identity, Job
+    from dh_bridge.translation.identity import Identity, Job, Seen
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
@@ -62,7 +62,7 @@ class Place:
     def __init__(self, event: Event, options: Options, stamp: Stamp) -> None:
         self.event = event
         self.options = options
-        self.identity: Identity = options.identity
+        self.identity: Identity | Seen = options.identity.of(event)
         self.stamp = stamp
         self.checks: dict[tuple[str, str], tuple[str, Check]] = {}
         self.named: dict[str, Name] = {}

@@ -100,14 +100,14 @@ class Walk:
         if event.kind != "run":
             key = f"{event.kind}:{at.stamp[2].value.hex()}"
             return runs.setdefault(key, RunState("", "", event.kind, key))
-        urn = at.run = self.options.identity.run_urn(event.namespace, event.name, event.run_id)
+        urn = at.run = at.identity.run_urn(event.namespace, event.name, event.run_id)
         found = runs.get(urn)
         if found is None:
             found = runs[urn] = RunState(urn, bare(event.run_id), "run")
         return found
 
     def _job(self, event: Event, state: RunState, at: Place) -> None:
-        job = at.job = self.options.identity.job(event.namespace, event.name, event.producer)
+        job = at.job = at.identity.job(event.namespace, event.name, event.producer)
         state.saw(job, at.stamp, terminal=event.terminal)
         producer = self.options.identity.producer(event.producer)
         state.single = state.single or (producer is not None and producer.single_event)
