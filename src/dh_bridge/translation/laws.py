@@ -48,6 +48,12 @@ class Digest:
     def __gt__(self, other: Digest) -> bool:
         return self is not other and self.value > other.value
 
+    def __ge__(self, other: Digest) -> bool:
+        return not self < other
+
+    def __le__(self, other: Digest) -> bool:
+        return not self > other
+
     def __hash__(self) -> int:
         return hash(self.value)
 
