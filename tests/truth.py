@@ -24,7 +24,9 @@ VERDICTS = {"mapped", "kept", "withheld"}
 
 @cache
 def bridge(profile="0.15.0"):
-    return Bridge(Settings(profile=profile))
+    """Return the bridge of a profile; ``1.7 with queries`` writes queries."""
+    version, asked, _ = profile.partition(" with queries")
+    return Bridge(Settings(profile=version, queries="on" if asked else "off"))
 
 
 def reported(events, using=None):
@@ -206,8 +208,6 @@ LOSING = {
     r"^\$\.eventTime$": "an event without a type is no point, and neither the first nor the last of its run",
     r"\.columnLineage\.fields\..*\.transformations\[\d+\]\.(type|subtype|masking)$":
         "of a column that touches every output only the edge tells the kind, and that once the run has ended",
-    r"\.lineage\.entries\[\d+\]\.inputs\[\d+\]\.(namespace|name)$":
-        "a job that feeds a run without START is told by its edge between jobs; the line names the property",
 }  # fmt: skip
 #: Targets of which the highest rung speaks: a leaf of a lower one changes only what it is besides (a property, a reason).
 LADDERS = {

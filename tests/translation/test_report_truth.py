@@ -43,6 +43,31 @@ def test_the_truth_test_finds_a_lie(monkeypatch):
     assert bears_out(elsewhere, before, after) is False
 
 
+ORDERS = {"type": "DATASET", "namespace": "postgres://db:5432", "name": "shop.public.orders"}
+TOTALS = {**ORDERS, "name": "shop.public.totals"}
+EXTRACT = {"type": "JOB", "namespace": "ns", "name": "etl.extract"}
+FLOW = {"type": "JOB", "namespace": "ns", "name": "nightly"}
+OTHER_RUN = {"runId": "018cc251-f400-734d-88b3-1e3d63fe6299"}
+SAID = {"transformations": [{"type": "INDIRECT", "subtype": "FILTER", "description": "d"}]}
+SOURCES = {
+    "a dataset": {**ORDERS, **SAID}, "a job": EXTRACT, "a job and what it did": {**EXTRACT, **SAID},
+    "a run of a job": {**EXTRACT, **OTHER_RUN}, "a flow": FLOW, "the job itself": {"type": "JOB"},
+}  # fmt: skip
+TARGETS = {
+    "a dataset": TOTALS, "the job itself": {"type": "JOB"}, "another job": {**EXTRACT, "name": "etl.transform"},
+    "another run": {**EXTRACT, "name": "etl.transform", "runId": "018cc251-f400-734d-88b3-1e3d63fe6288"}, "a flow": FLOW,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_kind_of_source_and_target_of_explicit_lineage_is_told_where_it_changes_something(source, target, whole):
+    entry = {**TARGETS[target], "inputs": [SOURCES[source]]}
+    said = event("COMPLETE", job_facets={"lineage": {"entries": [entry]}})
+    assert lies([(f"{source} -> {target}", said)], 1, whole=whole, profile="0.15.0")[0] == []
+
+
 PROPOSALS = [
     upsert("dataset", "urn:a", "schemaMetadata", {"fields": [{"fieldPath": "b"}, {"fieldPath": "a"}]}),
     patch(

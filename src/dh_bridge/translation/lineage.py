@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.fine_grained import OF_DATASET
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
+from dh_bridge.translation.facet import PROPERTY_ASPECTS
 from dh_bridge.translation.properties import Joined
 from dh_bridge.translation.runstate import ANY_TASK
 from dh_bridge.translation.slots import (
@@ -35,14 +36,11 @@ from dh_bridge.translation.slots import (
     Statement,
 )
 from dh_bridge.translation.sources import (
-    DESCRIBED,
-    FIELD_JOBS,
-    JOBS,
-    UPSTREAM_RUNS,
     FieldEntry,
     Known,
     Source,
     label_of,
+    note_job,
 )
 from dh_bridge.translation.transformations import descriptions_of, only_indirect, operation_of
 from dh_bridge.translation.upstreams import homes
@@ -140,7 +138,7 @@ class Reading:
         label = f"{target.dataset_name}.{column}"
         operation = operation_of(source.transformations)
         if source.is_job:
-            job = self.job_source(label, source, path, properties=FIELD_JOBS)
+            job = self.job_source(label, source, path, "fieldJobs")
             if job is not None:
                 jobs = self._kept.setdefault("fieldJobs", {}).setdefault(label, {})
                 jobs[job.label] = operation or ""
@@ -196,43 +194,34 @@ class Reading:
             if column:
                 self.found.append((at.task, INPUT_FIELD, field, None))
 
-    def job_source(self, target: str, source: Source, path: str, properties: tuple[str, ...] = JOBS) -> Known | None:
-        """Add a job that feeds ``target``: an edge between jobs, its run as an upstream of this one (facets.md 3.7)."""
+    def job_source(self, target: str, source: Source, path: str, name: str = "jobs") -> Known | None:
+        """Add a job that feeds ``target``: an edge between jobs, its run as an upstream of this one (facets.md 3.7).
+
+        ``name`` is the property that keeps what no edge says: ``jobs``, or ``fieldJobs`` where a column is the target.
+        """
         at = self.at
         job = self.known(source, path)
         if job is None:
             return None
         about = {"runId": source.runId}
-        if properties is JOBS:
+        if name == "jobs":
             about["transformations"] = operation_of(source.transformations)
         said = {key: value for key, value in about.items() if value}
         if said or not job.own:
             self.keep("jobs", f"{target}<-{job.label}", said)
-        self.edge(at.task, job)
+        edge = self.edge(at.task, job)
         if job.run and at.run and job.run != at.run:
             self.found.append((at.run, UPSTREAM_RUN, job.run, None))
-        elif source.runId:
-            at.reached(f"{path}.runId", "kept", *JOBS)
         self.describe(target, job.label, source)
-        self._note_job(path, source, job, properties)
+        if at.notes is not None:
+            note_job(at, path, source, job, self.targets(name), self.targets("jobs"), edge=edge)
         return job
 
-    def _note_job(self, path: str, source: Source, job: Known, properties: tuple[str, ...]) -> None:
-        """Note for the report where the leaves of a job as a source went: their rows tell of datasets."""
-        at = self.at
-        if at.notes is None:
-            return
-        if properties is JOBS and job.own:  # this job makes it: an output like any other
-            at.reached(path, "mapped", "dataJobInputOutput.outputDatasetEdges", *JOBS)
-        else:
-            at.reached(path, "kept", *properties)
-        if source.field:
-            at.withheld(f"{path}.field", "no-home:a job has no columns")
-        for position in range(len(source.transformations or ())):
-            at.reached(f"{path}.transformations[{position}]", "kept", *properties)
-            at.reached(f"{path}.transformations[{position}].description", "kept", *DESCRIBED.targets)
-        if source.runId and job.run and at.run:
-            at.reached(f"{path}.runId", "mapped", *UPSTREAM_RUNS.targets)
+    def targets(self, name: str) -> list[str]:
+        """Return what the report calls the property ``lineage.<name>``, where this event keeps it."""
+        slot, _ = self._home(name)
+        aspects = PROPERTY_ASPECTS["run" if slot is RUN_PROPERTIES else "job" if slot is JOB_PROPERTIES else "dataset"]
+        return [f"{aspect}.customProperties[openlineage.{KEY}.{name}]" for aspect in aspects]
 
     # -- small parts ------------------------------------------------------------------------------------------------
 
@@ -269,10 +258,12 @@ class Reading:
         is_own = is_own or (job is not None and own is not None and job.job_urn == own.job_urn)
         return Known(f"{namespace}/{name}", job, run, is_own)
 
-    def edge(self, task: str, source: Known) -> None:
-        """Add the edge from a job to the dataJob ``task``, if both are dataJobs and not the same."""
-        if task and source.urn and source.urn != task and not (source.own and task == ANY_TASK):
-            self.found.append((task, LINEAGE_JOB, source.urn, None))
+    def edge(self, task: str, source: Known) -> bool:
+        """Add the edge from a job to the dataJob ``task``, if both are dataJobs and not the same; whether they are."""
+        if not task or not source.urn or source.urn == task or (source.own and task == ANY_TASK):
+            return False
+        self.found.append((task, LINEAGE_JOB, source.urn, None))
+        return True
 
     def names(self, name: Name) -> None:
         """State what a dataset is called, unless the event's own inputs and outputs do."""

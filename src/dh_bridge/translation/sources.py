@@ -10,6 +10,7 @@ from dh_bridge.translation.transformations import Transformation
 if TYPE_CHECKING:
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.naming import Name
+    from dh_bridge.translation.place import Place
 
 
 class Source(Facet):
@@ -51,12 +52,13 @@ class Known(NamedTuple):
         return job.job_urn
 
 
-def _property(name: str, *, run: bool = False) -> tuple[str, ...]:
-    aspects = [*(["dataProcessInstanceProperties"] if run else []), "dataJobInfo", "dataFlowInfo", "datasetProperties"]
+def _property(name: str) -> tuple[str, ...]:
+    aspects = ("dataJobInfo", "dataFlowInfo", "datasetProperties")
     return tuple(f"{aspect}.customProperties[openlineage.{name}]" for aspect in aspects)
 
 
-JOBS = _property("lineage.jobs", run=True)
+DATASET_EDGES = "dataJobInputOutput.inputDatasetEdges"
+JOB_EDGES = "dataJobInputOutput.inputDatajobEdges"
 FIELD_JOBS = _property("lineage.fieldJobs")
 _EDGE = mapped("upstreamLineage.upstreams", "dataJobInputOutput.inputDatasetEdges")
 _MARK = mapped("upstreamLineage.upstreams[].properties", "dataJobInputOutput.inputDatasetEdges[].properties")
@@ -85,3 +87,27 @@ def target_leaves(start: str = "") -> dict[str, Leaf]:
 def label_of(found: Name, source: Source) -> str:
     """Return what a source is called in kept properties: the dataset, or its column."""
     return f"{found.dataset_name}.{found.column(source.field)}" if source.field else found.dataset_name
+
+
+def note_job(  # noqa: PLR0913 - what is known of it
+    at: Place, path: str, source: Source, job: Known, kept: list[str], jobs: list[str], *, edge: bool
+) -> None:
+    """Note for the report where the leaves of a job as a source went: their rows tell of datasets.
+
+    ``kept`` is the property that keeps it, ``jobs`` the one of whole targets; ``edge``: whether an edge tells of the job.
+    """
+    if kept == jobs and job.own:  # this job makes it: an output like any other
+        at.reached(path, "mapped", "dataJobInputOutput.outputDatasetEdges", *kept)
+    elif kept == jobs and edge:
+        at.reached(path, "mapped", JOB_EDGES)
+    else:
+        at.reached(path, "kept", *kept)
+    if source.field:
+        at.withheld(f"{path}.field", "no-home:a job has no columns")
+    for position in range(len(source.transformations or ())):
+        at.reached(f"{path}.transformations[{position}]", "kept", *kept)
+        at.reached(f"{path}.transformations[{position}].description", "kept", *DESCRIBED.targets)
+    if source.runId and job.run and at.run and job.run != at.run:
+        at.reached(f"{path}.runId", "mapped", *UPSTREAM_RUNS.targets)
+    elif source.runId:
+        at.reached(f"{path}.runId", "kept", *jobs)

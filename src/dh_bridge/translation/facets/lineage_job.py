@@ -8,7 +8,7 @@ from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.lineage import Reading
 from dh_bridge.translation.runstate import ANY_TASK
 from dh_bridge.translation.slots import INPUT, NAMED_INPUT, UPSTREAM_RUN, Statements
-from dh_bridge.translation.sources import JOBS, FieldEntry, Known, Source, label_of, target_leaves
+from dh_bridge.translation.sources import DATASET_EDGES, JOB_EDGES, FieldEntry, Known, Source, label_of, target_leaves
 from dh_bridge.translation.transformations import descriptions_of, operation_of
 
 if TYPE_CHECKING:
@@ -89,57 +89,67 @@ def _job(reading: Reading, entry: Target, path: str) -> None:
     if entry.fields:
         at.withheld(f"{path}.fields", "no-home:a job has no columns")
     ours = target.own and target.run in ("", at.run)
-    if ours:
-        at.reached(path, "mapped", "dataJobInputOutput.inputDatasetEdges", *JOBS)
-        if target.run:
-            at.withheld(f"{path}.runId", "duplicate-of:run.runId")
-    else:
-        at.reached(path, "kept", *JOBS)
+    if ours and target.run:
+        at.withheld(f"{path}.runId", "duplicate-of:run.runId")
+    edges: set[str] = set()
     for position, source in enumerate(entry.inputs):
         where = f"{path}.inputs[{position}]"
-        if ours and source.is_job:
-            reading.job_source(target.label, source, where)
-        elif ours:
-            _into_this(reading, target, source, where)
+        if not ours:
+            edges |= _into_other(reading, target, entry, source, where)
+        elif source.is_job:
+            edges |= {JOB_EDGES} if reading.job_source(target.label, source, where) is not None else set()
         else:
-            _into_other(reading, target, entry, source, where)
+            edges |= _into_this(reading, target, source, where)
+    kept = reading.targets("jobs")
+    for leaf in ("type", "namespace", "name"):
+        at.reached(f"{path}.{leaf}", "mapped" if edges else "kept", *sorted(edges), *kept)
+    if entry.runId and not ours:
+        at.reached(f"{path}.runId", "kept", *kept)
 
 
-def _into_this(reading: Reading, target: Known, source: Source, path: str) -> None:
-    """Add a dataset that feeds this run of this job."""
+def _into_this(reading: Reading, target: Known, source: Source, path: str) -> set[str]:
+    """Add a dataset that feeds this run of this job; return which edges that makes, as the report calls them."""
     at = reading.at
     found = reading.dataset_source(source, path)
     if found is None or found.endpoint is None:
-        return
+        return set()
     for leaf in ("type", "namespace", "name"):
-        at.reached(f"{path}.{leaf}", "mapped", "dataJobInputOutput.inputDatasetEdges")
+        at.reached(f"{path}.{leaf}", "mapped", DATASET_EDGES)
     if found.endpoint not in at.inputs:
         reading.found.append((at.task, INPUT, found.endpoint, at.stamp[0]))
     reading.names(found)
     reading.whole(found, source, path, target.label)
+    return {DATASET_EDGES}
 
 
-def _into_other(reading: Reading, target: Known, entry: Target, source: Source, path: str) -> None:
-    """Add what feeds another job, or another run of this one; all that is said of it is kept here too."""
+def _into_other(reading: Reading, target: Known, entry: Target, source: Source, path: str) -> set[str]:
+    """Add what feeds another job, or another run of this one; all that is said of it is kept here too.
+
+    Return which edges that makes, as the report calls them.
+    """
     at = reading.at
     task = at.task if target.own else target.urn
+    edges: set[str] = set()
     if source.is_job:
         job = reading.known(source, path)
         if job is None:
-            return
+            return edges
         label = job.label
-        reading.edge(task, job)
+        if reading.edge(task, job):
+            edges.add(JOB_EDGES)
         if target.run and job.run not in ("", target.run):
             reading.found.append((target.run, UPSTREAM_RUN, job.run, None))
     else:
         found = reading.dataset_source(source, path)
         if found is None or found.endpoint is None:
-            return
+            return edges
         label = label_of(found, source)
         reading.names(found)
         for entity in (task, target.run):
             if entity and entity != ANY_TASK:
                 reading.found.append((entity, NAMED_INPUT, found.endpoint, at.stamp[0]))
+        if task and task != ANY_TASK:
+            edges.add(DATASET_EDGES)
     about = {
         "transformations": operation_of(source.transformations),
         "description": descriptions_of(source.transformations),
@@ -147,3 +157,12 @@ def _into_other(reading: Reading, target: Known, entry: Target, source: Source, 
         "targetRunId": entry.runId,
     }
     reading.keep("jobs", f"{target.label}<-{label}", {key: value for key, value in about.items() if value})
+    kept = reading.targets("jobs")
+    at.reached(path, "kept", *kept)
+    if edges:
+        for leaf in ("type", "namespace", "name"):
+            at.reached(f"{path}.{leaf}", "mapped", *edges)
+    elif not source.is_job:
+        for leaf in ("namespace", "name"):
+            at.reached(f"{path}.{leaf}", "kept", *kept, f"datasetProperties.customProperties[openlineage.{leaf}]")
+    return edges
