@@ -157,12 +157,13 @@ def _into_other(reading: Reading, target: Known, entry: Target, source: Source, 
         "targetRunId": entry.runId,
     }
     reading.keep("jobs", f"{target.label}<-{label}", {key: value for key, value in about.items() if value})
-    kept = reading.targets("jobs")
-    at.reached(path, "kept", *kept)
-    if edges:
-        for leaf in ("type", "namespace", "name"):
-            at.reached(f"{path}.{leaf}", "mapped", *edges)
-    elif not source.is_job:
-        for leaf in ("namespace", "name"):
-            at.reached(f"{path}.{leaf}", "kept", *kept, f"datasetProperties.customProperties[openlineage.{leaf}]")
+    _note_other(at, path, reading.targets("jobs"), edges, of_dataset=not source.is_job)
     return edges
+
+
+def _note_other(at: Place, path: str, kept: list[str], edges: set[str], *, of_dataset: bool) -> None:
+    """Note for the report where the leaves of a source of another job or run went: their rows tell of this job's."""
+    at.reached(path, "kept", *kept)
+    for leaf in ("type", "namespace", "name") if edges else ("namespace", "name") if of_dataset else ():
+        named = f"datasetProperties.customProperties[openlineage.{leaf}]"
+        at.reached(f"{path}.{leaf}", "mapped" if edges else "kept", *(edges or (*kept, named)))
