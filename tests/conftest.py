@@ -8,6 +8,8 @@ import tempfile
 
 import pytest
 
+pytest_plugins = ["realparts.fixtures"]
+
 _REAL = "TESTS_REAL_HOME"  # workers of xdist start with what their parent has set
 
 

@@ -1,0 +1,133 @@
+"""A real Apache Kafka: one node that is broker and controller (KRaft), on loopback; 3 s to start, 300 MB.
+
+The settings are those of a node whose tests are short; ``broker.session.timeout.ms`` lets a killed one come back in 3 s, not
+in 12.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import subprocess
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+from realparts.jars import KAFKA, fetched
+from realparts.java import FRUGAL, java
+from realparts.process import Program, free_port
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from confluent_kafka import Message
+
+QUIET = {"log_level": 0, "logger": logging.getLogger("realparts.kafka")}
+"""librdkafka speaks up for every port that is closed."""
+CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"  # 16 bytes in base64 for URLs; one that begins with a dash would be read as a flag
+PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{inner}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{inner}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+inter.broker.listener.name=PLAINTEXT
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={folder}/data
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=1500
+broker.heartbeat.interval.ms=500
+auto.create.topics.enable=false
+"""
+
+
+class Kafka:
+    """A broker by its address: what tests do with one that others use too."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+
+    def topic(self, prefix: str = "t", partitions: int = 1, **config: str) -> str:
+        """Make a topic of a new name that begins with ``prefix``, and return its name."""
+        return self.make(f"{prefix}-{uuid.uuid4().hex[:8]}", partitions, **config)
+
+    def make(self, name: str, partitions: int = 1, **config: str) -> str:
+        """Make the topic ``name``; ``config`` as ``max_message_bytes="1000"``."""
+        wanted = {key.replace("_", "."): value for key, value in config.items()}
+        admin = self.admin()  # held until the broker has answered
+        admin.create_topics([NewTopic(name, partitions, 1, config=wanted)])[name].result(30)
+        return name
+
+    def admin(self) -> AdminClient:
+        """Return a client that makes, changes and lists."""
+        return AdminClient({"bootstrap.servers": self.bootstrap, **QUIET})
+
+    def messages(self, topic: str, **config: Any) -> list[Message]:
+        """Return every message of a topic that is there now, partition by partition."""
+        settings = {"bootstrap.servers": self.bootstrap, "group.id": uuid.uuid4().hex, "enable.auto.commit": False}
+        reader = Consumer({**settings, "auto.offset.reset": "earliest", **QUIET, **config})
+        found: list[Message] = []
+        try:
+            for partition in sorted(reader.list_topics(topic, timeout=30).topics[topic].partitions):
+                place = TopicPartition(topic, partition, 0)
+                _, end = reader.get_watermark_offsets(place, timeout=30)
+                reader.assign([place])
+                while end and reader.position([place])[0].offset < end:
+                    found += [message for message in reader.consume(1000, 1.0) if message.error() is None]
+                reader.unassign()
+        finally:
+            reader.close()
+        return found
+
+    def ready(self) -> bool:
+        """Say whether it answers."""
+        try:
+            return bool(self.admin().list_topics(timeout=1).brokers)
+        except KafkaException:
+            return False
+
+
+class Broker(Kafka):
+    """A broker of one's own in ``folder``: it can be killed and come back with what it has stored, on the same port."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port, inner = free_port(), free_port()
+        super().__init__(f"127.0.0.1:{self._port}")
+        folder.mkdir(parents=True, exist_ok=True)
+        self._settings = folder / "server.properties"
+        self._settings.write_text(PROPERTIES.format(port=self._port, inner=inner, folder=folder), encoding="utf-8")
+        self._java = [java(), *FRUGAL, "-Xmx384m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+        self._java += ["-cp", f"{fetched(KAFKA)}/*"]
+        self.program: Program | None = None
+        storage = ["kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self._settings)]
+        subprocess.run([*self._java, *storage], check=True, capture_output=True, timeout=120)
+
+    def start(self) -> None:
+        """Start it, or start it again, and return when it answers."""
+        command = [*self._java, "kafka.Kafka", str(self._settings)]
+        lock, state = self._folder / "lock", self._folder / "state.json"
+        self.program = Program(command, self._folder / "kafka.log", lock=lock, state=state)
+        self.program.wait_until(self.ready)
+
+    def kill(self) -> None:
+        """End it with no warning."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """Ask it to end, and wait for that."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, sign: int) -> None:
+        if self.program is not None:
+            self.program.kill(sign)
+            self.program = None
