@@ -18,7 +18,7 @@ from dh_bridge.translation.identity.compat import Compat
 from dh_bridge.translation.identity.dbt_nodes import DbtSource, UniqueIds
 from dh_bridge.translation.identity.families import Families, Producer, rows
 from dh_bridge.translation.identity.hints import Hints, hints
-from dh_bridge.translation.identity.job import Job
+from dh_bridge.translation.identity.job import AIRFLOW, DBT, Job
 from dh_bridge.translation.identity.modes import DefaultMode, Mode, Sender
 from dh_bridge.translation.identity.rules import compiled
 from dh_bridge.translation.identity.runs import RunNames
@@ -53,6 +53,7 @@ class Identity:
         self._overlays = _overlays(settings, dbt or DbtSettings())
         self._mode: Mode = DefaultMode(settings, self._families, Splitting(found))
         self._default = (settings.default_platform, "identity.default_platform")
+        self._joined_runs = frozenset((DBT,) if settings.join.airflow.runs == "openlineage" else (DBT, AIRFLOW))
         self._rules = compiled(settings.rules)
         self._always_twin = settings.flow_level_jobs == "flow+task"
         self._jobs: dict[tuple[str, str, str | None], Job] = {}
@@ -128,6 +129,10 @@ class Identity:
         if job.placeholder or job.skip:
             return job.template
         return job.job_urn if self.has_job(job, has_io=has_io) else job.flow_urn
+
+    def joins_runs(self, job: Job) -> bool:
+        """Whether the job's runs have ids of a tool of DataHub, as far as their events tell."""
+        return job.joined in self._joined_runs and job.level == "job"
 
     def platform_instance(self, job: Job) -> str | None:
         """Return the dataPlatformInstance URN, None when no rule gives an instance."""

@@ -13,6 +13,7 @@ import msgspec
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import data_flow_urn, data_job_urn, run_urn
 from dh_bridge.settings.identity import FABRIC_TYPES
+from dh_bridge.translation.identity.job import AIRFLOW
 
 if TYPE_CHECKING:
     from dh_bridge.settings.identity import AirflowJoin
@@ -53,7 +54,7 @@ class AirflowPlugin:
             env=fabric if fabric in FABRIC_TYPES else None,
             rules=(f"join: airflow, DAG by {why}",),
             lints=(),
-            joined=None if said.runs == "plugin" or _QUERY.search(found.name) else "airflow",
+            joined=None if is_query(hints) else AIRFLOW,
         )
 
     def run(self, asked: RunReference, own: Job, hints: Hints) -> str | None:

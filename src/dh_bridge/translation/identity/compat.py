@@ -13,6 +13,7 @@ import msgspec
 
 from dh_bridge.datahub.urns import run_urn
 from dh_bridge.settings.identity import FABRIC_TYPES
+from dh_bridge.translation.identity.job import ENDPOINT
 from dh_bridge.translation.identity.lints import COMPAT_REFUSED
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Compat:
             shared=False,
             rules=(f"compat: {said.level}",),
             lints=(),
+            joined=ENDPOINT,
         )
 
     def run(self, asked: RunReference, own: Job, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature

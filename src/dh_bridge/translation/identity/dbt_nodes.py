@@ -8,6 +8,7 @@ import msgspec
 
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import dataset_urn, run_urn
+from dh_bridge.translation.identity.job import DBT
 
 if TYPE_CHECKING:
     from dh_bridge.settings.identity import DbtJoin
@@ -55,13 +56,13 @@ class DbtSource:
         if node is None or found.name != hints.name:
             return found
         return msgspec.structs.replace(
-            found, skip=True, template=self.dataset(node), rules=("join: dbt, by dbt_node",), joined="dbt"
+            found, skip=True, template=self.dataset(node), rules=("join: dbt, by dbt_node",), joined=DBT
         )
 
     def run(self, asked: RunReference, own: Job, hints: Hints) -> str | None:
         """Return the source's id of a node's run, from dbt's invocation id and the node's dataset."""
         node = hints.node
-        if asked[2] != hints.run_id or own.joined != "dbt" or node is None:
+        if asked[2] != hints.run_id or own.joined != DBT or node is None:
             return None
         return run_urn(datahub_guid({"orchestrator": PLATFORM, "id": f"{hints.invocation}_{self.dataset(node)}"}))
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+ENDPOINT, AIRFLOW, DBT = "endpoint", "airflow", "dbt"
+"""Tools of DataHub whose ids a job can have (``Job.joined``)."""
+
 
 class Job(msgspec.Struct, frozen=True, gc=False):
     """The identity of a job; equal for every event of the job, whatever facets it carries (identity.md 0).
@@ -15,8 +18,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     ``env`` is a FabricType. ``placeholder``: the name says nothing, no entity is written for it. ``skip``: a rule says
     so. ``shared``: unrelated runs share the job, so it gets no lineage of its own. ``rules`` says what made each part.
     ``sender`` says which kind of producer sent it, the same for all its versions (None: a reference without one).
-    ``joined`` names the tool of DataHub that writes the entity (``airflow``, ``dbt``; ``joined.py``), ``template`` the
-    dataset that is a skipped job's template all the same.
+    ``joined`` names the tool of DataHub whose ids these are, ``template`` is the dataset that a job of dbt's is there.
     """
 
     platform: str
