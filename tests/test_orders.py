@@ -26,7 +26,10 @@ _BULK = re.compile(rb'"openlineage\.[^"]*\.(sha256|bytes)":"[^"]*",?')
 
 @cache
 def bridge(profile):
-    return Bridge(Settings(profile=profile))
+    """Return the bridge of a profile; ``1.7 with queries`` writes queries, and upstreams that name them."""
+    version, asked, _ = profile.partition(" with queries")
+    more = {"queries": "on", "column_lineage": {"target": "both"}} if asked else {}
+    return Bridge(Settings(profile=version, **more))
 
 
 def orders(events, most, chance):
@@ -57,6 +60,17 @@ def test_generated_runs_give_the_same_proposals_in_any_order_and_with_doubles(bl
     assert late == []
 
 
+def test_queries_are_the_same_in_any_order_and_with_doubles():
+    generated = (group(SEED, i) for i in range(600))
+    groups = [events for events in generated if any("sql" in one.get("job", {}).get("facets", {}) for one in events)][
+        :100
+    ]
+    late = [i for i, events in enumerate(groups) if differences(events, 5, "1.7 with queries", i)]
+    assert late == []
+    told = [p for events in groups for p in bridge("1.7 with queries").translate(packed(events)).proposals]
+    assert sum(p.aspect_name == "querySubjects" for p in told) > 50
+
+
 def by_run(events):
     found = defaultdict(list)
     for one in events:
@@ -83,6 +97,7 @@ def test_jobs_of_the_corpus_give_the_same_proposals_in_any_order_of_their_runs()
 def test_what_a_producer_really_sent_gives_the_same_proposals_in_any_order(producer):
     events = [one for one in examples() if f"{producer}.ndjson" in one.place]
     assert differences(events, 6, seed=producer) == []
+    assert differences(events, 2, "1.7 with queries", seed=producer) == []
     for run, mine in by_run(events).items():
         assert differences(mine, 6, "1.7", seed=run) == []
 

@@ -26,21 +26,24 @@ _DATASET = "/urn:li:dataset:("
 OF_DATASET = "DATASET"
 """The operation, or the end of one (``DIRECT:IDENTITY+DATASET``), of pairs whose upstream is a dataset."""
 _UPSTREAM = ("schemaField", "dataset")
+NO_QUERY = "NONE"
+"""Where a path names the query, if none is known."""
 
 BUILT: dict[int, dict[str, Any]] = {}
 """Operations of :func:`fine_operations` whose ends were found sound, by identity; they are shared and never changed."""
 
 
 @lru_cache(maxsize=512)
-def fine_operations(pairs: frozenset[Pair]) -> list[dict[str, Any]]:
+def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> list[dict[str, Any]]:
     """Return one addition for each (operation, downstream field URN, upstream field URN), sorted, at most 2,000.
 
-    One downstream each and no query (facets.md 4.4). The same set is rendered once: do not change what you get.
+    One downstream each; ``query`` is the URN of the one that made them (facets.md 4.4). The same set is rendered once: do
+    not change what you get.
     """
-    paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/NONE/{up}" for operation, down, up in pairs]
+    paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/{query}/{up}" for operation, down, up in pairs]
     if any([path.count("/") != _SLASHES or "~" in path for path in paths]):  # noqa: C419 - a list is twice as fast
         paths = [
-            f"/fineGrainedLineages/{_escaped(operation or 'NONE')}/{_escaped(down)}/NONE/{_escaped(up)}"
+            f"/fineGrainedLineages/{_escaped(operation or 'NONE')}/{_escaped(down)}/{query}/{_escaped(up)}"
             for operation, down, up in pairs
         ]
     paths.sort()
@@ -52,6 +55,17 @@ def fine_operations(pairs: frozenset[Pair]) -> list[dict[str, Any]]:
             BUILT.clear()
         BUILT.update([(id(operation), operation) for operation in operations])
     return operations
+
+
+def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> list[dict[str, Any]]:
+    """Return the additions of several (query URN or "", pairs), at most 2,000; pairs of one query are rendered together."""
+    sets: dict[str, list[frozenset[Pair]]] = {}
+    for query, pairs in told:
+        sets.setdefault(query, []).append(pairs)
+    found: list[dict[str, Any]] = []
+    for query in sorted(sets):
+        found += fine_operations(frozenset().union(*sets[query]), query or NO_QUERY)
+    return found[:_MOST]
 
 
 def _sound(pairs: Iterable[Pair]) -> bool:

@@ -23,6 +23,7 @@ from dh_bridge.settings.output import (
     Materialize,
     OwnerSettings,
     PropertySettings,
+    Queries,
     Redaction,
     RunSettings,
     SchemaSettings,
@@ -105,6 +106,11 @@ class Settings(BaseModel):
         default="off",
         description="Dataplex's fully qualified name of a dataset: as the custom property `openlineage.dataplex.fqn`"
         " (`property`), or not written.",
+    )
+    queries: Queries = Field(
+        default="off",
+        description="The SQL of a job as a query of its own in DataHub, which lineage between columns and operations name:"
+        " `on`, or `off`, since every other statement becomes one.",
     )
     source_code: SourceCode = Field(
         default="hash",

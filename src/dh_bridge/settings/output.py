@@ -13,6 +13,7 @@ Redaction = Literal["off", "default", "strict"]
 Materialize = Literal["all", "outputs", "none"]
 SourceCode = Literal["hash", "keep"]
 DataplexFqn = Literal["off", "property"]
+Queries = Literal["off", "on"]
 
 
 class PropertySettings(BaseModel):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
+from dh_bridge.translation.queries import sql_text, tell_queries
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
     ASSERTION,
@@ -79,6 +80,8 @@ def settle_snapshots(state: RunState) -> None:
 def contribute(state: RunState, history: History, shared: Cells, options: Options) -> None:
     """Fold what ``state`` says of jobs, flows, datasets and assertions into ``shared``, which is its own cells if it is alone."""
     settle_twins(state)
+    if options.queries:
+        tell_queries(state, history, actor_of(state.cells.get(state.urn, {}), options), options)
     if shared is not state.cells:
         merge(shared, state.cells)
     terminal = max(history.terminals) if history.terminals else None
@@ -92,7 +95,7 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
             if page is not None:
                 fold(shared, ((assertion, ASSERTION_URL, "", page[1]),), page[0])
         if SQL in slots:
-            stamp, text = _sql_text(slots[SQL][""])
+            stamp, text = sql_text(slots[SQL][""])
             fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
         if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots or NAMED_INPUT in slots):
             last = terminal or (history.last if not state.urn else None)
@@ -119,14 +122,6 @@ def actor_of(slots: Slots, options: Options) -> str:
     """Return the URN for audit stamps of the run."""
     user = run_user(slots)
     return corpuser_urn(user) if user else options.actor
-
-
-def _sql_text(cell: Cell) -> tuple[Stamp, str]:
-    """Return the longest text that starts with the text of the last stamp (ruling 9), and that stamp."""
-    pairs = cell[1]
-    stamp, last = max(pairs)
-    longest = max((text for _, text in pairs if text.startswith(last)), key=lambda text: (len(text), text))
-    return stamp, longest
 
 
 def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, actor: str) -> None:

@@ -24,3 +24,4 @@ class Options:
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt)
         self.prefix = settings.properties.prefix + "."
         self.actor = settings.actor
+        self.queries = settings.queries == "on"

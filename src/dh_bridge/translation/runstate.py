@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.laws import Stamp
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 #: Entities that stand for the jobs a placeholder event belongs to, until a named event of the run tells (ruling 6).
 ANY_OWNER = "?owner"
 ANY_TASK = "?task"
+_NONE: Mapping[str, str] = {}
 
 
 class RunState:
@@ -29,6 +32,7 @@ class RunState:
         "kind",
         "listed",
         "producer",
+        "queries",
         "run_id",
         "schema_url",
         "single",
@@ -49,6 +53,8 @@ class RunState:
         self.jobs: dict[str, tuple[Job, tuple[bool, Stamp]]] = {}
         #: dataset URNs that are filtered out but lineage runs through
         self.through: set[str] = set()
+        #: task URN -> query URN, where `queries: on`
+        self.queries: Mapping[str, str] = _NONE
         self.producer: tuple[Stamp, str] | None = None
         self.schema_url: tuple[Stamp, str] | None = None
         self.single = False

@@ -122,7 +122,8 @@ JOB_EDGE = Slot("JOB_EDGE", "dataJobInputOutput", latest, shared=True)
 LINEAGE_JOB = Slot("LINEAGE_JOB", "dataJobInputOutput", latest, shared=True)
 #: schemaField URN -> None
 INPUT_FIELD = Slot("INPUT_FIELD", "dataJobInputOutput", latest, shared=True)
-#: downstream dataset URN -> frozenset of (operation, downstream field URN, upstream field URN)
+#: downstream dataset URN -> frozenset of (operation, downstream field URN, upstream field URN); the key is
+#: (downstream dataset URN, query URN) where a query made them (see `dh_bridge.translation.queries`)
 FINE_LINEAGE = Slot("FINE_LINEAGE", "dataJobInputOutput", joined, shared=True)
 #: "" -> list of names
 SUBTYPES = Slot("SUBTYPES", "subTypes", latest, shared=True)
@@ -159,14 +160,20 @@ PARTITIONED_BY = Slot("PARTITIONED_BY", "schemaMetadata", latest, shared=True)
 COLUMN_TAG = Slot("COLUMN_TAG", "editableSchemaMetadata", latest, shared=True)
 #: "" -> the SQL text of the last run
 SQL_TEXT = Slot("SQL_TEXT", "dataTransformLogic", latest, shared=True)
+#: "" -> (first (time, actor), last (time, actor), (text, dialect)) of a query, whose text is that of the last run
+QUERY = Slot("QUERY", "queryProperties", edge, shared=True)
+#: dataset URN -> None: what a query reads and writes
+QUERY_SUBJECT = Slot("QUERY_SUBJECT", "querySubjects", latest, shared=True)
 #: dataset URN -> Edge
 INPUT_EDGE = Slot("INPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 OUTPUT_EDGE = Slot("OUTPUT_EDGE", "dataJobInputOutput", edge, shared=True)
-#: (facet, dataset URN) -> None: of dataset events, and where column_lineage.target says so; facet "": inputs x outputs
+#: (facet, dataset URN) -> query URN or None: of dataset events, and where column_lineage.target says so; facet "": inputs x
+#: outputs
 UPSTREAM = Slot("UPSTREAM", "upstreamLineage", latest, shared=True)
 #: (dataset URN, property, mark) -> None
 UPSTREAM_MARK = Slot("UPSTREAM_MARK", "upstreamLineage", latest, shared=True)
-#: (facet, frozenset of (operation, downstream field URN, upstream field or dataset URN)) -> None
+#: (facet, frozenset of (operation, downstream field URN, upstream field or dataset URN)) -> None; a third member of the key
+#: is the URN of the query that made them
 UPSTREAM_FIELD = Slot("UPSTREAM_FIELD", "upstreamLineage", latest, shared=True)
 #: facet, "" for every one -> None: what it said before is withdrawn (ruling 11)
 UPSTREAM_GONE = Slot("UPSTREAM_GONE", "upstreamLineage", latest, shared=True)

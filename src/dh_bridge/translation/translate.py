@@ -15,6 +15,7 @@ from dh_bridge.translation.render.assertions import assertion_proposals, result_
 from dh_bridge.translation.render.datasets import dataset_proposals
 from dh_bridge.translation.render.jobs import flow_proposals, job_proposals
 from dh_bridge.translation.render.operations import operation_proposals
+from dh_bridge.translation.render.queries import query_proposals
 from dh_bridge.translation.render.runs import run_proposals, streaming
 from dh_bridge.translation.render.shared import tag_key
 from dh_bridge.translation.skipped import withdraw_skipped
@@ -99,6 +100,8 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
     for urn in named:
         if urn.startswith("urn:li:dataset:"):
             yield from dataset_proposals(urn, shared[urn], options, written=urn in written)
+    if options.queries:
+        yield from _queries(named, shared, options)
     for urn in named:
         if urn.startswith("urn:li:assertion:"):
             yield from assertion_proposals(urn, shared[urn], shared, options)
@@ -118,6 +121,12 @@ def _written(states: list[RunState]) -> set[str]:
             if state.kind == "dataset" and DATASET in slots:
                 found.add(urn)
     return found
+
+
+def _queries(named: list[str], shared: Cells, options: Options) -> Iterator[Proposal]:
+    for urn in named:
+        if urn.startswith("urn:li:query:"):
+            yield from query_proposals(urn, shared[urn], options)
 
 
 def _tags(shared: Cells) -> Iterator[Proposal]:

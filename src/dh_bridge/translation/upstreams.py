@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import Cells, fold
+from dh_bridge.translation.queries import query_behind
 from dh_bridge.translation.runstate import ANY_TASK, RunState
 from dh_bridge.translation.slots import EXPLICIT, INPUT, OUTPUT, UPSTREAM
 
@@ -46,4 +47,5 @@ def pour_upstreams(state: RunState, shared: Cells, options: Options) -> None:
                 continue
             for source, (other, _) in inputs.items():
                 if source != output:  # a MERGE reads what it writes: an edge of the job, no upstream (facets.md 4.3)
-                    fold(shared, ((output, UPSTREAM, ("", source), None),), max(stamp, other))
+                    query = query_behind(state, output)
+                    fold(shared, ((output, UPSTREAM, ("", source), query),), max(stamp, other))

@@ -50,7 +50,7 @@ def written_aspects(state: RunState, by_urn: dict[str, set[str]], options: Optio
     if all(job.placeholder or job.skip for job, _ in state.jobs.values()):
         for aspect in ("dataJobInfo", "dataFlowInfo", "dataJobInputOutput"):
             found[aspect] = "no-home:placeholder job"
-    urns = {state.urn, *state.cells}
+    urns = {state.urn, *state.cells, *state.queries.values()}
     for slots in state.cells.values():
         urns.update(slots.get(CHECKS, ()))
     for urn in urns:

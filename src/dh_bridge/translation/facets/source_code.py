@@ -25,7 +25,12 @@ class SourceCode(Facet):
     "sourceCode",
     at="job",
     reads=SourceCode,
-    leaves={"language": kept(), "sourceCode": mapped("dataTransformLogic.transforms", "dataJobInfo.customProperties")},
+    leaves={
+        "language": kept(),
+        "sourceCode": mapped(
+            "dataTransformLogic.transforms", "queryProperties.statement", "dataJobInfo.customProperties"
+        ),
+    },
 )
 def source_code(facet: SourceCode, at: Place) -> Statements:
     """SQL text as the sql facet (which wins); other code may hold secrets: hash and length, text by ``source_code: keep``."""

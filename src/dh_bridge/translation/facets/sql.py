@@ -25,13 +25,16 @@ class Sql(Facet):
     reads=Sql,
     leaves={
         "query": mapped(
-            "dataTransformLogic.transforms", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"
+            "dataTransformLogic.transforms",
+            "queryProperties.statement",
+            "dataJobInfo.customProperties",
+            "dataFlowInfo.customProperties",
         ),
         "dialect": kept(),
     },
 )
 def sql(facet: Sql, at: Place) -> Statements:
-    """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; dialect kept."""
+    """DataTransformLogic where the profile has it, else the property ``sql.query`` with its hash; a query by ``queries: on``."""
     if facet.query and facet.query.strip():
         yield at.owner, SQL_TEXT, "", ((at.stamp, facet.query),)
     if facet.dialect:

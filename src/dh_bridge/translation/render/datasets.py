@@ -153,19 +153,27 @@ def _upstream(slots: Slots, options: Options) -> list[dict[str, Any]]:
     def stands(facet: str, cell: Cell) -> bool:
         return all(cell[0] >= gone[key][0] for key in {facet, ""} & gone.keys())
 
-    stamps: dict[str, Stamp] = {}
+    newest: dict[str, Cell] = {}
     for (facet, upstream), cell in slots.get(UPSTREAM, {}).items():
         if stands(facet, cell):
-            stamps[upstream] = max(stamps.get(upstream, cell[0]), cell[0])
+            known = newest.get(upstream)
+            newest[upstream] = cell if known is None else max(known, cell, key=_by_stamp)
     marks: dict[str, dict[str, list[str]]] = {}
     for upstream, name, mark in sorted(slots.get(UPSTREAM_MARK, {})):
         marks.setdefault(upstream, {}).setdefault(options.prefix + name, []).append(mark)
     kind = "VIEW" if any("VIEW" in name.upper() for name in _subtypes(slots)) else "TRANSFORMED"
     operations = []
-    for upstream, stamp in sorted(stamps.items()):
+    for upstream in sorted(newest):
+        stamp, query = newest[upstream]
         edge = {"auditStamp": audit_stamp(stamp[0], options.actor), "dataset": upstream, "type": kind}
         if upstream in marks:
             edge["properties"] = {name: ",".join(found) for name, found in marks[upstream].items()}
+        if query is not None:
+            edge["query"] = query
         operations.append(add("/upstreams/" + escaped(upstream), edge))
-    pairs = [key[1] for key, cell in slots.get(UPSTREAM_FIELD, {}).items() if stands(key[0], cell)]
-    return operations + fine_grained.fine_operations(frozenset().union(*pairs)) if pairs else operations
+    pairs = [("".join(key[2:]), key[1]) for key, cell in slots.get(UPSTREAM_FIELD, {}).items() if stands(key[0], cell)]
+    return operations + fine_grained.by_query(pairs)
+
+
+def _by_stamp(cell: Cell) -> tuple[Stamp, str]:
+    return cell[0], cell[1] or ""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.laws import Cell
     from dh_bridge.translation.options import Options
 
-_SQL_CAP = 100_000
+SQL_CAP = 100_000
 _DISPLAY_CAP = 120
 
 
@@ -87,7 +87,7 @@ def job_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> It
             yield patch("dataJob", urn, "dataJobInputOutput", io)
     sql = value(slots, SQL_TEXT)
     if sql and logic:
-        statement = {"value": capped(redacted(sql), _SQL_CAP), "language": "SQL"}
+        statement = {"value": capped(redacted(sql), SQL_CAP), "language": "SQL"}
         yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": statement}]})
     yield from _companions("dataJob", urn, owner, job, options, tags=not twin)
 
@@ -165,7 +165,9 @@ def _io(slots: Slots, prefix: str) -> list[dict[str, Any]]:
 
 
 def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
-    """Return one operation for each (operation, downstream, upstream): one downstream each, no query (facets.md 4.4)."""
+    """Return one operation for each (operation, downstream, query, upstream): one downstream each (facets.md 4.4)."""
+    if any([type(key) is tuple for key in cells]):  # noqa: C419 - a list is faster
+        return fine_grained.by_query([(key[1] if type(key) is tuple else "", cells[key][1]) for key in cells])
     sets = [pairs for _, pairs in cells.values()]
     return fine_grained.fine_operations(sets[0] if len(sets) == 1 else frozenset().union(*sets))
 

@@ -10,6 +10,7 @@ from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.contributions import actor_of, counts_of, io_of
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
+from dh_bridge.translation.queries import queries_of
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.profiles import profile_value
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
@@ -145,6 +146,8 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     found["sourceType"] = "DATA_PROCESS"
     found["customProperties"] = dict(sorted(properties.items()))
     found["lastUpdatedTimestamp"] = time
+    if state.queries and options.profile.has_field("operation", "queries") and (queries := queries_of(state, urn)):
+        found["queries"] = queries
     return found
 
 

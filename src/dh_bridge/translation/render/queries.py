@@ -1,0 +1,50 @@
+"""query: statement, subjects, platform (facets.md 4.10)."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.datahub.urns import platform_urn
+from dh_bridge.translation.fold import value
+from dh_bridge.translation.properties import capped
+from dh_bridge.translation.queries import platform_of
+from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.render.jobs import SQL_CAP
+from dh_bridge.translation.render.stamps import audit_stamp
+from dh_bridge.translation.slots import QUERY, QUERY_SUBJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.render.ladders import Slots
+
+ENTITY = "query"
+#: What a server takes of an array (`maxArrayLength`, facets.md 0.4).
+_MOST_SUBJECTS = 1000
+
+
+def query_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
+    """Yield the aspects of a query; never its ``customProperties`` below 1.0, which refuses them (facets.md 0.3)."""
+    created, modified, (sql, dialect) = value(slots, QUERY)
+    found: dict[str, Any] = {}
+    if options.profile.has_field("queryProperties", "customProperties"):
+        found["customProperties"] = _properties(sql, dialect, options.prefix)
+    found["statement"] = {"value": capped(redacted(sql), SQL_CAP), "language": "SQL"}
+    found["source"] = "SYSTEM"
+    found["created"] = audit_stamp(*created)
+    found["lastModified"] = audit_stamp(*modified)
+    yield upsert(ENTITY, urn, "queryProperties", found)
+    subjects = sorted(slots.get(QUERY_SUBJECT, ()))[:_MOST_SUBJECTS]
+    if subjects:
+        yield upsert(ENTITY, urn, "querySubjects", {"subjects": [{"entity": subject} for subject in subjects]})
+    platform = platform_of(dialect) if dialect else None
+    if platform is not None:
+        yield upsert(ENTITY, urn, "dataPlatformInstance", {"platform": platform_urn(platform)})
+
+
+def _properties(sql: str, dialect: str | None, prefix: str) -> dict[str, str]:
+    found = {prefix + "sql.sha256": hashlib.sha256(sql.encode("utf-8", "surrogatepass")).hexdigest()}
+    return {prefix + "sql.dialect": capped(dialect), **found} if dialect else found
