@@ -85,8 +85,8 @@ class Sink(Protocol):
 class Versioned(Protocol):
     """A sink whose server tells its version: the profile follows it unless somebody chose one (ruling 24)."""
 
-    def version(self) -> str:
-        """Return the version of DataHub as the server says it; a SinkError when it does not answer."""
+    def version(self) -> str | None:
+        """Return the server's version, None when it does not say; a SinkError when it does not answer."""
         ...
 
 
@@ -94,12 +94,13 @@ SINKS = {
     "memory": "dh_bridge.sinks.memory",
     "file": "dh_bridge.sinks.file",
     "catalog": "dh_bridge.sinks.catalog",
+    "rest": "dh_bridge.sinks.rest.sink",
 }
 """Scheme of a target -> the module whose ``open_target(place, options)`` opens it; imported when first asked for."""
 
 
 def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
-    """Return the sink of ``memory:``, ``file:PATH`` (``-`` is standard output) or ``catalog:FILE``.
+    """Return the sink of ``memory:``, ``file:PATH`` (``-`` is standard output), ``catalog:FILE`` or ``rest:URL``.
 
     A SettingsError names the known schemes, or what the sink cannot heed; a SinkError says why a place cannot be written.
     """

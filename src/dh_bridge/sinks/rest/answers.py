@@ -1,0 +1,133 @@
+"""What an answer of the server means: fine, come back later, not like this, or not at all; with the server's own words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from dh_bridge.errors import SinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WORDS = 400
+"""Characters of the server's words that are kept: they may quote what was sent."""
+
+_LATER = frozenset([408, 425, 429])
+_CONTENT = frozenset([400, 409, 412, 413, 422])
+_RATE_LIMIT = ("X-DataHub-RateLimit-Type", "X-DataHub-RateLimit-Rule", "X-DataHub-RateLimit-Source")
+_UNAUTHORIZED = {
+    401: "set DATAHUB_GMS_TOKEN or rest.token: a personal access token that has not expired",
+    403: "the token's user may not write this: give it the privileges, or use another token",
+    407: "the proxy wants a login: set HTTPS_PROXY",
+}
+_tags = re.compile(r"<[^>]*>|\s+")
+
+
+class Refusal(Exception):  # noqa: N818 - not an error of ours: a batch is cut until the refused proposal stands alone
+    """The server did not take what was sent; ``words`` say why.
+
+    ``whole`` is set when it may have nothing to do with the proposals: the error to raise if no proposal gets through.
+    """
+
+    def __init__(self, words: str, whole: SinkError | None = None) -> None:
+        super().__init__(words)
+        self.words = words
+        self.whole = whole
+
+
+class TooOldError(Exception):
+    """The server has no batches."""
+
+
+class Answer(NamedTuple):
+    """A response, read: its status and body, the server's words, whether rest.li wrote them, and which limit was hit."""
+
+    status: int
+    content: bytes
+    words: str
+    ours: bool
+    limit: str
+    page: bool
+    location: str
+
+    @property
+    def fine(self) -> bool:
+        """Whether the proposals were taken."""
+        return self.status < 300 and not self.page
+
+    @property
+    def later(self) -> bool:
+        """Whether the same request may get through later."""
+        return self.status in _LATER or (self.status >= 500 and self.status not in (501, 505))
+
+    @property
+    def failed_inside(self) -> bool:
+        """Whether the server works, and failed over this request: a patch that its template cannot apply does that."""
+        return self.status == 500 and self.ours
+
+    def error(self, where: str) -> SinkError:
+        """Return the error of a delivery that ends with this answer."""
+        said = f"answers {self.status}" + (f": {self.words}" if self.words else "")
+        if self.status < 300:
+            return SinkError(
+                "answers with a page, as DataHub's web interface does",
+                where=where,
+                now="name the metadata service: port 8080, or the interface's address with /api/gms",
+            )
+        if self.status < 400:
+            to = f" to {self.location}" if self.location else ""
+            return SinkError(f"answers {self.status} and sends us on{to}", where=where, now="name that address")
+        if self.later:
+            limit = f" ({self.limit})" if self.limit else ""
+            return SinkError(said + limit, where=where, now="send it again later", retryable=True)
+        now = _UNAUTHORIZED.get(self.status, "")
+        if self.status in (404, 405):
+            now = "is this the address of DataHub's metadata service?"
+        return SinkError(said, where=where, now=now)
+
+    def refusal(self, where: str) -> Refusal | None:
+        """Return the refusal when the answer is about what was sent: then others of the batch may get through."""
+        said = f"{self.status}: {self.words}"
+        if self.status in _CONTENT:
+            return Refusal(said)
+        about_some = (self.status == 403 and "Urn:" in self.words) or self.failed_inside
+        return Refusal(said, self.error(where)) if about_some else None
+
+
+def answer(status: int, headers: Mapping[str, str], content: bytes, reason: str = "") -> Answer:
+    """Read a response; ``headers`` are looked up in any case."""
+    words, ours = _words(content)
+    return Answer(
+        status,
+        content,
+        words or (reason if status >= 400 else ""),
+        ours,
+        ", ".join(f"{name}: {value}" for name in _RATE_LIMIT if (value := headers.get(name))),
+        "text/html" in headers.get("Content-Type", "") or content.lstrip()[:1] == b"<",
+        headers.get("Location", ""),
+    )
+
+
+def too_old(found: Answer) -> bool:
+    """Say whether the answer is that of rest.li to an action that it does not have."""
+    return found.status in (400, 404) and "ingestProposalBatch" in found.words and "not " in found.words
+
+
+def _words(content: bytes) -> tuple[str, bool]:
+    """Return what the body says in short, and whether it is an error object of rest.li."""
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return _short(_tags.sub(" ", content[: 16 * _WORDS].decode("utf-8", "replace"))), False
+    if not isinstance(body, dict):
+        return "", False
+    said = next((body[key] for key in ("message", "error", "detail") if isinstance(body.get(key), str)), "")
+    return _short(said), "exceptionClass" in body or "message" in body
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _WORDS else text[: _WORDS - 1] + "…"

@@ -1,0 +1,78 @@
+"""Proposals as request bodies of rest.li: cut by number and size, their order kept (datahub_wire 1.3, 1.5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
+
+from dh_bridge.datahub.wire import aspect_text
+from dh_bridge.sinks.base import Failure
+from dh_bridge.sinks.rest.options import GMS_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.rest.options import RestOptions
+
+BATCH = "/aspects?action=ingestProposalBatch"
+SINGLE = "/aspects?action=ingestProposal"
+
+_ASYNC = b',"async":"false"}'  # ruling 31: a server that writes later refuses in silence
+_ENVELOPE = 64
+"""Bytes around the proposals of a body, rounded up."""
+
+_UNENCODABLE = (TypeError, ValueError, RecursionError)  # orjson's error is a TypeError, a lone surrogate a ValueError
+
+
+class Item(NamedTuple):
+    """A proposal and its JSON on the wire."""
+
+    proposal: Proposal
+    data: bytes
+
+
+def item(proposal: Proposal, metadata: Mapping[str, object] | None, *, keyed: bool) -> Item | Failure:
+    """Return the proposal as the wire has it, or why it cannot be sent."""
+    try:
+        text, kind = aspect_text(proposal, keyed=keyed)
+        wire = {
+            "entityType": proposal.entity_type,
+            "entityUrn": proposal.entity_urn,
+            "changeType": proposal.change_type,
+            "aspectName": proposal.aspect_name,
+            "aspect": {"value": text.decode("ascii"), "contentType": kind},
+        }
+        data = orjson.dumps({**wire, "systemMetadata": metadata} if metadata else wire)
+    except _UNENCODABLE as error:
+        return Failure(proposal, f"cannot be written as JSON: {error}")
+    if len(data) + _ENVELOPE > GMS_LIMIT:
+        return Failure(proposal, f"is {len(data):,} bytes: DataHub takes requests of {GMS_LIMIT:,}")
+    return Item(proposal, data)
+
+
+def cut(items: Sequence[Item], options: RestOptions) -> Iterator[Sequence[Item]]:
+    """Yield runs of ``items`` that fit into one request each; one that is too large by itself is a request of its own."""
+    most = options.batch_size
+    if options.max_rate is not None:
+        most = max(1, min(most, int(options.max_rate)))  # no burst of more than a second's worth
+    start, size = 0, _ENVELOPE
+    for at, one in enumerate(items):
+        grown = size + len(one.data) + 1
+        if at > start and (at - start >= most or grown > options.batch_bytes):
+            yield items[start:at]
+            start, grown = at, _ENVELOPE + len(one.data) + 1
+        size = grown
+    if start < len(items):
+        yield items[start:]
+
+
+def batch_body(items: Sequence[Item]) -> bytes:
+    """Return the body of ``ingestProposalBatch``."""
+    return b'{"proposals":[' + b",".join([one.data for one in items]) + b"]" + _ASYNC
+
+
+def single_body(one: Item) -> bytes:
+    """Return the body of ``ingestProposal``."""
+    return b'{"proposal":' + one.data + _ASYNC

@@ -1,0 +1,155 @@
+"""The connection to GMS: sends one request until it is answered for good, or says which kind of SinkError ended it.
+
+The only module of the REST sink that imports requests.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import requests
+from requests import exceptions
+
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.rest.answers import Answer, answer
+from dh_bridge.sinks.rest.options import address
+from dh_bridge.sinks.rest.pauses import Pace, asked_for, backoff
+
+if TYPE_CHECKING:
+    from dh_bridge.sinks.rest.options import RestOptions
+
+_HEADERS = {
+    "User-Agent": "dh-bridge",
+    "X-RestLi-Protocol-Version": "2.0.0",
+    "Content-Type": "application/json",
+    "Accept": "application/json",
+}
+
+
+class Connection:
+    """One session with the server at ``where`` (``rest:http://host:8080``); one request at a time, in order."""
+
+    def __init__(self, options: RestOptions) -> None:
+        self._url = address(options.server)
+        self.where = f"rest:{self._url}"
+        self._options = options
+        self._pace = Pace(options.max_rate)
+        self._verify: bool | str = (_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
+        self._session = requests.Session()
+        self._session.headers.update({**_HEADERS, **options.headers})
+        # An auth of our own, else requests would put what ~/.netrc says in the place of our header.
+        self._session.auth = _Token(options.token)
+        certificate = _file(options.client_certificate, "rest.client_certificate")
+        key = _file(options.client_key, "rest.client_key")
+        if certificate:
+            self._session.cert = (certificate, key) if key else certificate
+
+    def send(
+        self, method: str, path: str, body: bytes | None = None, *, count: int = 0, asked_before: bool = False
+    ) -> Answer:
+        """Send a request and return its answer; it is sent again while the server says or shows that it is busy.
+
+        ``count``: proposals in it, for the rate. ``asked_before``: its proposals have met an error of the server more than
+        once, so another one is taken for an answer. The last answer comes back as it is; a SinkError when there is none, or
+        when the server wants to be left alone for longer than we wait.
+        """
+        retries = self._options.retries
+        failed = 0.0
+        while True:
+            self._pace.wait(count)
+            found, error, asked = self._once(method, path, body)
+            if found is not None and (not found.later or (asked_before and found.failed_inside)):
+                return found
+            failed += 0.5 if found is not None and found.status == 429 else 1  # 429: it works, it is only busy
+            wait = max(asked or 0.0, backoff(int(failed + 0.5)))
+            if failed > retries or (error is not None and not error.retryable):
+                if found is not None:
+                    return found
+                raise error if error is not None else SinkError("did not answer", where=self.where, retryable=True)
+            if wait > self._options.longest_wait:
+                raise SinkError(
+                    f"wants to be left alone for {wait:,.0f} seconds",
+                    where=self.where,
+                    now="send it again then",
+                    retryable=True,
+                )
+            time.sleep(wait)
+
+    def _once(self, method: str, path: str, body: bytes | None) -> tuple[Answer | None, SinkError | None, float | None]:
+        """Send once; return the answer, or the error, and the seconds that the server asks us to wait."""
+        options = self._options
+        try:
+            response = self._session.request(
+                method,
+                self._url + path,
+                data=body,
+                timeout=(options.connect_timeout, options.timeout),
+                allow_redirects=False,  # a POST would come out as a GET
+                verify=self._verify,
+            )
+        except (exceptions.RequestException, OSError) as error:
+            return None, self._error(error), None
+        read = answer(response.status_code, response.headers, response.content, response.reason or "")
+        return read, None, asked_for(response.headers)
+
+    def _error(self, error: Exception) -> SinkError:
+        """Return the error of a request that was not answered; all but those of certificates and addresses may pass."""
+        where = self.where
+        if isinstance(error, exceptions.SSLError):
+            return SinkError(
+                f"its certificate cannot be trusted: {_cause(error)}",
+                where=where,
+                now="name your authority's certificates in rest.ca_bundle",
+            )
+        if isinstance(error, exceptions.ConnectTimeout):
+            return SinkError(f"no connection within {self._options.connect_timeout:g} s", where=where, retryable=True)
+        if isinstance(error, exceptions.Timeout):
+            return SinkError(
+                f"no answer within {self._options.timeout:g} s",
+                where=where,
+                now="it may have written all the same: sending it again does no harm",
+                retryable=True,
+            )
+        if isinstance(error, (exceptions.InvalidURL, exceptions.InvalidHeader, exceptions.InvalidProxyURL)):
+            return SinkError(
+                f"cannot be asked: {type(error).__name__}", where=where, now="look at rest.server and rest.headers"
+            )
+        return SinkError(f"the connection failed: {_cause(error)}", where=where, retryable=True)
+
+    def close(self) -> None:
+        """Close the session."""
+        self._session.close()
+
+
+class _Token(requests.auth.AuthBase):
+    """Puts the token into each request; without one it leaves the header alone."""
+
+    def __init__(self, token: str | None) -> None:
+        self._header = None if not token else token if token.startswith("Basic ") else f"Bearer {token}"
+
+    def __call__(self, request: Any) -> Any:
+        if self._header is not None:
+            request.headers["Authorization"] = self._header
+        return request
+
+
+def _cause(error: BaseException) -> str:
+    """Return the innermost reason, in words: requests wraps urllib3, which wraps the system's."""
+    seen = {id(error)}
+    while True:
+        inner = getattr(error, "reason", None) or error.__cause__ or error.__context__ or next(iter(error.args), None)
+        if not isinstance(inner, BaseException) or id(inner) in seen:
+            break
+        seen.add(id(inner))
+        error = inner
+    text = getattr(error, "strerror", None) or str(error)
+    return text.partition(" at 0x")[0] if " at 0x" in text else text
+
+
+def _file(path: str | None, key: str) -> str | None:
+    """Return the path; a SettingsError when there is nothing."""
+    if path is not None and not Path(path).exists():
+        raise SettingsError(f"{path} does not exist", where=key, now="name a file of certificates in PEM form")
+    return path

@@ -1,0 +1,58 @@
+"""What the REST sink is told: the settings area ``rest``, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import msgspec
+
+from dh_bridge.errors import SettingsError
+
+GMS_LIMIT = 16_000_000
+"""Bytes of a body, or of one text in it, that a server takes unless its operator allows more (datahub_wire 1.5)."""
+
+
+class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``dh_bridge.settings.rest`` describes each; times in seconds, sizes in bytes, ``max_rate`` in proposals a second."""
+
+    server: str | None = None
+    token: str | None = None
+    headers: Mapping[str, str] = {}
+    ca_bundle: str | None = None
+    verify: bool = True
+    client_certificate: str | None = None
+    client_key: str | None = None
+    timeout: float = 30.0
+    connect_timeout: float = 10.0
+    retries: int = 4
+    longest_wait: float = 300.0
+    max_rate: float | None = None
+    batch_size: int = 200
+    batch_bytes: int = 15 * 1024 * 1024
+
+
+def address(url: str | None) -> str:
+    """Return the address of GMS without its last slash; a SettingsError for what is none, or holds a password."""
+    if not url:
+        raise SettingsError(
+            "rest: names no server, and neither does anything else",
+            where="--to",
+            now="write rest:http://localhost:8080, or set DATAHUB_GMS_URL or rest.server",
+        )
+    try:
+        parts = urlsplit(url)
+        named = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        named = False
+    if not named:
+        raise SettingsError("rest: needs an address", where="--to", now="e.g. rest:http://localhost:8080")
+    if parts.username or parts.password:
+        raise SettingsError(
+            "the address holds a user or a password, which would be shown",
+            where="--to",
+            now="use rest.token or rest.headers",
+        )
+    if parts.query or parts.fragment:
+        raise SettingsError(f"{url!r} is no address of a server: it has a query", where="--to", now="cut it off")
+    return url.rstrip("/")

@@ -1,0 +1,59 @@
+"""How long to wait: between tries, as the server says, and between requests, so that a rate is kept."""
+
+from __future__ import annotations
+
+import random
+import time
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_FIRST = 1.0
+_LONGEST = 60.0
+
+_random = random.SystemRandom()
+
+
+def backoff(tries: int) -> float:
+    """Return seconds to wait after the given number of failed tries: doubled each time up to a minute, half of it by chance.
+
+    Chance keeps writers that failed together from coming back together.
+    """
+    whole: float = min(_LONGEST, _FIRST * 2 ** min(tries - 1, 10))
+    return whole * (0.5 + 0.5 * _random.random())
+
+
+def asked_for(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """Return the seconds that ``Retry-After`` asks for, as a number or as a date; None when it says nothing of use.
+
+    DataHub's own rate limits and its throttle of writes tell it this way (``X-DataHub-RateLimit-*`` say which limit).
+    """
+    text = headers.get("Retry-After", "").strip()
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - now())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+class Pace:
+    """Spreads proposals over time: at most ``rate`` a second; None is no limit."""
+
+    def __init__(self, rate: float | None) -> None:
+        self._rate = rate
+        self._next = 0.0
+
+    def wait(self, count: int) -> None:
+        """Wait until ``count`` more may be sent."""
+        if self._rate is None:
+            return
+        now = time.monotonic()
+        if self._next > now:
+            time.sleep(self._next - now)
+            now = self._next
+        self._next = now + count / self._rate

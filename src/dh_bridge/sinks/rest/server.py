@@ -1,0 +1,62 @@
+"""Who answers: ``GET /config`` of DataHub's metadata service, and the version that its proposals are rendered for (ruling 24)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from dh_bridge.errors import SinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dh_bridge.sinks.rest.answers import Answer
+
+_number = re.compile(r"v?(\d+(?:\.\d+)+)").match
+
+_CLOUD = (((0, 3, 11), "1.0"), ((0,), "0.15.0"))
+"""DataHub Cloud counts by itself: 0.3.11 is the one that acryl-datahub takes for a core of 1.0.1; more is not published."""
+
+
+class Server(NamedTuple):
+    """What a server says of itself: the version as it names it, None for a build without one, and whether it is DataHub Cloud."""
+
+    named: str | None
+    cloud: bool
+
+    @property
+    def version(self) -> str | None:
+        """Return the version of DataHub's core that its aspects are those of; None when it cannot be told."""
+        matched = _number(self.named or "")
+        if matched is None:
+            return None
+        if not self.cloud:
+            return matched[1]
+        parts = tuple(map(int, matched[1].split(".")))
+        return next(core for since, core in _CLOUD if parts >= since)
+
+
+def server(found: Answer, where: str) -> Server:
+    """Read the answer to ``GET /config``; a SinkError when it is no metadata service's."""
+    try:
+        config = orjson.loads(found.content) if found.status == 200 else None
+    except orjson.JSONDecodeError:
+        config = None
+    if not isinstance(config, dict) or str(config.get("noCode")).lower() != "true":
+        raise SinkError(
+            "is no metadata service of DataHub: /config says nothing that one says",
+            where=where,
+            now="name port 8080, or the web interface's address with /api/gms",
+        )
+    named = _at(config, "versions", "acryldata/datahub").get("version")
+    environment = _at(config, "datahub").get("serverEnv")
+    return Server(named if isinstance(named, str) else None, isinstance(environment, str) and environment != "core")
+
+
+def _at(config: Mapping[str, Any], *steps: str) -> Mapping[str, Any]:
+    found: Any = config
+    for step in steps:
+        found = found.get(step) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}

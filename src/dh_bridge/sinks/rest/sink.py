@@ -1,0 +1,144 @@
+"""The REST sink: batches to GMS, in order; a batch that is refused is cut until the refused proposal stands alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.datahub.wire import keyed_patches
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.rest.answers import Refusal, TooOldError, too_old
+from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
+from dh_bridge.sinks.rest.connection import Connection
+from dh_bridge.sinks.rest.options import RestOptions
+from dh_bridge.sinks.rest.server import Server, server
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import SinkOptions
+
+_PATIENCE = 16
+"""Proposals of one request that may be refused for reasons that may not lie in them, before it is given up as a whole."""
+
+
+class RestSink:
+    """Delivers to the server at ``where``.
+
+    A proposal that the server refuses is a permanent Failure with the server's own words. A SinkError ends a batch: nothing
+    of it counts as delivered, although some may have been written; writing it again changes nothing.
+    """
+
+    name = "rest"
+
+    def __init__(self, connection: Connection, rest: RestOptions, options: SinkOptions) -> None:
+        self.where = connection.where
+        self._connection = connection
+        self._rest = rest
+        self._options = options
+        self._server: Server | None = None
+        self._keyed = False
+        self._single = False
+        self._closed = False
+
+    def server(self) -> Server:
+        """Return who answers, asked once; a SinkError when it is no metadata service, or does not let us in."""
+        if self._server is None:
+            found = self._connection.send("GET", "/config")
+            if found.status in (401, 403, 407) or found.later:
+                raise found.error(self.where)
+            self._server = server(found, self.where)
+            self._keyed = keyed_patches(self._server.version or self._options.profile)
+        return self._server
+
+    def version(self) -> str | None:
+        """Return the version of DataHub that the server's aspects are those of; None when it does not say."""
+        return self.server().version
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Deliver proposals, as many requests as it takes."""
+        if self._closed:
+            raise SinkError("is closed", where=self.where)
+        if not proposals:
+            return Delivery(0, [])
+        self.server()  # the first time: whose form of patches, and whether this is GMS at all
+        metadata = self._options.system_metadata()
+        made = [item(proposal, metadata, keyed=self._keyed) for proposal in proposals]
+        failed = [one for one in made if isinstance(one, Failure)]
+        for request in cut([one for one in made if isinstance(one, Item)], self._rest):
+            failed += self._request(request)
+        return Delivery(len(proposals) - len(failed), failed)
+
+    def _request(self, items: Sequence[Item]) -> list[Failure]:
+        """Deliver one request's worth; return what is refused, for good unless the server took nothing else either."""
+        refused: list[tuple[Item, Refusal]] = []
+        self._deliver(items, refused)
+        none_arrived = len(refused) == len(items)
+        return [
+            Failure(one.proposal, refusal.words, none_arrived and refusal.whole is not None and refusal.whole.retryable)
+            for one, refusal in refused
+        ]
+
+    def _deliver(self, items: Sequence[Item], refused: list[tuple[Item, Refusal]], *, again: bool = False) -> None:
+        """Deliver, in halves where the whole is refused, and add to ``refused`` what is refused on its own.
+
+        Gives up when one request after the other fails and nothing says that it is the proposals' fault.
+        """
+        try:
+            self._send(items, again=again)
+        except TooOldError:
+            self._single = True
+            for one in items:
+                self._deliver([one], refused, again=again)
+        except Refusal as refusal:
+            if len(items) == 1:
+                refused.append((items[0], refusal))
+                if refusal.whole is not None and len(refused) > _PATIENCE:
+                    raise refusal.whole from None
+                return
+            middle = len(items) // 2
+            self._deliver(items[:middle], refused, again=True)
+            self._deliver(items[middle:], refused, again=True)
+
+    def _send(self, items: Sequence[Item], *, again: bool) -> None:
+        """Send one request; a Refusal when it is about what was sent, a SinkError when it is not."""
+        if self._single and len(items) > 1:
+            raise TooOldError
+        path, body = (SINGLE, single_body(items[0])) if self._single else (BATCH, batch_body(items))
+        found = self._connection.send("POST", path, body, count=len(items), asked_before=again)
+        if found.fine:
+            return
+        if not self._single and too_old(found):
+            raise TooOldError
+        refusal = found.refusal(self.where)
+        raise refusal if refusal is not None else found.error(self.where)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._closed = True
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_target(place: str, options: SinkOptions) -> RestSink:
+    """Return the sink of ``rest:URL``, or of ``rest:`` with ``options.rest["server"]``; nothing is sent yet."""
+    if options.file_format:
+        raise SettingsError("rest: has one format", where="--format", now="leave it out")
+    try:
+        rest = msgspec.convert({**options.rest, **({"server": place} if place else {})}, RestOptions)
+    except msgspec.ValidationError as error:
+        raise SettingsError(str(error), where="rest") from error
+    return RestSink(Connection(rest), rest, options)
