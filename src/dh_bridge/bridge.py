@@ -15,7 +15,7 @@ from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.settings import Settings
-from dh_bridge.translation.identity.event import EventFacts, event_identity
+from dh_bridge.translation.identity.event import event_facts, event_identity
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.report import Report
 from dh_bridge.window import Window
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Bridge", "Counts", "Translation"]
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
-_KINDS = {"run": "RunEvent", "job": "JobEvent", "dataset": "DatasetEvent"}
 
 
 class Bridge:
@@ -73,28 +71,7 @@ class Bridge:
 
     def identity(self, event: Event) -> dict[str, Any]:
         """Return the row of ``dh-bridge identity`` for one event."""
-        job_type = _facet(event.job_facets, "jobType").get("jobType")
-        parent = _facet(event.run_facets, "parent") or _facet(event.run_facets, "parentRun")
-        reference = _run_reference(parent)
-        upstream = _facet(event.run_facets, "jobDependencies").get("upstream")
-        facts = EventFacts(
-            kind=_KINDS[event.kind],
-            place=event.place,
-            namespace=event.namespace,
-            name=event.name,
-            producer=event.producer,
-            event_type=event.type,
-            run_id=event.run_id if event.kind == "run" else None,
-            has_io=bool(event.inputs or event.outputs),
-            job_type=job_type if isinstance(job_type, str) else None,
-            parent=reference,
-            upstream=[
-                found
-                for one in (upstream if isinstance(upstream, list) else ())
-                if isinstance(one, dict) and (found := _run_reference(one)) is not None
-            ],
-        )
-        return event_identity(self.options.identity, facts)
+        return event_identity(self.options.identity, event_facts(event))
 
     @property
     def pipeline(self) -> Any:
@@ -143,20 +120,6 @@ class Bridge:
                         yield msgspec.structs.replace(found, place=f"event[{position}]{place}")
                     else:
                         yield found
-
-
-def _facet(facets: Mapping[str, msgspec.Raw], key: str) -> dict[str, Any]:
-    raw = facets.get(key)
-    found = _decode(raw) if raw is not None else None
-    return found if isinstance(found, dict) else {}
-
-
-def _run_reference(part: dict[str, Any]) -> tuple[str, str, str] | None:
-    run, job = part.get("run"), part.get("job")
-    if not isinstance(run, dict) or not isinstance(run.get("runId"), str) or not run["runId"]:
-        return None
-    named = job if isinstance(job, dict) else {}
-    return str(named.get("namespace") or ""), str(named.get("name") or ""), run["runId"]
 
 
 def _serialized(event: Any) -> bytes:

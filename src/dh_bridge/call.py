@@ -97,6 +97,10 @@ class Call:
         """Fold an event; return the key of its run, None when it was filtered out."""
         self._events += 1
         self._notes.update(event.notes)
+        refusal = self._options.identity.refusal(event)
+        if refusal is not None:
+            self.dead.append(DeadLetter(event.place, refusal, event.raw))
+            return None
         notes: list[tuple[str, str]] | None = [] if self._report else None
         state = self._added(event, notes)
         if state is None:

@@ -61,6 +61,8 @@ RUN_URL = Slot("RUN_URL", _PROPERTIES, latest)
 RUN_USER = Slot("RUN_USER", _PROPERTIES, latest)
 #: "" -> (parent run URN, job namespace, job name)
 PARENT = Slot("PARENT", _RELATIONSHIPS, latest)
+#: run URN by which other events know a run whose own URN is one of DataHub's tools (identity.md 3c) -> None
+RUN_ALIAS = Slot("RUN_ALIAS", _RELATIONSHIPS, latest)
 #: run URN -> None
 UPSTREAM_RUN = Slot("UPSTREAM_RUN", _RELATIONSHIPS, latest)
 #: rung -> attempt number

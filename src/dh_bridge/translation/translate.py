@@ -10,6 +10,7 @@ from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
 from dh_bridge.translation.history import History, history
+from dh_bridge.translation.joined import matched, told
 from dh_bridge.translation.other_runs import hand_over
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.datasets import dataset_proposals
@@ -56,7 +57,7 @@ class Fold:
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
         """Return the valid proposals of the runs ``keys`` (all by default), which are forgotten."""
         chosen = list(self.runs) if keys is None else list(keys)
-        states = [self.runs.pop(key) for key in chosen]
+        states = matched([self.runs.pop(key) for key in chosen])
         # A run that is alone shares with nobody: its own cells serve, and nothing is copied.
         shared: Cells = states[0].cells if len(states) == 1 else {}
         histories: list[History] = []
@@ -72,7 +73,8 @@ class Fold:
             found = history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat)
             histories.append(found)
             contribute(state, found, shared, self.options)
-        return self._valid(proposals(states, histories, shared, self.options))
+        found = proposals(states, histories, shared, self.options)
+        return self._valid(told(found, states, histories, self.options))
 
     def _valid(self, found: Iterable[Proposal]) -> list[Proposal]:
         valid = []

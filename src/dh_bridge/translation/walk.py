@@ -12,6 +12,7 @@ from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import unknown
 from dh_bridge.translation.identity.runs import bare
+from dh_bridge.translation.joined import tell_alias
 from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.place import Attach, Place, Role
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
@@ -104,6 +105,8 @@ class Walk:
         found = runs.get(urn)
         if found is None:
             found = runs[urn] = RunState(urn, bare(event.run_id), "run")
+        if at.identity is not self.options.identity:
+            tell_alias(event, found, at)
         return found
 
     def _job(self, event: Event, state: RunState, at: Place) -> None:
