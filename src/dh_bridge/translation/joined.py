@@ -1,0 +1,139 @@
+"""The last word of identity modes: what is not ours to write where the ids are those of a tool of DataHub (identity.md 3b, 3c).
+
+Beside DataHub's Airflow plugin and dbt source only what they lack is written: both sides write whole aspects, and would
+erase each other's. One id of the plugin's stands for all tries and mapped indexes of a task, and only events with the
+facet ``airflow`` tell it; runs that others know by OpenLineage's id are matched here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.translation.fold import fold, pour, value
+from dh_bridge.translation.identity.job import AIRFLOW, DBT, ENDPOINT
+from dh_bridge.translation.slots import PARENT, RUN_ALIAS, UPSTREAM_RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dh_bridge.openlineage.events import Event
+    from dh_bridge.settings.identity import IdentitySettings
+    from dh_bridge.translation.history import History
+    from dh_bridge.translation.identity import Job
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.runstate import RunState
+
+_RELATIONSHIPS = "dataProcessInstanceRelationships"
+_EDGES = "dataJobInputOutput"
+_SQL_TASK = re.compile(r"\.(?:manual_)?query\.\d+\)\Z")
+
+
+def tell_alias(event: Event, state: RunState, at: Place) -> None:
+    """Note under which URN others know a run whose id is a tool's; in the default mode both are the same."""
+    known = at.options.identity.run_urn(event.namespace, event.name, event.run_id)
+    if known != state.urn:
+        fold(state.cells, ((state.urn, RUN_ALIAS, known, None),), at.stamp)
+
+
+def matched(states: list[RunState]) -> list[RunState]:
+    """Return the states, those of one run under two ids made one, and parents by the ids that are written."""
+    aliases = {alias: state for state in states for alias in state.cells.get(state.urn, {}).get(RUN_ALIAS, ())}
+    if not aliases:
+        return states
+    kept = []
+    for state in states:
+        other = aliases.get(state.urn)
+        if other is None or other is state:
+            kept.append(state)
+        else:
+            _absorb(other, state)
+    for state in kept:
+        _repoint(state, {alias: other.urn for alias, other in aliases.items()})
+    return kept
+
+
+def told(
+    found: Iterable[Proposal], states: list[RunState], histories: list[History], options: Options
+) -> Iterator[Proposal]:
+    """Yield the proposals without what the mode leaves to others."""
+    settings = options.settings.identity
+    if settings.mode == "default":
+        yield from found
+        return
+    jobs = {state.urn: job for state in states if state.urn and (job := state.job()) is not None and job.joined}
+    linked = {urn for urn, job in jobs.items() if _is_linked(job, settings)}
+    flow_end = f",{settings.join.airflow.cluster})"
+    for proposal in found:
+        urn, aspect = proposal.entity_urn, proposal.aspect_name
+        if urn in linked:
+            continue
+        if settings.mode == "join" and "airflow" in settings.join.tools and _is_plugins(urn, flow_end):
+            if aspect == _EDGES and settings.join.airflow.lineage == "patch":
+                yield proposal
+            continue
+        if aspect == _RELATIONSHIPS and urn in jobs and jobs[urn].joined == ENDPOINT:
+            yield upsert(proposal.entity_type, urn, aspect, _endpoints(proposal.value))
+            continue
+        yield proposal
+    for state, history in zip(states, histories, strict=True):
+        if state.urn in linked and history.terminals:
+            yield from _links(state, jobs[state.urn], options)
+
+
+def _is_linked(job: Job, settings: IdentitySettings) -> bool:
+    """Whether the tool writes the job's runs, and we add no more than their parents."""
+    if job.joined == DBT:
+        return True
+    return job.joined == AIRFLOW and job.level == "job" and settings.join.airflow.runs == "links"
+
+
+def _is_plugins(urn: str, flow_end: str) -> bool:
+    """Whether the plugin writes the flow or job: all of its cluster, but the SQL of tasks, of which it knows nothing."""
+    if urn.startswith("urn:li:dataFlow:(airflow,"):
+        return urn.endswith(flow_end)
+    is_job = urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(airflow,")
+    return is_job and f"{flow_end}," in urn and not _SQL_TASK.search(urn)
+
+
+def _endpoints(relationships: dict[str, Any]) -> dict[str, Any]:
+    """Return relationships as DataHub's endpoint writes them: the template, and no other run."""
+    template = {key: relationships[key] for key in ("parentTemplate",) if key in relationships}
+    return {**template, "upstreamInstances": []}
+
+
+def _links(state: RunState, job: Job, options: Options) -> Iterator[Proposal]:
+    """Yield the relationships of a run that its tool wrote at the start: with its parent, which the tool leaves out."""
+    slots = state.cells.get(state.urn, {})
+    parent, upstream = value(slots, PARENT), sorted(slots.get(UPSTREAM_RUN, {}))
+    template = options.identity.template(job, has_io=True)
+    if template is None or (parent is None and not upstream):
+        return
+    found: dict[str, Any] = {"parentTemplate": template}
+    if parent is not None:
+        found["parentInstance"] = parent[0]
+    yield upsert("dataProcessInstance", state.urn, _RELATIONSHIPS, {**found, "upstreamInstances": upstream})
+
+
+def _absorb(state: RunState, other: RunState) -> None:
+    """Fold what events said of a run under another id into its state."""
+    for entity, slots in other.cells.items():
+        into = state.cells.setdefault(state.urn if entity == other.urn else entity, {})
+        for slot, elements in slots.items():
+            pour(into.setdefault(slot, {}), slot, elements)
+    state.events += other.events
+    state.through |= other.through
+    state.single = state.single or other.single
+    for urn, entry in other.jobs.items():
+        state.jobs[urn] = max(state.jobs.get(urn, entry), entry, key=lambda one: one[1])
+
+
+def _repoint(state: RunState, urns: dict[str, str]) -> None:
+    slots = state.cells.get(state.urn, {})
+    if PARENT in slots:
+        stamp, (parent, *job) = slots[PARENT][""]
+        slots[PARENT][""] = (stamp, (urns.get(parent, parent), *job))
+    if UPSTREAM_RUN in slots:
+        slots[UPSTREAM_RUN] = {urns.get(run, run): cell for run, cell in slots[UPSTREAM_RUN].items()}
