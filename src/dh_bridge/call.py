@@ -123,7 +123,8 @@ class Call:
         chosen = [key for key in (fold.runs if keys is None else keys) if key in fold.runs]
         states: dict[str, RunState] = {key: fold.runs[key] for key in chosen}
         proposals = self._with_platform(self._closed(chosen))
-        report = self._reported(states, proposals) if self._report else None
+        with redaction(self._options.settings.redaction):  # the report tells what it hid
+            report = self._reported(states, proposals) if self._report else None
         counts = _counted(states, proposals)
         counts.newer = sum(newer_aspects(state, self._options) for state in states.values())
         counts.events, self._events = self._events, 0
