@@ -1,0 +1,114 @@
+"""Stage two: pieces of what many runs share, folded by entity, into proposals.
+
+A *piece* is ``(group, urn, slots)``: what some runs contribute to one entity. Entities whose aspects look at each other are
+of one group: a flow and its jobs, a dataset and its checks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.call import PLATFORM
+from dh_bridge.datahub.urns import tag_urn
+from dh_bridge.datahub.validation import validator
+from dh_bridge.replay.packing import WRITTEN
+from dh_bridge.translation.fold import Cells, merge, value
+from dh_bridge.translation.history import History
+from dh_bridge.translation.redaction import DEFAULT, redaction
+from dh_bridge.translation.runstate import RunState
+from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, DATASET, JOB, OUTPUT, TAG
+from dh_bridge.translation.translate import Rejected, proposals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.render.ladders import Slots
+
+Piece = tuple[str, str, "Slots"]
+
+_PLATFORM_FLOWS = "urn:li:dataFlow:(openlineage,"
+_BEFORE = (0,)
+_NO_HISTORY = History(start=0, started=False, last=_BEFORE)
+
+
+def pieces(shared: Cells, options: Options) -> Iterator[Piece]:
+    """Yield what is shared entity by entity, and the tags and the platform that it needs, each a group of its own."""
+    tags: set[str] = set()
+    platform = False
+    for urn, slots in shared.items():
+        if not slots or urn.startswith("?"):  # of placeholders that no named event gave a job (ruling 6)
+            continue
+        tags.update(slots.get(TAG, ()))
+        tags.update(name for _, name in slots.get(COLUMN_TAG, ()))
+        platform = platform or urn.startswith(_PLATFORM_FLOWS)
+        yield group_of(urn, slots), urn, slots
+    for name in tags:
+        yield tag_urn(name), tag_urn(name), {TAG: {name: (_BEFORE, None)}}
+    if platform and options.settings.identity.register_platform:
+        yield PLATFORM.entity_urn, PLATFORM.entity_urn, {}
+
+
+def group_of(urn: str, slots: Slots) -> str:
+    """Return the group of an entity: a job's flow, a check's dataset, else itself."""
+    if urn.startswith("urn:li:dataJob:"):
+        job = value(slots, JOB)
+        # a job that only another one's lineage names is told by its URN: dataJob:(dataFlow:(…),name)
+        return job.flow_urn if job is not None else urn[len("urn:li:dataJob:(") :].partition("),")[0] + ")"
+    if urn.startswith("urn:li:assertion:"):
+        stated = value(slots, ASSERTION)
+        return stated.dataset if stated is not None else urn
+    return urn
+
+
+class Entities:
+    """Renders groups; ``rejected`` holds proposals of ours that their schema refuses, ``seen`` counts entities by type."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._finding = validator(options.profile).finding
+        self.rejected: list[Rejected] = []
+
+    def group(self, cells: Cells) -> list[Proposal]:
+        """Return the proposals of one group: ``cells`` are all its pieces, folded (see :func:`gather`)."""
+        if self._options.settings.redaction == DEFAULT:
+            return list(self._rendered(cells))
+        with redaction(self._options.settings.redaction):
+            return list(self._rendered(cells))
+
+    def _rendered(self, cells: Cells) -> Iterator[Proposal]:
+        if PLATFORM.entity_urn in cells:
+            yield PLATFORM
+            return
+        own_tag = next(iter(cells), "").startswith("urn:li:tag:")
+        written = RunState("", "", "job", "written")
+        written.cells = {"": {OUTPUT: {urn: (_BEFORE, 0) for urn, slots in cells.items() if WRITTEN in slots}}}
+        for proposal in proposals([written], [_NO_HISTORY], cells, self._options):
+            if (proposal.aspect_name == "tagKey") is not own_tag:
+                continue  # a tag is a group of its own, so that it is written once
+            reason = self._finding(proposal)
+            if reason is None:
+                yield proposal
+            else:
+                self.rejected.append(Rejected(proposal, reason))
+
+
+def gather(found: Iterable[tuple[str, Slots]]) -> Cells:
+    """Return the pieces of one group, (URN, slots), folded into one."""
+    cells: Cells = {}
+    for urn, slots in found:
+        if urn in cells:
+            merge(cells, {urn: slots})
+        else:
+            cells[urn] = slots
+    return cells
+
+
+def mark_written(state: RunState, shared: Cells) -> None:
+    """Note in ``shared`` which datasets the run wrote, or a dataset event is about."""
+    for urn, slots in state.cells.items():
+        for dataset in slots.get(OUTPUT, ()):
+            shared.setdefault(dataset, {})[WRITTEN] = {"": (_BEFORE, None)}
+        if state.kind == "dataset" and DATASET in slots:
+            shared.setdefault(urn, {})[WRITTEN] = {"": (_BEFORE, None)}

@@ -1,0 +1,83 @@
+"""What a run says of other runs, apart from what they share.
+
+Three things cross from run to run in one call: lineage that names another run, tests that dbt skipped as their model failed,
+and temporary datasets that lineage runs through. A run that says such a thing leaves a *witness*, its state without all else;
+a run that such a thing may change is *open*, and closes together with all witnesses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.translation.contributions import io_of
+from dh_bridge.translation.history import history
+from dh_bridge.translation.other_runs import hand_over
+from dh_bridge.translation.runstate import RunState
+from dh_bridge.translation.skipped import withdraw_skipped
+from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RESULTS
+from dh_bridge.translation.through import run_through
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.options import Options
+
+_RUN = "urn:li:dataProcessInstance:"
+
+Witness = tuple[str, str, "Cells", list[Any], frozenset[str], set[str]]
+
+
+def witness(state: RunState, options: Options) -> Witness | None:
+    """Return what ``state`` says of other runs as (URN, kind, cells, events, listed, through), None if it says nothing."""
+    through = bool(options.settings.filters.through)
+    cells: Cells = {urn: slots for urn, slots in state.cells.items() if urn.startswith(_RUN) and urn != state.urn}
+    broken = failed_under_parent(state) and bool(state.listed or io_of(state, OUTPUT))
+    if broken and history(state.events).completed:
+        broken = False
+    if broken:
+        cells[state.urn] = {PARENT: state.cells[state.urn][PARENT]}
+    if broken or through:
+        wanted = (INPUT, OUTPUT) if through else (OUTPUT,)
+        for urn, slots in state.cells.items():
+            found = {slot: slots[slot] for slot in wanted if slot in slots}
+            if found:
+                cells[urn] = {**cells.get(urn, {}), **found}
+    if not cells and not state.through:
+        return None
+    return state.urn, state.kind, cells, state.events if broken else [], state.listed, state.through
+
+
+def named_runs(told: Witness) -> list[str]:
+    """Return the URNs of the other runs that a witness names."""
+    return [urn for urn in told[2] if urn.startswith(_RUN) and urn != told[0]]
+
+
+def is_open(state: RunState, options: Options) -> bool:
+    """Return whether what other runs say may change the state: it may name temporary datasets, or dbt may have skipped it."""
+    if options.settings.filters.through:
+        return True  # which datasets are temporary may be known from other runs only
+    return failed_under_parent(state) and any(RESULTS in slots for slots in state.cells.values())
+
+
+def failed_under_parent(state: RunState) -> bool:
+    """Return whether the run failed and names a parent, as dbt's nodes do."""
+    if state.kind != "run" or PARENT not in state.cells.get(state.urn, {}):
+        return False
+    return any(word == "FAIL" for _, word in state.events)
+
+
+def settle(states: list[RunState], witnesses: Iterable[Witness]) -> None:
+    """Let ``states`` say to each other what they have to, and hear the witnesses, which are used up."""
+    together = [_state(told) for told in witnesses] + states  # the last of one URN is the one that is handed over to
+    hand_over(together)
+    run_through(together)
+    if len(together) > 1:
+        withdraw_skipped(together)
+
+
+def _state(told: Witness) -> RunState:
+    urn, kind, cells, events, listed, through = told
+    found = RunState(urn, "", kind, urn or "witness")
+    found.cells, found.events, found.listed, found.through = cells, events, listed, through
+    return found

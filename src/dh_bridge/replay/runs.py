@@ -1,0 +1,202 @@
+"""Stage one: records, sorted by run, into proposals of runs and pieces of what they share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.call import Counts
+from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.errors import EventError
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.replay.entities import Piece, mark_written, pieces
+from dh_bridge.replay.others import Witness, is_open, settle, witness
+from dh_bridge.replay.packing import unpacked
+from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
+from dh_bridge.translation.history import history
+from dh_bridge.translation.newer import newer_aspects
+from dh_bridge.translation.redaction import redaction
+from dh_bridge.translation.render.runs import streaming
+from dh_bridge.translation.translate import Fold, Rejected, proposals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import tzinfo
+
+    from dh_bridge.replay.records import Record
+    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runstate import RunState
+
+HELD = 4_000
+"""Entities whose pieces a worker folds before it hands them on: about 100 MB of tables with 40 columns."""
+BATCH = 500
+"""Open runs that close together."""
+_NEVER = (-(1 << 63), "", "")
+_MANY = 1_000
+"""Events of one run after which their bytes are let go; their digests stay (a run of a million events fits)."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What became of a run: its proposals; ``key`` as of its records, ``time`` and ``place`` of its last event."""
+
+    key: str
+    run_id: str
+    time: int
+    place: str
+    proposals: list[Proposal]
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A run that speaks of others: ``told`` for those, None if it only listens; ``open``: it is to close with all witnesses."""
+
+    key: str
+    told: Witness | None
+    open: bool
+
+
+class Runs:
+    """Folds records and closes runs; one object for each part of the data.
+
+    The records of a run come one after the other, in any order (:meth:`closed` is called when another run begins).
+    ``witnesses`` are packed ones of all parts: with them every run closes, without them open runs are only named.
+    """
+
+    def __init__(
+        self, options: Options, zone: tzinfo, *, witnesses: Iterable[bytes] | None = None, held: int = HELD
+    ) -> None:
+        self._options = options
+        self._zone = zone
+        self._witnesses = None if witnesses is None else list(witnesses)
+        self._held = held
+        self._fold = Fold(options)
+        self._shared: Cells = {}
+        self._last: dict[str, tuple[int, str, str]] = {}
+        self._waiting: list[RunState] = []
+        self._finding = self._fold._validator.finding  # noqa: SLF001 - the fold's own, so that it is compiled once
+        self.counts = Counts()
+        self.rejected: list[Rejected] = []
+
+    def translated(self, records: Iterable[Record]) -> Iterator[Run | Said | Piece | DeadLetter]:
+        """Yield what the records, sorted by key, come to; ``counts`` and ``rejected`` are whole at the end."""
+        with redaction(self._options.settings.redaction):
+            current: str | None = None
+            for record in records:
+                if record.key != current:
+                    yield from self.closed()
+                    current = record.key
+                folded = self.fold(record)
+                if isinstance(folded, DeadLetter):
+                    yield folded
+            yield from self.closed()
+            yield from self.ended()
+
+    def fold(self, record: Record) -> tuple[str, bool, int] | DeadLetter | None:
+        """Fold one record; (state's key, whether its run may end here, bytes) as a window sees it.
+
+        The dead letter of a record that cannot be used, None for one that a filter leaves out.
+        """
+        try:
+            event = parse(record.raw, record.place, self._zone)
+        except EventError as error:
+            self.counts.dead += 1
+            return DeadLetter(record.place, str(error), record.raw)
+        self.counts.events += 1
+        self.counts.notes.update(event.notes)
+        state = self._fold.add(event)
+        if state is None:
+            return None
+        last = (event.time, record.place, record.key)
+        if last > self._last.get(state.key, _NEVER):
+            self._last[state.key] = last
+        if len(state.events) > _MANY:
+            _let_go(state)
+        return state.key, event.terminal or event.kind != "run", len(record.raw)
+
+    def closed(self, keys: Iterable[str] | None = None) -> Iterator[Run | Said | Piece]:
+        """Yield what the runs come to that are being folded (those of ``keys``, states' keys), and forget them."""
+        for state in self._settled(keys):
+            if self._witnesses is not None:
+                self._waiting.append(state)
+                continue
+            told, waits = witness(state, self._options), is_open(state, self._options)
+            if told is not None or waits:
+                yield Said(self._last[state.key][2], told, waits)
+            if waits:
+                self._last.pop(state.key)
+                continue
+            settle([state], ())
+            yield from self._rendered(state)
+        if len(self._waiting) >= BATCH:
+            yield from self._together()
+        if len(self._shared) >= self._held:
+            yield from self._pieces()
+
+    def closed_alone(self, keys: Iterable[str]) -> Iterator[Run | Piece]:
+        """Yield what the runs of ``keys`` come to, together and without those of other parts."""
+        states = self._settled(keys)
+        settle(states, ())
+        for state in states:
+            yield from self._rendered(state)
+        if len(self._shared) >= self._held:
+            yield from self._pieces()
+
+    def witnesses(self) -> list[Witness]:
+        """Hold back all runs that are left until :meth:`ended`, and return what they say of others."""
+        states = self._settled(None)
+        self._waiting += states
+        return [told for state in states if (told := witness(state, self._options)) is not None]
+
+    def ended(self, witnesses: list[bytes] | None = None) -> Iterator[Run | Piece]:
+        """Yield what is still held back, and make the counts whole."""
+        if witnesses is not None:
+            self._witnesses = witnesses
+        yield from self._together()
+        yield from self._pieces()
+        self.counts.filtered, self._fold.walk.filters.dropped = self._fold.walk.filters.dropped, Counter()
+
+    def _settled(self, keys: Iterable[str] | None) -> list[RunState]:
+        states = [self._fold.runs.pop(key) for key in (list(self._fold.runs) if keys is None else keys)]
+        for state in states:
+            settle_placeholders(state)
+            settle_snapshots(state)
+        return states
+
+    def _together(self) -> Iterator[Run]:
+        states, self._waiting = self._waiting, []
+        if states:
+            settle(states, [unpacked(told) for told in self._witnesses or ()])
+        for state in states:
+            yield from self._rendered(state)
+
+    def _rendered(self, state: RunState) -> Iterator[Run]:
+        settings = self._options.settings.runs
+        found = history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat)
+        mark_written(state, self._shared)
+        contribute(state, found, self._shared, self._options)
+        valid = []
+        for proposal in proposals([state], [found], {}, self._options):
+            reason = self._finding(proposal)
+            if reason is None:
+                valid.append(proposal)
+            else:
+                self.rejected.append(Rejected(proposal, reason))
+        self.counts.runs += bool(state.urn)
+        self.counts.newer += newer_aspects(state, self._options)
+        time, place, key = self._last.pop(state.key)
+        if valid:
+            yield Run(key, state.run_id, time, place, valid)
+
+    def _pieces(self) -> Iterator[Piece]:
+        shared, self._shared = self._shared, {}
+        yield from pieces(shared, self._options)
+
+
+def _let_go(state: RunState) -> None:
+    """Drop the bytes of the last event: the run keeps a stamp of each, which only needs the digest."""
+    digest = state.events[-1][0][2]
+    _ = digest.value
+    digest._raw = b""  # noqa: SLF001 - the digest is known by now
