@@ -170,7 +170,7 @@ class _Refusing:
 @pytest.mark.parametrize(("fail_on", "code"), [("events", 3), ("delivery", 3), ("never", 0)])
 def test_what_is_not_delivered_is_exit_code_3(*, error, fail_on, code, run, scripted, events, monkeypatch):
     scripted([PROPOSAL])
-    monkeypatch.setattr("dh_bridge.cli.emit.open_sink", lambda *_, **__: _Refusing(error))
+    monkeypatch.setattr("dh_bridge.delivery.open_sink", lambda *_, **__: _Refusing(error))
     result = run("emit", events, "--to", "catalog:x", "--fail-on", fail_on)
     assert result.exit_code == code
     expected = "Error: rest:x: is gone" if error else f"not delivered: {URN} status: no such aspect"

@@ -21,7 +21,7 @@ EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY = 1, 2, 3
 MENU: dict[str, dict[str, str]] = {
     "Translate and deliver": {
         "translate": "Write the proposals for EVENTS to stdout, one JSON object per line.",
-        "emit": "Translate EVENTS and deliver the proposals to a catalogue or a file.",
+        "emit": "Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.",
         "validate": "Check EVENTS, or proposals: one line per finding.",
         "explain": "Tell for every leaf of EVENTS what became of it.",
         "demo": "Translate the example events into a catalogue and show what came of them.",

@@ -18,19 +18,31 @@ from dh_bridge.cli.options import (
 )
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import say
+from dh_bridge.datahub.profiles import DEFAULT
+from dh_bridge.delivery import Destination, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import SinkOptions, open_sink
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dh_bridge.settings import Settings
 
 
 @click.command()
 @events_argument
-@click.option("--to", "target", required=True, metavar="TARGET", help="catalog:FILE or file:PATH.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="TARGET",
+    help="rest:URL, rest: (DATAHUB_GMS_URL), catalog:FILE, file:PATH.",
+)
 @click.option(
     "--format", "file_format", type=click.Choice(["ndjson", "json"]), help="Format of a file whose ending tells none."
 )
+@click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing.")
+@click.option("--run-id", metavar="ID", help="Id that DataHub keeps with what is written, to roll it back by.")
+@click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
 @profile_option
 @report_option
 @dead_option
@@ -45,28 +57,48 @@ def emit(  # noqa: PLR0913 - one parameter per option
     events: tuple[str, ...],
     target: str,
     file_format: str | None,
+    dry_run: bool,
+    run_id: str | None,
     report: str | None,
     dead: str | None,
     fail_on: str,
 ) -> None:
-    """Translate EVENTS and deliver the proposals to a catalogue or a file.
+    """Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.
 
-    A catalogue is one SQLite file that lineage, get and runs look into. A .ndjson file holds what translate writes, a .json
-    file what DataHub's own `datahub ingest` reads with its file source. The summary goes to stderr.
+    rest:URL is DataHub's metadata service, such as rest:http://localhost:8080; rest: alone takes the server and the token that
+    DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN or ~/.datahubenv name. A catalogue is one SQLite file that lineage, get and runs look
+    into. A .ndjson file holds what translate writes, a .json file what DataHub's own `datahub ingest` reads with its file
+    source. The summary goes to stderr.
     """
-    bridge = Bridge(settings)
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
-        waiting = 0
         try:
-            with open_sink(target, SinkOptions(file_format=file_format)) as sink:
-                for translation in bridge.stream(events_of(events, bridge), report=outcome.reports):
-                    outcome.add(translation)
-                    waiting = len(translation.proposals)
-                    outcome.deliver(sink.emit(translation.proposals))
-                    waiting = 0
+            destination = open_destination(target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run)
+            with destination.sink:
+                _announce(target, destination, dry_run=dry_run)
+                _deliver(events, destination, outcome, dry_run=dry_run)
         except SinkError as error:
-            outcome.break_off(error, waiting)
+            outcome.break_off(error)
         for line in outcome.summary():
             say(line)
-        outcome.warn_of_profile(bridge)
         outcome.leave()
+
+
+def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
+    """Say where to, as what and under which id, before anything is written."""
+    settings = destination.settings
+    version = f" (DataHub {destination.version})" if destination.version else ""
+    say(
+        f"{'nothing is written' if dry_run else 'writing'} to {target}{version}: profile {settings.profile or DEFAULT},"
+        f" identity {settings.identity.mode}, run {destination.options.run_id}"
+    )
+
+
+def _deliver(events: Sequence[str], destination: Destination, outcome: Outcome, *, dry_run: bool) -> None:
+    """Translate the events and deliver what comes of them, a translation at a time."""
+    bridge = Bridge(destination.settings)
+    for translation in bridge.stream(events_of(events, bridge), report=outcome.reports):
+        outcome.add(translation)
+        if not dry_run:
+            with outcome.waiting(len(translation.proposals)):
+                outcome.deliver(destination.sink.emit(translation.proposals))
+    outcome.warn_of_profile(bridge)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 #: Options of commands that are settings under a name of their own.
-_NAMED = {"profile": "profile", "env": "naming.env"}
+_NAMED = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate"}
 
 events_argument = click.argument(
     "events", nargs=-1, required=True, metavar="EVENTS...", type=click.Path(exists=True, allow_dash=True)

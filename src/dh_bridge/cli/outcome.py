@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -40,6 +40,7 @@ class Outcome:
         self.rejected = 0
         self.delivered = 0
         self.refused = 0
+        self._waiting = 0
         self._fail_on = fail_on
         self._files = ExitStack()
         self._report = self._opened(report)
@@ -82,9 +83,16 @@ class Outcome:
             proposal = failure.proposal
             _limited(self.refused, f"not delivered: {proposal.entity_urn} {proposal.aspect_name}: {failure.reason}")
 
-    def break_off(self, error: SinkError, proposals: int) -> None:
+    @contextmanager
+    def waiting(self, proposals: int) -> Iterator[None]:
+        """Deliver ``proposals`` inside: when that breaks off, none of them counts as delivered."""
+        self._waiting = proposals
+        yield
+        self._waiting = 0
+
+    def break_off(self, error: SinkError) -> None:
         """Tell of a delivery that failed as a whole."""
-        self.refused += max(proposals, 1)
+        self.refused += max(self._waiting, 1)
         say(f"Error: {error}")
 
     def summary(self) -> list[str]:

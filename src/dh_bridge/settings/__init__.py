@@ -31,6 +31,7 @@ from dh_bridge.settings.output import (
     SubsetSettings,
     TagSettings,
 )
+from dh_bridge.settings.rest import RestSettings
 
 __all__ = [
     "AllowDeny",
@@ -44,6 +45,7 @@ __all__ = [
     "NamingSettings",
     "OwnerSettings",
     "PropertySettings",
+    "RestSettings",
     "RunSettings",
     "SchemaSettings",
     "Settings",
@@ -116,3 +118,9 @@ class Settings(BaseModel):
         default="hash",
         description="Source code that is not SQL: its `hash` and length, or `keep` its first characters.",
     )
+    pipeline_name: str = Field(
+        default="dh_bridge",
+        min_length=1,
+        description="Name of the pipeline in the systemMetadata of what is written.",
+    )
+    rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")

@@ -104,10 +104,15 @@ def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
 
     A SettingsError names the known schemes, or what the sink cannot heed; a SinkError says why a place cannot be written.
     """
-    scheme, colon, place = target.partition(":")
-    module = SINKS.get(scheme)
-    if not colon or module is None:
+    module = SINKS[known_scheme(target)]
+    opener = cast("Callable[[str, SinkOptions], Sink]", import_module(module).open_target)
+    return opener(target.partition(":")[2], options or SinkOptions())
+
+
+def known_scheme(target: str) -> str:
+    """Return the scheme of a target; a SettingsError names the known ones."""
+    scheme, colon, _ = target.partition(":")
+    if not colon or scheme not in SINKS:
         known = ", ".join(f"{name}:" for name in SINKS)
         raise SettingsError(f"{target!r} is no known target", where="--to", now=f"use one of {known}")
-    opener = cast("Callable[[str, SinkOptions], Sink]", import_module(module).open_target)
-    return opener(place, options or SinkOptions())
+    return scheme

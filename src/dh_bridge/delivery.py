@@ -1,0 +1,117 @@
+"""The way from settings to an open sink: who is delivered to, with which token, for which version, under which run id.
+
+The doors share it: it reads the clock and DataHub's own variables, so that sinks need neither settings nor environment.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+from pydantic import BaseModel, SecretStr
+
+from dh_bridge.datahub.profiles import profile
+from dh_bridge.settings.datahubenv import accounts
+from dh_bridge.sinks.base import Sink, SinkOptions, Versioned, known_scheme, open_sink
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dh_bridge.settings import Settings
+
+_REST = "rest:"
+_SERVERS = ("rest", "kafka")
+
+
+class Destination(NamedTuple):
+    """An open sink, the settings with the profile that its server wants, what was said to the sink, and the server's version."""
+
+    sink: Sink
+    settings: Settings
+    options: SinkOptions
+    version: str | None
+
+
+def new_run_id() -> str:
+    """Return an id for what is written now: ``dh_bridge-2026_11_22-01_02_03-9f3a1c`` (ruling 33)."""
+    return f"dh_bridge-{datetime.now(timezone.utc):%Y_%m_%d-%H_%M_%S}-{secrets.token_hex(3)}"
+
+
+def open_destination(  # noqa: PLR0913 - what flags may say
+    target: str,
+    settings: Settings,
+    *,
+    file_format: str | None = None,
+    run_id: str | None = None,
+    dry_run: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> Destination:
+    """Open ``target``; its server is asked for its version unless the settings choose a profile (ruling 24).
+
+    ``dry_run`` opens no place that opening would change: the sink is then one in memory. A SettingsError names what cannot be
+    used, a SinkError says why the place cannot be written or the server not be asked.
+    """
+    environ = os.environ if environ is None else environ
+    scheme = known_scheme(target)
+    options = SinkOptions(
+        file_format=file_format,
+        rest=_rest(settings, target, environ) if scheme in _SERVERS else {},
+        kafka=plain(settings.kafka) if hasattr(settings, "kafka") else {},
+        run_id=run_id or new_run_id(),
+        pipeline_name=settings.pipeline_name,
+        profile=settings.profile,
+    )
+    sink = open_sink("memory:") if dry_run and scheme != "rest" else open_sink(target, options)
+    if settings.profile is not None:
+        return Destination(sink, settings, options, None)
+    try:
+        version = _version(sink, scheme, options)
+    except BaseException:
+        sink.close()
+        raise
+    if version is not None:
+        settings = settings.model_copy(update={"profile": profile(version).name})
+    return Destination(sink, settings, options, version)
+
+
+def _version(sink: Sink, scheme: str, options: SinkOptions) -> str | None:
+    """Return the version of the sink's own server, or beside Kafka of the one that is configured; None when nobody says."""
+    if isinstance(sink, Versioned):
+        return sink.version()
+    if scheme != "kafka" or not options.rest.get("server"):
+        return None
+    with open_sink(_REST, msgspec.structs.replace(options, file_format=None)) as server:
+        return server.version() if isinstance(server, Versioned) else None
+
+
+def _rest(settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the area ``rest`` with the server and the token that DataHub's own places name, where it names none."""
+    area = plain(settings.rest)
+    found = accounts(environ, Path(environ.get("HOME") or Path.home()))
+    place = target.removeprefix(_REST) if target.startswith(_REST) else ""
+    area["server"] = place or area["server"] or next((one.server for one in found if one.server), None)
+    if area["token"] is None and area["server"]:
+        tokens = (one.token_for(area["server"]) for one in found)
+        area["token"] = next((token for token in tokens if token), None)
+    return area
+
+
+def plain(area: BaseModel) -> dict[str, Any]:
+    """Return a settings area as plain values, secrets as text."""
+    return {field.alias or name: _plain(getattr(area, name)) for name, field in type(area).model_fields.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, BaseModel):
+        return plain(value)
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

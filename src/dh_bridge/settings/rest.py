@@ -1,0 +1,53 @@
+"""The connection to DataHub's metadata service (GMS): address, token, certificates, patience."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+class RestSettings(BaseModel):
+    """How proposals reach a server by REST; what is not said here, DATAHUB_GMS_* and ~/.datahubenv may say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    server: str | None = Field(
+        default=None,
+        description="Address of the metadata service, such as `http://localhost:8080`; none means that of"
+        " `DATAHUB_GMS_URL`, else that of `~/.datahubenv`.",
+    )
+    token: SecretStr | None = Field(
+        default=None,
+        description="Access token; none means `DATAHUB_GMS_TOKEN`, else that of `~/.datahubenv`, for their server.",
+    )
+    headers: dict[str, SecretStr] = Field(
+        default_factory=dict, description="More headers for each request, for a proxy for example; shown as stars."
+    )
+    ca_bundle: Path | None = Field(
+        default=None, description="Certificates of the authorities that the server's own is checked against."
+    )
+    verify: bool = Field(default=True, description="Check the server's certificate.")
+    client_certificate: Path | None = Field(default=None, description="Our certificate, where the server wants one.")
+    client_key: Path | None = Field(
+        default=None, description="Key of our certificate, when it is in a file of its own."
+    )
+    timeout: float = Field(default=30.0, gt=0, description="Seconds that an answer may take.")
+    connect_timeout: float = Field(default=10.0, gt=0, description="Seconds that a connection may take.")
+    retries: int = Field(
+        default=4,
+        ge=0,
+        description="How often a request is sent again when the connection fails or the server answers 429 (which counts"
+        " half) or 5xx; the pauses grow, and are as long as the server asks for.",
+    )
+    longest_wait: float = Field(
+        default=300.0, ge=0, description="Seconds that the server may ask us to wait; beyond that the delivery fails."
+    )
+    max_rate: float | None = Field(default=None, gt=0, description="Proposals a second, at most; none is no limit.")
+    batch_size: int = Field(default=200, ge=1, description="Proposals in one request, at most.")
+    batch_bytes: int = Field(
+        default=15 * 1024 * 1024,
+        ge=1024,
+        le=16_000_000,
+        description="Bytes of one request, at most; servers take 16,000,000.",
+    )
