@@ -76,5 +76,14 @@ def test_sightings_forget_the_oldest():
 
 
 def test_every_lint_has_a_meaning():
-    assert set(LINTS) == {"name-cut", "flow-dot", "run-nil", "run-self-parent", "two-platforms", "run-two-jobs"}
+    assert set(LINTS) == {
+        "name-cut",
+        "flow-dot",
+        "run-nil",
+        "run-self-parent",
+        "two-platforms",
+        "run-two-jobs",
+        "compat-refused",
+        "join-run",
+    }
     assert all(LINTS.values())
