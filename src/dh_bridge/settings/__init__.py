@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dh_bridge.settings.airflow import AirflowSettings
 from dh_bridge.settings.assertions import AssertionSettings
 from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.filters import AllowDeny, FilterSettings
@@ -34,6 +35,7 @@ from dh_bridge.settings.output import (
 from dh_bridge.settings.rest import RestSettings
 
 __all__ = [
+    "AirflowSettings",
     "AllowDeny",
     "AssertionSettings",
     "ColumnLineageSettings",
@@ -124,3 +126,6 @@ class Settings(BaseModel):
         description="Name of the pipeline in the systemMetadata of what is written.",
     )
     rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")
+    airflow: AirflowSettings = Field(
+        default=AirflowSettings(), description="Callbacks inside Airflow (`dh_bridge.airflow`)."
+    )

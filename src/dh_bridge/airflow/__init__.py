@@ -1,0 +1,89 @@
+"""Callbacks for Airflow 2.10+ and 3.x that tell DataHub of runs, for DAGs without the OpenLineage provider.
+
+>>> from dh_bridge.airflow import emit_on_failure, emit_on_retry, emit_on_success
+>>> default_args = {
+...     "on_success_callback": emit_on_success,
+...     "on_failure_callback": emit_on_failure,
+...     "on_retry_callback": emit_on_retry,
+... }
+
+They fit tasks and DAGs. Each may be given options, ``emit_on_success(to="rest:http://gms:8080")``, which win over the settings of
+the area ``airflow`` (dh_bridge.yml, ``DH_BRIDGE_AIRFLOW__TO`` …): ``to``, ``namespace``, ``on_error`` (``warn`` or ``raise``),
+``timeout`` (seconds, below 10), ``beside_others``; ``config`` names a settings file.
+
+A file of DAGs is read again and again, so nothing is loaded before a callback is called: nothing of Airflow, and nothing of the
+bridge either.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Context = Mapping[str, Any]
+
+__all__ = [
+    "emit_on_execute",
+    "emit_on_failure",
+    "emit_on_retry",
+    "emit_on_skipped",
+    "emit_on_success",
+    "lineage_parent_id",
+]
+
+OPTIONS = ("to", "config", "namespace", "on_error", "timeout", "beside_others")
+
+
+def emit_on_execute(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
+    """Tell that a try of a task begins (``on_execute_callback``); the other callbacks tell it too, when it ends."""
+    return _emit(emit_on_execute, "execute", context, options)
+
+
+def emit_on_success(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
+    """Tell that a try of a task, or a DAG run, succeeded (``on_success_callback``)."""
+    return _emit(emit_on_success, "success", context, options)
+
+
+def emit_on_failure(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
+    """Tell that a task, or a DAG run, failed for good (``on_failure_callback``)."""
+    return _emit(emit_on_failure, "failure", context, options)
+
+
+def emit_on_retry(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
+    """Tell that a try of a task failed and that there will be another one (``on_retry_callback``)."""
+    return _emit(emit_on_retry, "retry", context, options)
+
+
+def emit_on_skipped(context: Context | None = None, **options: Any) -> Callable[[Context], None] | None:
+    """Tell that a task skipped itself (``on_skipped_callback``)."""
+    return _emit(emit_on_skipped, "skipped", context, options)
+
+
+def lineage_parent_id(task_instance: Any, namespace: str | None = None) -> str:
+    """Return ``namespace/job/run id`` of a task instance, for tools that it starts (``OPENLINEAGE_PARENT_ID``).
+
+    The same as the macro of that name of Airflow's OpenLineage provider. As a macro of a DAG:
+    ``user_defined_macros={"lineage_parent_id": lineage_parent_id}``, then ``{{ lineage_parent_id(ti) }}``.
+    """
+    from dh_bridge.airflow.callbacks import parent_id  # noqa: PLC0415 - see above
+
+    return parent_id(task_instance, namespace)
+
+
+def _emit(
+    own: Callable[..., Any], kind: str, context: Context | None, options: dict[str, Any]
+) -> Callable[[Context], None] | None:
+    unknown = sorted(options.keys() - set(OPTIONS))
+    if unknown:  # found when the DAG is read, not when its first task fails
+        raise TypeError(f"{own.__name__}() knows no {', '.join(unknown)}; it knows {', '.join(OPTIONS)}")
+    if context is None:
+        return partial(own, **options)
+    began = time.monotonic()
+    from dh_bridge.airflow.callbacks import called  # noqa: PLC0415 - see above
+
+    called(kind, context, began, options)
+    return None

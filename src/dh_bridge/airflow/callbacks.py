@@ -1,0 +1,98 @@
+"""What happens when Airflow calls: the settings, who else tells, the events, their delivery, and never a failed task."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.airflow.events import events, run_names
+from dh_bridge.airflow.occasion import occasion
+from dh_bridge.airflow.others import active_listeners
+from dh_bridge.airflow.sending import Sent, send
+from dh_bridge.errors import SinkError
+from dh_bridge.settings.loading import Flag, load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dh_bridge.settings import Settings
+
+log = logging.getLogger("dh_bridge.airflow")
+
+_SHOWN = 3
+"""Problems that a warning names one by one."""
+#: Where Airflow's configuration is: the Task SDK's, the core's.
+_CONFIGURATIONS = ("airflow.sdk.configuration", "airflow.configuration")
+
+
+def called(kind: str, context: Mapping[str, Any], began: float, options: Mapping[str, Any]) -> None:
+    """Tell of ``context``, which came at ``began`` (monotonic clock); no task fails of it.
+
+    ``kind`` is one of :data:`dh_bridge.airflow.events.ENDINGS`. Any error is a warning in the log of the task, or with
+    ``on_error: raise`` the callback's own.
+    """
+    on_error = options.get("on_error") or "warn"
+    label = "a run"
+    try:
+        settings = _settings(options)
+        on_error = settings.airflow.on_error
+        others = [] if settings.airflow.beside_others else active_listeners()
+        if others:
+            log.warning("emit_on_%s tells nothing: %s is active and tells of every run", kind, " and ".join(others))
+            return
+        found = occasion(context)
+        label = found.label
+        told, nameless = events(found, kind, settings.airflow.namespace or airflow_namespace())
+        if nameless:
+            log.info("%s: what is no dataset to OpenLineage is left out: %s", label, ", ".join(nameless))
+        if told:
+            _report(label, send(told, _knowing(settings, kind), began + settings.airflow.timeout))
+    except Exception as error:
+        if on_error == "raise":
+            raise
+        log.warning("%s is not told to DataHub: %s", label, error)
+
+
+def parent_id(task_instance: Any, namespace: str | None) -> str:
+    """Return ``namespace/job/run id`` of a task instance."""
+    context = task_instance.get_template_context()
+    return "/".join(run_names(occasion(context), namespace or _settings({}).airflow.namespace or airflow_namespace()))
+
+
+def airflow_namespace() -> str:
+    """Return the namespace of Airflow's jobs as its OpenLineage provider finds it."""
+    found = None
+    for module in _CONFIGURATIONS if "airflow" in sys.modules else ():
+        try:
+            found = import_module(module).conf.get("openlineage", "namespace", fallback="")
+        except Exception:  # noqa: BLE001, S112 - another version of Airflow, or one that is not set up: the next place
+            continue
+        break
+    return str(found or os.environ.get("OPENLINEAGE_NAMESPACE") or "default")
+
+
+def _settings(options: Mapping[str, Any]) -> Settings:
+    config = options.get("config")
+    flags = [
+        Flag(f"airflow.{name}", str(value), f"argument {name}")
+        for name, value in options.items()
+        if name != "config" and value is not None
+    ]
+    return load(None if config is None else os.fspath(config), flags=flags).settings
+
+
+def _knowing(settings: Settings, kind: str) -> Settings:
+    """Return the settings with ``runs.up_for_retry`` as it is: events leave it to a guess, a callback knows."""
+    runs = settings.runs.model_copy(update={"up_for_retry": kind == "retry"})
+    return settings.model_copy(update={"runs": runs})
+
+
+def _report(label: str, sent: Sent) -> None:
+    if not sent.problems:
+        log.info("%s is told to DataHub: %d proposals", label, sent.delivered)
+        return
+    shown = "; ".join(sent.problems[:_SHOWN]) + ("; …" if len(sent.problems) > _SHOWN else "")
+    raise SinkError(f"of its proposals {len(sent.problems)} did not arrive, {sent.delivered} did: {shown}")

@@ -1,0 +1,113 @@
+"""What a DAG, a DAG run and a task say of themselves, as Airflow's OpenLineage provider tells it.
+
+Names of the leaves: apache-airflow-providers-openlineage 2.20, ``utils/utils.py`` (``DagInfo``, ``DagRunInfo``,
+``TaskInfo``, ``TaskInstanceInfo``). Lists stay lists, where the provider writes their Python text (producers.md 27).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.airflow.occasion import attribute, ended, started
+from dh_bridge.airflow.plain import leaves, listed, masked, plain
+
+if TYPE_CHECKING:
+    from dh_bridge.airflow.occasion import Occasion
+
+_DAG = ("dag_id", "description", "fileloc", "owner", "owner_links", "schedule_interval", "start_date", "tags")
+_DAG_RUN = (
+    "clear_number", "dag_id", "data_interval_end", "data_interval_start", "end_date", "external_trigger",
+    "logical_date", "partition_key", "partition_date", "run_after", "run_id", "run_type", "start_date", "triggered_by",
+    "triggering_user_name", "note",
+)  # fmt: skip
+_TASK = (
+    "deferrable", "depends_on_past", "downstream_task_ids", "execution_timeout", "ignore_first_depends_on_past",
+    "is_setup", "is_teardown", "max_active_tis_per_dag", "max_active_tis_per_dagrun", "max_retry_delay", "multiple_outputs",
+    "owner", "pool", "priority_weight", "queue", "retries", "retry_exponential_backoff", "run_as_user", "sla", "task_id",
+    "trigger_rule", "upstream_task_ids", "wait_for_downstream", "wait_for_past_depends_before_skipping",
+    "trigger_dag_id", "trigger_run_id", "external_dag_id", "external_task_id", "external_task_ids", "external_task_group_id",
+    "database", "column_mapping", "pass_value", "tol", "min_threshold", "max_threshold", "table_name_with_schema",
+)  # fmt: skip
+_INSTANCE = ("log_url", "pool", "queued_dttm", "try_number")
+
+
+def dag_leaves(dag: Any) -> dict[str, Any]:
+    """Return the leaves of ``airflow.dag``."""
+    found = leaves(dag, _DAG)
+    timetable = attribute(dag, "timetable")
+    # The summary is the core's (2.x); the Task SDK keeps what the author wrote as the schedule.
+    for summary in (attribute(dag, "timetable_summary"), attribute(timetable, "summary"), attribute(dag, "schedule")):
+        if isinstance(summary, str) and summary:
+            found["timetable_summary"] = summary
+            break
+    return found
+
+
+def dag_run_leaves(dag_run: Any) -> dict[str, Any]:
+    """Return the leaves of ``airflow.dagRun``; its configuration under Airflow's mask."""
+    found = leaves(dag_run, _DAG_RUN)
+    conf = attribute(dag_run, "conf")
+    if isinstance(conf, dict) and conf:
+        found["conf"] = masked(plain(conf))
+    begin, end = started(dag_run), ended(dag_run)
+    if begin is not None and end is not None:
+        found["duration"] = (end - begin).total_seconds()
+    return found
+
+
+def task_leaves(task: Any) -> dict[str, Any]:
+    """Return the leaves of ``airflow.task``."""
+    found = leaves(task, _TASK)
+    found["operator_class"] = operator_class(task)
+    found["operator_class_path"] = operator_path(task)
+    group = attribute(attribute(task, "task_group"), "group_id")
+    if isinstance(group, str) and group:
+        found["task_group"] = {"group_id": group}
+    for name in ("inlets", "outlets"):
+        assets = [
+            {"uri": uri, "extra": masked(plain(attribute(one, "extra") or {}))}
+            for one in listed(attribute(task, name))
+            if isinstance(uri := attribute(one, "uri"), str)
+        ]
+        if assets:
+            found[name] = assets
+    return found
+
+
+def instance_leaves(occasion: Occasion) -> dict[str, Any]:
+    """Return the leaves of ``airflow.taskInstance``."""
+    instance = occasion.instance
+    found = leaves(instance, _INSTANCE)
+    begin, end = started(instance), ended(instance)
+    if begin is not None and end is not None:
+        found["duration"] = (end - begin).total_seconds()
+    if occasion.map_index >= 0:
+        found |= {"map_index": occasion.map_index, **leaves(instance, ("rendered_map_index",))}
+    bundle = attribute(instance, "bundle_instance")
+    found |= {f"dag_bundle_{name}": value for name, value in leaves(bundle, ("name", "version")).items()}
+    return found
+
+
+def operator_class(task: Any) -> str:
+    """Return the name of a task's operator."""
+    return str(attribute(task, "task_type") or type(task).__name__)
+
+
+def operator_path(task: Any) -> str:
+    """Return module and name of a task's operator; a task that came through the database only remembers its module."""
+    name, module = operator_class(task), type(task).__module__
+    return f"{module if type(task).__name__ == name else attribute(task, '_task_module') or module}.{name}"
+
+
+def graph_leaves(dag: Any) -> dict[str, Any]:
+    """Return what the job facet ``airflow`` says of each task of a DAG, those that never speak among them (producers.md 20)."""
+    return {
+        str(task.task_id): {
+            "operator": operator_path(task),
+            "task_group": attribute(attribute(task, "task_group"), "group_id"),
+            "is_setup": bool(attribute(task, "is_setup")),
+            "is_teardown": bool(attribute(task, "is_teardown")),
+            "downstream_task_ids": plain(set(attribute(task, "downstream_task_ids") or ())),
+        }
+        for task in sorted(listed(attribute(dag, "tasks")), key=lambda one: str(one.task_id))
+    }

@@ -1,0 +1,117 @@
+"""What a callback was called for: a look into Airflow's context that works for 2.10 and 3.x alike.
+
+In a worker the parts of a context are runtime objects of the Task SDK (3.x) or rows of the database (2.x); in the DAG
+processor, which runs the callbacks of DAGs and of tasks whose worker died, some attributes are missing. So everything is
+read by :func:`attribute`, which takes no attribute for granted.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dh_bridge.errors import EventError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Occasion(NamedTuple):
+    """The parts of a context. ``task`` and ``instance`` are None for a DAG; ``instant`` is what run ids are made of."""
+
+    dag: Any
+    dag_run: Any
+    instant: datetime
+    task: Any = None
+    instance: Any = None
+    error: BaseException | str | None = None
+    outlet_events: Any = None
+    rescheduled: bool = False
+
+    @property
+    def dag_id(self) -> str:
+        """Return the id of the DAG."""
+        return str(attribute(self.dag, "dag_id") or attribute(self.dag_run, "dag_id"))
+
+    @property
+    def task_id(self) -> str:
+        """Return the id of the task, with the dots of its groups."""
+        return str(attribute(self.instance, "task_id") or attribute(self.task, "task_id"))
+
+    @property
+    def map_index(self) -> int:
+        """Return the index of a mapped task, -1 of any other."""
+        found = attribute(self.instance, "map_index")
+        return found if isinstance(found, int) else -1
+
+    @property
+    def try_number(self) -> int:
+        """Return the number of the try, from 1."""
+        found = attribute(self.instance, "try_number")
+        return found if isinstance(found, int) else 1
+
+    @property
+    def label(self) -> str:
+        """Return what to call it in a log."""
+        if self.instance is None:
+            return self.dag_id
+        index = f"[{self.map_index}]" if self.map_index >= 0 else ""
+        return f"{self.dag_id}.{self.task_id}{index} (try {self.try_number})"
+
+
+def occasion(context: Mapping[str, Any]) -> Occasion:
+    """Return the parts of ``context``; an EventError for one without a DAG run."""
+    dag_run = context.get("dag_run")
+    instant = next(
+        (found for name in ("logical_date", "run_after") if isinstance(found := attribute(dag_run, name), datetime)),
+        None,
+    )
+    if instant is None:
+        raise EventError(
+            "the context has no DAG run with a date",
+            where=str(context.get("run_id") or "context"),
+            now="Airflow gives none when no task of the run is left in the DAG",
+        )
+    reason = context.get("reason")
+    if "reason" in context:  # Airflow puts it into the contexts of DAGs, beside some task of the run
+        return Occasion(context.get("dag"), dag_run, instant, error=reason if isinstance(reason, str) else None)
+    instance = context.get("task_instance") or context.get("ti")
+    task = context.get("task") or attribute(instance, "task")
+    error = context.get("exception")
+    return Occasion(
+        dag=context.get("dag") or attribute(task, "dag"),
+        dag_run=dag_run,
+        instant=instant,
+        task=task,
+        instance=instance,
+        error=error if isinstance(error, (BaseException, str)) else None,
+        outlet_events=context.get("outlet_events"),
+        # A sensor that was put off starts again within one try (producers.md 22).
+        rescheduled=bool(attribute(task, "reschedule")) and bool(context.get("task_reschedule_count")),
+    )
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """Return an attribute, None when it is absent or cannot be read (a row that has left its session)."""
+    try:
+        return getattr(owner, name, None)
+    except Exception:  # noqa: BLE001 - whatever it is, there is no value
+        return None
+
+
+def started(owner: Any) -> datetime | None:
+    """Return when a DAG run or a try began.
+
+    The DAG processor has no start date of a task whose worker died; the server's answer, kept beside, knows it since 3.1.
+    """
+    for one in (owner, attribute(owner, "_ti_context_from_server")):
+        found = attribute(one, "start_date")
+        if isinstance(found, datetime):
+            return found
+    return None
+
+
+def ended(owner: Any) -> datetime | None:
+    """Return when a DAG run or a try ended, if Airflow has noted that by now."""
+    found = attribute(owner, "end_date")
+    return found if isinstance(found, datetime) else None

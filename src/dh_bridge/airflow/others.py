@@ -1,0 +1,47 @@
+"""Who else tells of Airflow's runs: where the OpenLineage provider or DataHub's plugin listens, a callback would tell twice."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+#: Package of a listener -> what to call it. Each registers its listener only while it is switched on and configured.
+LISTENERS = {
+    "airflow.providers.openlineage": "Airflow's OpenLineage provider",
+    "openlineage.airflow": "openlineage-airflow",
+    "datahub_airflow_plugin": "DataHub's Airflow plugin",
+}
+#: Where Airflow keeps its listeners: the Task SDK since 3.2, before that and in 2.x the core.
+_MANAGERS = ("airflow.sdk.listener", "airflow.listeners.listener")
+
+
+def active_listeners() -> list[str]:
+    """Return what else is active in this process; nothing outside of Airflow."""
+    found = {
+        name
+        for listener in _listeners()
+        for package, name in LISTENERS.items()
+        if f"{_module(listener)}.".startswith(f"{package}.")
+    }
+    return sorted(found)
+
+
+def _listeners() -> list[Any]:
+    if "airflow" not in sys.modules:
+        return []
+    manager = _manager()
+    return [] if manager is None else list(manager.pm.get_plugins())
+
+
+def _manager() -> Any:
+    for module in _MANAGERS:
+        with suppress(ImportError, AttributeError):  # another version of Airflow: the next place
+            return import_module(module).get_listener_manager()
+    return None
+
+
+def _module(listener: Any) -> str:
+    return listener.__name__ if isinstance(listener, ModuleType) else type(listener).__module__

@@ -1,0 +1,106 @@
+"""Delivery under a deadline: a callback may keep its task waiting for some seconds, and not for longer."""
+
+from __future__ import annotations
+
+import time
+from threading import Thread
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.delivery import open_destination
+from dh_bridge.errors import BridgeError, SinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dh_bridge.call import Translation
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.settings import Settings
+
+_FIRST_PAUSE = 0.25
+"""Seconds before something is sent again; each pause is twice as long as the one before."""
+
+
+class Sent(NamedTuple):
+    """How many proposals arrived, and what went wrong with the others, in words."""
+
+    delivered: int
+    problems: list[str]
+
+
+def send(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
+    """Translate and deliver until ``deadline`` (of the monotonic clock); the caller waits no longer than that.
+
+    What can be sent again is sent again while time is left. A BridgeError says that nothing, or not everything, arrived in
+    time. The work is done beside the caller, as no socket keeps its time to the second: what is late is left behind.
+    """
+    return within(deadline, lambda: _delivered(events, settings, deadline))
+
+
+def within(deadline: float, work: Callable[[], Sent]) -> Sent:
+    """Return what ``work`` returns, or raise what it raises; a SinkError when it is not done by ``deadline``."""
+    found: list[Sent] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised again, where somebody waits for it
+            raised.append(error)
+
+    thread = Thread(target=run, name="dh_bridge.airflow", daemon=True)
+    thread.start()
+    thread.join(max(0.0, deadline - time.monotonic()))
+    if raised:
+        raise raised[0]
+    if not found:
+        raise SinkError("no answer in time", where="airflow.timeout", now="is the server up?", retryable=True)
+    return found[0]
+
+
+def _delivered(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return _tried(events, settings, deadline)
+        except BridgeError as error:
+            if not (isinstance(error, SinkError) and error.retryable) or time.monotonic() + pause >= deadline:
+                raise
+        time.sleep(pause)
+        pause *= 2
+
+
+def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
+    destination = open_destination(settings.airflow.to, _hurried(settings, deadline))
+    with destination.sink as sink:
+        translation = Bridge(destination.settings).translate(events)
+        waiting: list[Proposal] = translation.proposals
+        delivered, refused, pause = 0, [], _FIRST_PAUSE
+        while waiting:
+            delivery = sink.emit(waiting)
+            delivered += delivery.delivered
+            refused += [failure for failure in delivery.failed if not failure.retryable]
+            again = [failure for failure in delivery.failed if failure.retryable]
+            waiting = [failure.proposal for failure in again]
+            if waiting and time.monotonic() + pause >= deadline:
+                refused += again
+                break
+            if waiting:
+                time.sleep(pause)
+                pause *= 2
+    problems = [f"{one.proposal.entity_urn} {one.proposal.aspect_name}: {one.reason}" for one in refused]
+    return Sent(delivered, _mistakes(translation) + problems)
+
+
+def _mistakes(translation: Translation) -> list[str]:
+    return [letter.reason for letter in translation.dead] + [
+        f"left out: {ours.proposal.entity_urn}: {ours.reason}" for ours in translation.rejected
+    ]
+
+
+def _hurried(settings: Settings, deadline: float) -> Settings:
+    """Return the settings with no wait longer than the time that is left."""
+    left = max(0.1, deadline - time.monotonic())
+    rest = settings.rest
+    shorter = {"timeout": min(rest.timeout, left), "connect_timeout": min(rest.connect_timeout, left)}
+    return settings.model_copy(update={"rest": rest.model_copy(update=shorter)})
