@@ -73,8 +73,8 @@ class Fold:
             found = history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat)
             histories.append(found)
             contribute(state, found, shared, self.options)
-        found = proposals(states, histories, shared, self.options)
-        return self._valid(told(found, states, histories, self.options))
+        written = proposals(states, histories, shared, self.options)
+        return self._valid(told(written, states, histories, self.options))
 
     def _valid(self, found: Iterable[Proposal]) -> list[Proposal]:
         valid = []
