@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.translation.fold import fold, pour, value
 from dh_bridge.translation.identity.job import AIRFLOW, DBT, ENDPOINT
+from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.slots import PARENT, RUN_ALIAS, UPSTREAM_RUN
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def tell_alias(event: Event, state: RunState, at: Place) -> None:
     """Note under which URN others know a run whose id is a tool's; in the default mode both are the same."""
     known = at.options.identity.run_urn(event.namespace, event.name, event.run_id)
     if known != state.urn:
-        fold(state.cells, ((state.urn, RUN_ALIAS, known, None),), at.stamp)
+        fold(state.cells, ((state.urn, RUN_ALIAS, known, bare(event.run_id)),), at.stamp)
 
 
 def matched(states: list[RunState]) -> list[RunState]:
@@ -50,8 +51,12 @@ def matched(states: list[RunState]) -> list[RunState]:
             kept.append(state)
         else:
             _absorb(other, state)
+    urns = {alias: other.urn for alias, other in aliases.items()}
     for state in kept:
-        _repoint(state, {alias: other.urn for alias, other in aliases.items()})
+        _repoint(state, urns)
+        said = state.cells.get(state.urn, {}).get(RUN_ALIAS)
+        if said:  # of several tries the last one names the run
+            state.run_id = max(said.values())[1]
     return kept
 
 

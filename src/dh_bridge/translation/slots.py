@@ -61,7 +61,7 @@ RUN_URL = Slot("RUN_URL", _PROPERTIES, latest)
 RUN_USER = Slot("RUN_USER", _PROPERTIES, latest)
 #: "" -> (parent run URN, job namespace, job name)
 PARENT = Slot("PARENT", _RELATIONSHIPS, latest)
-#: run URN by which other events know a run whose own URN is one of DataHub's tools (identity.md 3c) -> None
+#: URN by which other events know a run whose own URN is one of a tool of DataHub (identity.md 3c) -> its run id
 RUN_ALIAS = Slot("RUN_ALIAS", _RELATIONSHIPS, latest)
 #: run URN -> None
 UPSTREAM_RUN = Slot("UPSTREAM_RUN", _RELATIONSHIPS, latest)
