@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
@@ -87,9 +87,26 @@ def _from_catalog(_sink, folder):
     return [pair for pair in sent if pair in found] + sorted(found.difference(sent))
 
 
+SERVERS: dict[Path, Any] = {}
+"""Servers of the case ``rest``, by folder; conftest.py shuts them down after each test."""
+
+
+def _server(folder):
+    from gms import Gms  # noqa: PLC0415 - the recipe of CONTRIBUTING.md copies this folder alone
+
+    if folder not in SERVERS:
+        SERVERS[folder] = Gms(folder / "gms.db")
+    return SERVERS[folder]
+
+
+def _from_server(_sink, folder):
+    return [(found.entity_urn, found.aspect_name) for found in SERVERS[folder].proposals]
+
+
 CASES = [
     Case("memory", lambda folder: "memory:", _from_memory),  # noqa: ARG005 - memory has no place
     Case("ndjson", lambda folder: f"file:{folder / 'out.ndjson'}", _from_lines),
     Case("array", lambda folder: f"file:{folder / 'out.json'}", _from_array),
+    Case("rest", lambda folder: f"rest:{_server(folder).url}", _from_server),
     Case("catalog", lambda folder: f"catalog:{folder / 'out.db'}", _from_catalog),
 ]

@@ -5,8 +5,8 @@ The only module of the REST sink that imports requests.
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 import requests
@@ -75,7 +75,7 @@ class Connection:
                     now="send it again then",
                     retryable=True,
                 )
-            time.sleep(wait)
+            sleep(wait)
 
     def _once(self, method: str, path: str, body: bytes | None) -> tuple[Answer | None, SinkError | None, float | None]:
         """Send once; return the answer, or the error, and the seconds that the server asks us to wait."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-import time
 from email.utils import parsedate_to_datetime
+from time import monotonic, sleep, time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def backoff(tries: int) -> float:
     return whole * (0.5 + 0.5 * _random.random())
 
 
-def asked_for(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+def asked_for(headers: Mapping[str, str], now: Callable[[], float] = time) -> float | None:
     """Return the seconds that ``Retry-After`` asks for, as a number or as a date; None when it says nothing of use.
 
     DataHub's own rate limits and its throttle of writes tell it this way (``X-DataHub-RateLimit-*`` say which limit).
@@ -52,8 +52,8 @@ class Pace:
         """Wait until ``count`` more may be sent."""
         if self._rate is None:
             return
-        now = time.monotonic()
+        now = monotonic()
         if self._next > now:
-            time.sleep(self._next - now)
+            sleep(self._next - now)
             now = self._next
         self._next = now + count / self._rate

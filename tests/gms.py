@@ -1,0 +1,275 @@
+"""A metadata service on loopback: decodes what a sink sends, checks it as GMS does, and keeps it in the embedded catalogue.
+
+``with Gms(folder / "gms.db", version="1.4.0") as gms`` answers at ``gms.url``: ``/config``, ``ingestProposal`` and
+``ingestProposalBatch`` (a batch is taken whole or not at all), ``/aspects/{urn}``, ``/entitiesV2``, OpenAPI's ``batchGet`` and
+``/runs?action=rollback``. It can be told to fail: ``gms.faults`` holds what happens to the next requests that write,
+``gms.poison`` says of a proposal why it is refused. State is compared by ``gms.dump()``.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.profiles import profile
+from dh_bridge.datahub.proposal import Payload, Proposal
+from dh_bridge.datahub.validation import validator
+from dh_bridge.errors import AspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+LIMIT = 16_000_000
+_CONTENT = {"UPSERT": "application/json", "PATCH": "application/json-patch+json"}
+_FIELDS = {"entityType", "entityUrn", "changeType", "aspectName", "aspect", "systemMetadata"}
+_KEYED = {"globalTags", "glossaryTerms", "ownership"}
+
+
+@dataclass
+class Fault:
+    """What happens to one request: an answer with a status, after a pause, or no answer at all.
+
+    ``reset``: the connection is torn down, ``before`` the proposals are applied, ``after`` it, or in ``mid-answer``.
+    """
+
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    pause: float = 0.0
+    reset: str = ""
+
+
+@dataclass
+class Request:
+    """A request as it came."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class RefusedError(Exception):
+    """What GMS answers other than 200."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+        self.words = words
+
+
+class Gms:
+    """The server; ``requests`` and ``proposals`` hold what came and what was taken, in order, ``metadata`` whose it is."""
+
+    def __init__(
+        self, place: Path, *, version: str | None = "1.4.0", token: str | None = None, batches: bool = True
+    ) -> None:
+        self.place = place
+        self.version = version
+        self.token = token
+        self.batches = batches
+        self.environment = "core"
+        self.faults: list[Fault] = []
+        self.poison: Callable[[Proposal], str | RefusedError | None] = lambda proposal: None  # noqa: ARG005 - takes all
+        self.requests: list[Request] = []
+        self.proposals: list[Proposal] = []
+        self.metadata: dict[tuple[str, str], dict[str, Any]] = {}
+        self._lock = threading.Lock()
+        with Catalog(place):
+            pass
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+        self._server.daemon_threads = True
+        self._server.gms = self
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def writes(self) -> list[Request]:
+        """Return the requests that want to write."""
+        return [one for one in self.requests if "ingestProposal" in one.path]
+
+    def dump(self) -> list[bytes]:
+        """Return what the catalogue says, as ``dh-bridge catalog dump`` does."""
+        with Catalog(self.place, readonly=True) as catalog:
+            return list(dump(catalog))
+
+    def take(self, bodies: list[dict[str, Any]]) -> None:
+        """Check and apply proposals, all of them or none; a RefusedError says why none."""
+        proposals = [self._decoded(body) for body in bodies]
+        with self._lock, Catalog(self.place) as catalog, catalog.transaction():
+            delivery = catalog.apply(proposals)
+            if delivery.failed:
+                raise RefusedError(422, delivery.failed[0].reason)
+            self.proposals += proposals
+            for body in bodies:
+                self.metadata[body["entityUrn"], body["aspectName"]] = body.get("systemMetadata", {})
+
+    def _decoded(self, body: dict[str, Any]) -> Proposal:
+        if set(body) - _FIELDS:
+            raise RefusedError(400, f"unrecognized field found but not allowed: {sorted(set(body) - _FIELDS)}")
+        text, change = body["aspect"]["value"], body["changeType"]
+        if not text.isascii():  # Pegasus takes the text for bytes
+            raise RefusedError(400, "String contains a character above 0xFF, or would be read as Latin 1")
+        if body["aspect"]["contentType"] != _CONTENT[change]:
+            raise RefusedError(400, f"unknown content type for {change}")
+        value = json.loads(text)
+        found = Proposal(body["entityType"], body["entityUrn"], change, body["aspectName"], Payload(value))
+        known = profile(self.version or "0.15.0")
+        keyed = known.at_least(1, 5) and found.aspect_name in _KEYED and change == "PATCH"
+        if keyed != isinstance(value, dict) and change == "PATCH":
+            raise RefusedError(
+                400, "a patch with keys" if keyed else "a patch without keys" + " is what this version takes"
+            )
+        if (why := self.poison(found)) is not None:
+            raise why if isinstance(why, RefusedError) else RefusedError(422, why)
+        if not keyed:
+            try:
+                validator(known).check(found)
+            except AspectError as error:
+                raise RefusedError(422, f"ValidationException: {error}") from error
+        return found
+
+    def aspects(self, urn: str, names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the aspects of an entity as OpenAPI gives them, with their systemMetadata."""
+        with self._lock, Catalog(self.place, readonly=True) as catalog:
+            found = catalog.aspects(urn)
+        for name, value in found.items():
+            if not names or name in names:
+                yield name, {"value": value, "systemMetadata": self.metadata.get((urn, name), {})}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # headers and body in one packet: two would wait for each other's acknowledgement
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self._answered("GET")
+
+    def do_POST(self) -> None:
+        self._answered("POST")
+
+    def _answered(self, method: str) -> None:
+        gms: Gms = self.server.gms
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        request = Request(method, self.path, dict(self.headers), body, time.monotonic())
+        gms.requests.append(request)
+        writes = "ingestProposal" in self.path
+        fault = gms.faults.pop(0) if writes and gms.faults else None
+        if fault is not None:
+            time.sleep(fault.pause)
+            if fault.reset == "before":
+                self._reset()
+                return
+            if fault.status:
+                self._say(fault.status, fault.body, fault.headers)
+                return
+        try:
+            status, said = 200, self._asked(gms, request)
+        except RefusedError as error:
+            status = error.status
+            said = {"exceptionClass": "com.linkedin.restli.server.RestLiServiceException", "message": error.words}
+            said |= {"status": status, "stackTrace": "…"}
+        if fault is not None and fault.reset:
+            self._reset(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{" if fault.reset == "mid-answer" else b"")
+            return
+        self._say(status, said)
+
+    def _asked(self, gms: Gms, request: Request) -> Any:
+        path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
+        if path == "/config":
+            version = {"acryldata/datahub": {"version": f"v{gms.version}", "commit": "0" * 40}} if gms.version else {}
+            return {
+                "noCode": "true",
+                "versions": version,
+                "datahub": {"serverType": "prod", "serverEnv": gms.environment},
+            }
+        if gms.token is not None and request.headers.get("Authorization") != f"Bearer {gms.token}":
+            raise RefusedError(401, "Unauthorized to perform this action.")
+        if path == "/aspects" and request.method == "POST":
+            return self._ingested(gms, query["action"][0], request)
+        if path.startswith("/aspects/"):
+            return self._aspect(gms, unquote(path.removeprefix("/aspects/")), query["aspect"][0])
+        if path.startswith("/openapi/v3/entity/") and path.endswith("/batchGet"):
+            wanted = request.json
+            found = [{"urn": one["urn"], **dict(gms.aspects(one["urn"], sorted(set(one) - {"urn"})))} for one in wanted]
+            return [one for one in found if len(one) > 1]
+        raise RefusedError(404, f"No root resource defined for path '{path}'")
+
+    @staticmethod
+    def _aspect(gms: Gms, urn: str, name: str) -> Any:
+        found = dict(gms.aspects(urn, [name]))
+        if not found:
+            raise RefusedError(404, f"Did not find urn: {urn} aspect: {name} version: 0")
+        return {"version": 0, "aspect": {f"com.linkedin.x.{name[0].upper()}{name[1:]}": found[name]["value"]}}
+
+    @staticmethod
+    def _ingested(gms: Gms, action: str, request: Request) -> Any:
+        if len(request.body) > LIMIT:
+            raise RefusedError(413, "Request Entity Too Large")
+        if request.headers.get("X-RestLi-Protocol-Version") != "2.0.0":
+            raise RefusedError(400, "Rest.li protocol version is not 2.0.0")
+        body = request.json
+        if body.get("async") != "false":
+            raise RefusedError(400, "the tests want to be told what is refused")
+        if action == "ingestProposalBatch":
+            if not gms.batches:
+                raise RefusedError(400, "POST operation named ingestProposalBatch not supported on resource 'aspects'")
+            if not 0 < len(body["proposals"]) <= 200:
+                raise RefusedError(400, "the tests want batches of at most 200")
+            gms.take(body["proposals"])
+        elif action == "ingestProposal":
+            gms.take([body["proposal"]])
+        else:
+            raise RefusedError(400, f"POST operation named {action} not supported on resource 'aspects'")
+        return {"value": "success"}
+
+    def _say(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        data = body if isinstance(body, bytes) else json.dumps({} if body is None else body).encode()
+        self.send_response(status)
+        kind = {"Content-Type": "application/json"} if not isinstance(body, bytes) else {}
+        for name, value in {**kind, **(headers or {}), "Content-Length": str(len(data))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _reset(self, start: bytes = b"") -> None:
+        """Tear the connection down, after the first bytes of an answer."""
+        if start:
+            self.connection.sendall(start)
+            time.sleep(0.05)
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()

@@ -1,0 +1,453 @@
+"""The REST sink against a server on loopback that decodes and checks what it sends."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+from gms import Fault, Gms, RefusedError
+from sink_contract import CAFE, DATASET, proposals
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.base import Delivery, SinkOptions, Versioned, open_sink
+
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
+ANN = "urn:li:corpuser:ann"
+
+
+@pytest.fixture
+def gms(tmp_path):
+    with Gms(tmp_path / "gms.db") as server:
+        yield server
+
+
+def opened(gms, *, run_id="test-run", pipeline=None, profile=None, **rest):
+    options = SinkOptions(rest=rest, run_id=run_id, pipeline_name=pipeline, profile=profile)
+    return open_sink(f"rest:{gms.url}", options)
+
+
+def named(*names):
+    """Return a proposal for each name, of datasets of their own."""
+    return [
+        upsert("dataset", f"urn:li:dataset:(urn:li:dataPlatform:s3,{name},PROD)", "subTypes", {"typeNames": ["Table"]})
+        for name in names
+    ]
+
+
+def names_of(found):
+    return [one.entity_urn.split(",")[1] for one in found]
+
+
+def many(number):
+    return named(*(f"d{at}" for at in range(number)))
+
+
+def test_the_server_ends_up_with_what_the_catalogue_would_have(gms, tmp_path):
+    with opened(gms) as sink:
+        sink.emit(proposals())
+    with Catalog(tmp_path / "own.db") as catalog:
+        catalog.apply(proposals())
+        assert gms.dump() == list(dump(catalog))
+
+
+def test_the_wire_body_is_that_of_restli(gms):
+    with opened(gms, pipeline="nightly", token="abc", headers={"X-Proxy": "p"}) as sink:  # noqa: S106 - none
+        sink.emit(proposals()[:1])
+    config, write = gms.requests
+    assert (config.method, config.path) == ("GET", "/config")
+    assert (write.method, write.path) == ("POST", "/aspects?action=ingestProposalBatch")
+    headers = {name.lower(): value for name, value in write.headers.items()}
+    assert headers["authorization"] == "Bearer abc"
+    assert headers["x-restli-protocol-version"] == "2.0.0"
+    assert headers["content-type"] == "application/json"
+    assert headers["x-proxy"] == "p"
+    metadata = write.json["proposals"][0].pop("systemMetadata")
+    assert write.json | {"proposals": [{**write.json["proposals"][0], "systemMetadata": None}]} == {
+        "proposals": [
+            {
+                "entityType": "dataset",
+                "entityUrn": DATASET,
+                "changeType": "UPSERT",
+                "aspectName": "subTypes",
+                "aspect": {"value": '{"typeNames":["Table"]}', "contentType": "application/json"},
+                "systemMetadata": None,
+            }
+        ],
+        "async": "false",
+    }
+    assert set(metadata) == {"lastObserved", "runId", "pipelineName"}
+    assert (metadata["runId"], metadata["pipelineName"]) == ("test-run", "nightly")
+
+
+def test_without_a_run_there_is_no_system_metadata(gms):
+    with opened(gms, run_id=None) as sink:
+        sink.emit(proposals()[:1])
+    assert "systemMetadata" not in gms.writes[0].json["proposals"][0]
+
+
+def test_names_that_are_not_ascii_arrive_as_they_are(gms):
+    with opened(gms) as sink:
+        sink.emit(proposals())
+    assert gms.proposals[1].entity_urn == CAFE
+    assert gms.proposals[1].value == proposals()[1].value
+
+
+def test_batches_hold_two_hundred_and_keep_their_order(gms):
+    with opened(gms) as sink:
+        assert sink.emit(many(450)) == Delivery(450, [])
+    assert [len(one.json["proposals"]) for one in gms.writes] == [200, 200, 50]
+    assert names_of(gms.proposals) == names_of(many(450))
+
+
+def test_batches_are_cut_by_size_and_what_is_large_goes_alone(gms):
+    large = [
+        patch("dataset", DATASET, "datasetProperties", [{"op": "add", "path": "/description", "value": "x" * size}])
+        for size in (600, 600, 600, 5000, 10)
+    ]
+    with opened(gms, batch_bytes=2000) as sink:
+        assert sink.emit(large) == Delivery(5, [])
+    assert [len(one.json["proposals"]) for one in gms.writes] == [2, 1, 1, 1]
+    assert all(len(one.body) <= 2000 for one in gms.writes if len(one.json["proposals"]) > 1)
+
+
+def test_what_no_server_takes_is_refused_here(gms):
+    large = patch("dataset", DATASET, "datasetProperties", [{"op": "add", "path": "/name", "value": "x" * 16_000_000}])
+    broken = upsert("dataset", DATASET, "subTypes", {"typeNames": ["\ud800"]})
+    with opened(gms) as sink:
+        delivery = sink.emit([large, broken, *named("a")])
+    assert delivery.delivered == 1
+    assert [(failure.retryable, failure.reason[:13]) for failure in delivery.failed] == [
+        (False, "is 16,000,347"),
+        (False, "cannot be wri"),
+    ]
+
+
+@pytest.mark.parametrize("position", [0, 1, 99, 100, 198, 199])
+def test_one_poison_proposal_in_two_hundred_fails_alone_with_the_servers_words(gms, position):
+    sent = many(200)
+    gms.poison = lambda found: "not an aspect that I know" if found == sent[position] else None
+    with opened(gms) as sink:
+        delivery = sink.emit(sent)
+    assert delivery.delivered == 199
+    assert [(failure.proposal, failure.reason, failure.retryable) for failure in delivery.failed] == [
+        (sent[position], "422: not an aspect that I know", False)
+    ]
+    assert gms.proposals == sent[:position] + sent[position + 1 :]
+    assert len(gms.writes) <= 2 * 8 + 1
+
+
+@pytest.mark.parametrize("status", [400, 409, 412, 413, 422])
+def test_statuses_about_the_content_are_permanent_failures(gms, naps, status):
+    gms.poison = lambda found: RefusedError(status, "no") if "bad" in found.entity_urn else None
+    with opened(gms) as sink:
+        delivery = sink.emit(named("a", "bad", "b"))
+    assert names_of(gms.proposals) == ["a", "b"]
+    assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [(f"{status}: no", False)]
+    assert naps == []
+
+
+def test_a_server_that_fails_over_one_proposal_takes_the_others(gms, naps):
+    gms.poison = lambda found: RefusedError(500, "NullPointerException") if "bad" in found.entity_urn else None
+    with opened(gms, retries=2) as sink:
+        delivery = sink.emit(named("a", "b", "bad", "c"))
+    assert names_of(gms.proposals) == ["a", "b", "c"]
+    assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [
+        ("500: NullPointerException", False)
+    ]
+    assert len(naps) == 2
+
+
+def test_a_server_that_takes_nothing_may_take_it_later(gms, naps):
+    gms.poison = lambda found: RefusedError(500, "no database")  # noqa: ARG005 - takes none
+    with opened(gms, retries=1) as sink:
+        assert [failure.retryable for failure in sink.emit(named("a", "b")).failed] == [True, True]
+        with pytest.raises(SinkError, match="answers 500: no database") as caught:
+            sink.emit(many(200))
+    assert caught.value.retryable
+    assert len(gms.writes) < 60
+    assert len(naps) == 2
+
+
+def test_entities_that_the_user_may_not_write_fail_alone(gms):
+    said = "User urn:li:corpuser:etl is unauthorized to modify entity: HttpStatus: 403 Urn: …"
+    gms.poison = lambda found: RefusedError(403, said) if "secret" in found.entity_urn else None
+    with opened(gms) as sink:
+        delivery = sink.emit(named("a", "secret", "b"))
+        assert names_of(gms.proposals) == ["a", "b"]
+        assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [(f"403: {said}", False)]
+        gms.poison = lambda found: RefusedError(403, said)  # noqa: ARG005 - takes none
+        with pytest.raises(SinkError, match="the token's user may not write this") as caught:
+            sink.emit(many(200))
+    assert not caught.value.retryable
+    assert len(gms.writes) < 60
+
+
+def test_the_order_of_what_is_said_of_one_entity_survives_a_refusal(gms):
+    sent = [
+        patch("dataset", DATASET, "datasetProperties", [{"op": "add", "path": "/name", "value": str(at)}])
+        for at in range(20)
+    ]
+    gms.poison = lambda found: "odd" if int(found.value[0]["value"]) in (0, 7, 19) else None
+    with opened(gms) as sink:
+        delivery = sink.emit(sent)
+    assert [found.value[0]["value"] for found in gms.proposals] == [str(at) for at in range(20) if at not in (0, 7, 19)]
+    assert [failure.proposal for failure in delivery.failed] == [sent[0], sent[7], sent[19]]
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 520])
+def test_a_busy_server_is_asked_again(gms, naps, status):
+    gms.faults = [Fault(status), Fault(status)]
+    with opened(gms) as sink:
+        assert sink.emit(named("a", "b")) == Delivery(2, [])
+    assert names_of(gms.proposals) == ["a", "b"]
+    assert len(naps) == 2
+
+
+def test_pauses_grow_and_are_left_to_chance(gms, naps):
+    gms.faults = [Fault(503)] * 8
+    with opened(gms, retries=8) as sink:
+        sink.emit(named("a"))
+    assert all(2**at / 2 <= nap <= 2**at for at, nap in enumerate(naps[:6]))
+    assert 30 <= naps[7] <= 60
+    assert len({nap / 2**at for at, nap in enumerate(naps[:6])}) > 1
+
+
+@pytest.mark.parametrize(("status", "asked"), [(429, "7"), (503, "7"), (429, "7.5")])
+def test_retry_after_is_heeded(gms, naps, status, asked):
+    gms.faults = [Fault(status, {"Retry-After": asked})]
+    with opened(gms) as sink:
+        assert sink.emit(named("a")) == Delivery(1, [])
+    assert naps == [float(asked)]
+
+
+def test_rate_limits_count_half(gms, naps):
+    gms.faults = [Fault(429)] * 4
+    with opened(gms, retries=2) as sink:
+        assert sink.emit(named("a")) == Delivery(1, [])
+    assert len(naps) == 4
+
+
+def test_a_rate_limit_that_stays_is_named(gms, naps):
+    limit = {"X-DataHub-RateLimit-Type": "ingest", "X-DataHub-RateLimit-Rule": "mcl-lag", "Retry-After": "3"}
+    gms.faults = [Fault(429, limit, {"error": "Rate limit exceeded"})] * 10
+    with (
+        opened(gms, retries=1) as sink,
+        pytest.raises(SinkError, match=r"429: Rate limit exceeded \(.*ingest.*mcl-lag") as caught,
+    ):
+        sink.emit(named("a"))
+    assert caught.value.retryable
+    assert naps == [3.0, 3.0]
+
+
+def test_a_server_that_wants_an_hour_is_left_alone(gms, naps):
+    gms.faults = [Fault(429, {"Retry-After": "3600"})]
+    with opened(gms) as sink, pytest.raises(SinkError, match="left alone for 3,600 seconds") as caught:
+        sink.emit(named("a"))
+    assert caught.value.retryable
+    assert naps == []
+
+
+@pytest.mark.parametrize("reset", ["before", "after", "mid-answer"])
+def test_a_torn_connection_is_tried_again_and_nothing_doubles(gms, naps, reset, tmp_path):
+    gms.faults = [Fault(reset=reset)]
+    with opened(gms) as sink:
+        assert sink.emit(proposals()) == Delivery(3, [])
+    assert len(naps) == 1
+    assert len(gms.writes) == 2
+    with Catalog(tmp_path / "own.db") as catalog:
+        catalog.apply(proposals())
+        assert gms.dump() == list(dump(catalog))
+
+
+@pytest.mark.parametrize("reset", ["before", "after", "mid-answer"])
+def test_a_connection_that_is_always_torn_may_heal(gms, naps, reset):
+    gms.faults = [Fault(reset=reset)] * 10
+    with opened(gms, retries=2) as sink, pytest.raises(SinkError, match="the connection failed") as caught:
+        sink.emit(named("a"))
+    assert caught.value.retryable
+    assert len(naps) == 2
+
+
+def test_a_slow_answer_is_retryable_and_may_have_been_written(gms, naps):
+    gms.faults = [Fault(pause=0.5), Fault(pause=0.5)]
+    with (
+        opened(gms, timeout=0.1, retries=1) as sink,
+        pytest.raises(SinkError, match=r"no answer within 0\.1 s") as caught,
+    ):
+        sink.emit(named("a"))
+    assert caught.value.retryable
+    assert "it may have written all the same" in str(caught.value)
+    assert len(naps) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (301, "sends us on to http://other"),
+        (401, "set DATAHUB_GMS_TOKEN"),
+        (403, "may not write"),
+        (404, "is this the address"),
+        (405, "is this the address"),
+        (407, "HTTPS_PROXY"),
+        (415, "answers 415"),
+        (501, "answers 501"),
+    ],
+)
+def test_statuses_about_us_are_permanent(gms, naps, status, words):
+    gms.faults = [Fault(status, {"Location": "http://other"})]
+    with opened(gms) as sink, pytest.raises(SinkError, match=words) as caught:
+        sink.emit(named("a", "b"))
+    assert not caught.value.retryable
+    assert naps == []
+
+
+def test_a_token_that_expires_ends_the_delivery(gms):
+    gms.token = "new"  # noqa: S105 - none
+    with opened(gms, token="old") as sink, pytest.raises(SinkError, match="401: Unauthorized") as caught:  # noqa: S106
+        sink.emit(named("a"))
+    assert not caught.value.retryable
+    assert "old" not in str(caught.value)
+
+
+def test_nobody_listening_is_retryable(naps):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with (
+        open_sink(f"rest:http://127.0.0.1:{port}", SinkOptions(rest={"retries": 1})) as sink,
+        pytest.raises(SinkError, match="Connection refused") as caught,
+    ):
+        sink.emit(named("a"))
+    assert caught.value.retryable
+    assert caught.value.where == f"rest:http://127.0.0.1:{port}"
+    assert len(naps) == 1
+
+
+def test_a_server_without_batches_gets_one_by_one(tmp_path):
+    with Gms(tmp_path / "gms.db", batches=False) as gms:
+        gms.poison = lambda found: "no" if "bad" in found.entity_urn else None
+        with opened(gms) as sink:
+            assert sink.emit(named("a", "bad")).delivered == 1
+            assert sink.emit(named("c")) == Delivery(1, [])
+        assert names_of(gms.proposals) == ["a", "c"]
+        assert [one.path.partition("action=")[2] for one in gms.writes] == [
+            "ingestProposalBatch",
+            "ingestProposal",
+            "ingestProposal",
+            "ingestProposal",
+        ]
+
+
+@pytest.mark.parametrize(("version", "asks"), [("0.15.0", False), ("1.4.0", False), ("1.5.0", True), ("1.7.1", True)])
+def test_tags_and_owners_are_patched_as_the_version_wants(tmp_path, version, asks):
+    sent = [
+        patch(
+            "dataJob",
+            JOB,
+            "globalTags",
+            [{"op": "add", "path": "/tags/urn:li:tag:a~1b", "value": {"tag": "urn:li:tag:a/b"}}],
+        ),
+        patch("dataJob", JOB, "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:gone"}]),
+        patch(
+            "dataJob",
+            JOB,
+            "ownership",
+            [{"op": "add", "path": f"/owners/{ANN}/DATAOWNER", "value": {"owner": ANN, "type": "DATAOWNER"}}],
+        ),
+    ]
+    with Gms(tmp_path / "gms.db", version=version) as gms:
+        with opened(gms) as sink:
+            assert sink.emit(sent) == Delivery(3, [])
+        assert [isinstance(found.value, dict) for found in gms.proposals] == [asks] * 3
+        said = [json.loads(line) for line in gms.dump()]
+        assert {one["aspectName"]: one["aspect"]["json"] for one in said} == {
+            "globalTags": {"tags": [{"tag": "urn:li:tag:a/b"}]},
+            "ownership": {
+                "owners": [{"owner": ANN, "type": "DATAOWNER"}],
+                "ownerTypes": {},
+                "lastModified": {"time": 0, "actor": "urn:li:corpuser:unknown"},
+            },
+        }
+
+
+@pytest.mark.parametrize(
+    ("named_by", "environment", "version"),
+    [
+        ("1.4.0.3", "core", "1.4.0.3"),
+        ("0.15.0rc2", "core", "0.15.0"),
+        (None, "core", None),
+        ("head", "core", None),
+        ("0.3.12.4-acryl", "cloud", "1.0"),
+        ("0.3.8", "cloud", "0.15.0"),
+    ],
+)
+def test_the_server_tells_its_version(tmp_path, named_by, environment, version):
+    with Gms(tmp_path / "gms.db", version=named_by) as gms:
+        gms.environment = environment
+        with opened(gms) as sink:
+            assert isinstance(sink, Versioned)
+            assert sink.version() == version
+            assert sink.version() == version
+        assert [one.path for one in gms.requests] == ["/config"]
+
+
+def test_without_a_version_the_chosen_profile_decides_on_patches(tmp_path):
+    sent = [patch("dataJob", JOB, "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:gone"}])]
+    with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
+        gms.version = None
+        with opened(gms, profile="1.7") as sink:
+            sink.server()
+            gms.version = "1.7.0"
+            assert sink.emit(sent) == Delivery(1, [])
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("", "names no server"),
+        ("localhost:8080", "needs an address"),
+        ("ftp://h", "needs an address"),
+        ("http://", "needs an address"),
+        ("http://h:x", "needs an address"),
+        ("http://u:p@h", "a user or a password"),
+        ("http://h?a=b", "has a query"),
+    ],
+)
+def test_what_is_no_address_is_refused(place, reason):
+    with pytest.raises(SettingsError, match=reason) as caught:
+        open_sink(f"rest:{place}")
+    assert "u:p" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"rest": {"ca_bundle": "/no/such/file"}}, "rest.ca_bundle: /no/such/file does not exist"),
+        ({"rest": {"client_certificate": "/no/such/file"}}, "rest.client_certificate"),
+        ({"rest": {"timeout": "soon"}}, "Expected `float`"),
+        ({"file_format": "json"}, "one format"),
+    ],
+)
+def test_what_the_sink_cannot_heed_is_refused(options, reason):
+    with pytest.raises(SettingsError, match=reason):
+        open_sink("rest:http://localhost:1", SinkOptions(**options))
+
+
+def test_a_rate_is_kept(gms, monkeypatch):
+    clock = [100.0]
+    slept = []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        clock[0] += seconds
+
+    monkeypatch.setattr("dh_bridge.sinks.rest.pauses.monotonic", lambda: clock[0])
+    monkeypatch.setattr("dh_bridge.sinks.rest.pauses.sleep", sleep)
+    with opened(gms, max_rate=10) as sink:
+        sink.emit(many(35))
+    assert [len(one.json["proposals"]) for one in gms.writes] == [10, 10, 10, 5]
+    assert sum(slept) == pytest.approx(3.0)
