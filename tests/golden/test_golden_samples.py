@@ -20,6 +20,7 @@ BAGS = {
     "job": ("facets",),
     "inputs": ("facets", "inputFacets"),
     "outputs": ("facets", "outputFacets"),
+    "dataset": ("facets",),
 }
 #: Families of facets without a mapping of their own: their senders are known by the facets that they attach.
 FAMILIES = {"confluent", "data_rentgen", "google_cloud", "iceberg"}
@@ -40,15 +41,21 @@ def test_a_sample_becomes_what_the_golden_file_says(case, bridge, request):
     assert not differences, "\n".join([case.proposals.name, *differences])
 
 
-def carried(path):
-    """Return (attach point, key) of every facet in a file of events."""
+def places(path):
+    """Return (kind of the event, part, bag, key) of every facet in a file of events."""
     found = set()
     for event in json.loads(path.read_text(encoding="utf-8")):
+        kind = "run" if "run" in event else "dataset" if "dataset" in event else "job"
         for part, bags in BAGS.items():
-            at = part if part in ("run", "job") else "dataset"
-            for owner in event.get(part, []) if at == "dataset" else [event[part]]:
-                found |= {(at, key) for bag in bags for key in owner.get(bag, {})}
+            said = event.get(part, [])
+            for owner in said if isinstance(said, list) else [said]:
+                found |= {(kind, part, bag, key) for bag in bags for key in owner.get(bag, {})}
     return found
+
+
+def carried(path):
+    """Return (attach point, key) of every facet in a file of events."""
+    return {(part if part in ("run", "job") else "dataset", key) for _, part, _, key in places(path)}
 
 
 def test_no_facet_is_without_a_golden_file():
@@ -59,6 +66,38 @@ def test_no_facet_is_without_a_golden_file():
         if not any((spec.at, key) in told.get(HERE / f"facets/{key}.{spec.at}.events.json", ()) for key in spec.keys)
     ]
     assert lacking == []
+
+
+def test_no_attach_point_is_without_a_golden_file():
+    """A facet of datasets lies on inputs, outputs and events of datasets, one of jobs on runs and events of jobs."""
+    told = set().union(*(places(path) for path in (HERE / "facets").glob("*.events.json")))
+    lacking = []
+    for spec in specs():
+        of_bag = {(part, bag) for kind, part, bag, key in told if key in spec.keys and kind == "run"}
+        wanted = {"job": {("job", "job", "facets")}, "dataset": {("dataset", "dataset", "facets")}}.get(spec.at, set())
+        if spec.at == "dataset" and of_bag & {("inputs", "facets"), ("outputs", "facets")} == of_bag:
+            wanted |= {("run", "inputs", "facets"), ("run", "outputs", "facets")}
+        there = {place[:3] for place in told if place[3] in spec.keys}
+        lacking += [(spec.keys[0], *place) for place in sorted(wanted - there)]
+    assert lacking == []
+
+
+@pytest.mark.parametrize(
+    ("key", "bags"),
+    [
+        ("dataQualityAssertions", {("inputs", "inputFacets"), ("inputs", "facets"), ("outputs", "outputFacets")}),
+        ("dataQualityMetrics", {("inputs", "inputFacets"), ("inputs", "facets"), ("outputs", "facets")}),
+        ("subset", {("inputs", "inputFacets"), ("outputs", "outputFacets")}),
+        ("outputStatistics", {("outputs", "outputFacets"), ("inputs", "facets")}),
+        ("parent", {("run", "facets"), ("job", "facets")}),
+        ("sql", {("run", "facets"), ("job", "facets")}),
+        ("tags", {("run", "facets"), ("job", "facets"), ("inputs", "facets"), ("outputs", "facets")}),
+    ],
+)
+def test_the_bags_in_which_a_facet_was_seen_have_a_golden_file(key, bags):
+    """facets.md 0.6.1."""
+    told = set().union(*(places(path) for path in (HERE / "facets").glob(f"{key}.*.events.json")))
+    assert bags <= {(part, bag) for _, part, bag, _ in told}
 
 
 def test_no_producer_is_without_a_golden_file():
@@ -83,4 +122,4 @@ def test_the_events_are_those_that_the_samples_make():
 def test_a_sample_and_what_it_becomes_can_be_read():
     sizes = {case.proposals.name: case.proposals.stat().st_size + case.events.stat().st_size for case in CASES}
     assert {name: size for name, size in sizes.items() if size > _MOST} == {}
-    assert sum(sizes.values()) < 1_000_000
+    assert sum(sizes.values()) < 1_200_000

@@ -10,6 +10,7 @@ import msgspec
 
 from dh_bridge.translation.mending import UNUSABLE, Mending, mended
 from dh_bridge.translation.place import Attach, Place
+from dh_bridge.translation.properties import PREFIX
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.redaction import DEFAULT, mode
 from dh_bridge.translation.slots import (
@@ -217,6 +218,16 @@ def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statem
 def property_statement(at: Place, properties: dict[str, str], *, part: str = "") -> Statement:
     """Return the statement that keeps ``properties`` where the facet is attached, under the facet's key."""
     return entity(at), _PROPERTY_SLOTS[at.attach], at.key + part, properties
+
+
+def whole_statement(at: Place) -> Statement:
+    """Return the statement that keeps all of the facet under its key, noted: it says nothing that could be mapped here."""
+    assert isinstance(at.raw, msgspec.Raw)  # noqa: S101 - `FacetSpec` puts it there
+    for leaf in ("_producer", "_schemaURL"):
+        at.withheld(leaf, "envelope")
+    at.reached("", "kept", *(f"{aspect}.customProperties[{PREFIX}{at.key}]" for aspect in PROPERTY_ASPECTS[at.attach]))
+    body = body_of(_decode_any(at.raw))
+    return property_statement(at, {at.key: kept_text(at.key, body) or ""}, part=" as a whole")
 
 
 def entity(at: Place) -> str:

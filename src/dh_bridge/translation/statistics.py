@@ -8,7 +8,7 @@ from dh_bridge.translation.facet import Facet
 from dh_bridge.translation.slots import STATISTIC, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.place import Place, Role
 
 #: Spark writes Long.MAX_VALUE for "unknown" (OpenLineage pull request 4165).
 _UNKNOWN = 2**63 - 1
@@ -27,8 +27,12 @@ class Statistics(Facet):
     fileCount: int | None = None
 
 
-def counted(facet: Statistics, at: Place, direction: str) -> Statements:
-    """Yield each count that means something."""
+def counted(facet: Statistics, at: Place, side: Role) -> Statements:
+    """Yield each count that means something; ``side`` is the one that the facet is made for.
+
+    On the other side statistics of an output count what was read of an input; what was read of an output no edge tells.
+    """
+    direction = "output" if side == at.role == "output" else "input"
     for leaf in ("rowCount", "size", "fileCount"):
         count = getattr(facet, leaf)
         if count is None:
@@ -38,6 +42,9 @@ def counted(facet: Statistics, at: Place, direction: str) -> Statements:
         elif not at.task:
             at.withheld(leaf, "no-home:no run")
         else:
+            if side != at.role:
+                edge = (EDGE_PROPERTY.format(direction),) if direction == at.role else ()
+                at.reached(leaf, "kept", *edge, RUN_PROPERTY)
             yield at.task, STATISTIC, (direction, at.dataset, leaf), count
 
 

@@ -213,7 +213,10 @@ def test_an_input_that_names_no_column_or_dataset_is_withheld(source):
 def test_on_an_input_it_is_kept_and_draws_nothing():
     found = of_input("columnLineage", lineage({"a": [column("b", direct())]}))
     assert not entries(found)
-    assert found.kept(ORDERS)["columnLineage"] == '{"a":["postgres://db:5432/shop.public.orders.b"]}'
+    assert found.kept(ORDERS)["columnLineage"] == (
+        '{"fields":{"a":{"inputFields":[{"field":"b","name":"shop.public.orders","namespace":"postgres://db:5432",'
+        '"transformations":[{"subtype":"IDENTITY","type":"DIRECT"}]}]}}}'
+    )
 
 
 def test_a_dataset_event_s_lineage_stands_on_the_dataset():

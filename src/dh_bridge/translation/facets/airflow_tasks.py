@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _COSMETIC = ("ui_color", "ui_fgcolor", "ui_label")
 #: A DAG of more tasks is written without its graph: each task is several proposals.
 _MOST_TASKS = 1000
+_KEPT = (
+    "dataFlowInfo.customProperties[openlineage.airflow.tasks]",
+    "dataJobInfo.customProperties[openlineage.airflow.tasks]",
+)
 _GRAPH = mapped("dataJobInputOutput.inputDatajobEdges", "dataFlowInfo.customProperties[openlineage.airflow.tasks]")
 
 
@@ -53,15 +57,16 @@ def airflow_tasks(opened: Open, at: Place) -> Statements:
 def _graph(tasks: dict[str, Any], at: Place) -> Statements:
     """Yield the job of each task, also of those that never speak (producers.md 20), and the edges between them."""
     flow = at.job
-    if flow is None or flow.placeholder or flow.skip or flow.level != "flow" or len(tasks) > _MOST_TASKS:
-        return
+    written = flow is not None and flow.level == "flow" and not flow.placeholder and not flow.skip
     jobs: dict[str, Job] = {}
-    for task in tasks:
+    for task in tasks if flow is not None and written and len(tasks) <= _MOST_TASKS else ():
         job = at.identity.job(at.event.namespace, f"{at.event.name}.{task}", at.event.producer)
         if job.flow_urn == flow.flow_urn and job.level == "job" and not job.placeholder and not job.skip:
             jobs[task] = job
             yield job.job_urn, JOB, "", job
-    for task, job in jobs.items():
-        for downstream in members(part(tasks, task).get("downstream_task_ids") or ""):
-            if downstream in jobs and downstream != task:
-                yield jobs[downstream].job_urn, JOB_EDGE, job.job_urn, {}
+    for task in tasks:
+        for position, downstream in enumerate(members(part(tasks, task).get("downstream_task_ids") or "")):
+            if task in jobs and downstream in jobs and downstream != task:
+                yield jobs[downstream].job_urn, JOB_EDGE, jobs[task].job_urn, {}
+            else:
+                at.reached(f"tasks.{task}.downstream_task_ids[{position}]", "kept", *_KEPT)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.properties import Joined
-from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import (
     DATASET,
     DATASET_PROPERTIES,
@@ -100,10 +99,11 @@ def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
     """
     if at.role == "input":
         # Lineage is a matter of outputs; some producers repeat it on the other side (facets.md 0.6.1).
-        yield property_statement(at, {"columnLineage": kept_text("columnLineage", _plain(facet)) or ""})
+        yield whole_statement(at)
         return
     if at.dataset in at.explicit:
-        at.withheld("", "duplicate-of:lineage")
+        for leaf in ("fields", "dataset"):
+            at.withheld(leaf, "duplicate-of:lineage")
         return
     found = _lineage(facet, at)
     on_job, on_dataset = homes(at)
@@ -266,10 +266,3 @@ def _inputs(found: _Lineage, at: Place, *, on_dataset: bool) -> Iterator[Stateme
             yield at.task, INPUT, urn, at.stamp[0]
         if urn not in at.mentioned:
             yield urn, DATASET, "", name
-
-
-def _plain(facet: ColumnLineage) -> dict[str, list[str]]:
-    return {
-        column: [f"{source.namespace}/{source.name}.{source.field}" for source in entry.inputFields or ()]
-        for column, entry in (facet.fields or {}).items()
-    }

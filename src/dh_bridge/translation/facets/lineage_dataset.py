@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.facet import Facet, body_of, facet, property_statement, readable
+from dh_bridge.translation.facet import Facet, facet, whole_statement
 from dh_bridge.translation.lineage import KEY, NO_SOURCE, Reading
-from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import DATASET_PROPERTIES, UPSTREAM_GONE, Statements
 from dh_bridge.translation.sources import FieldEntry, Source, target_leaves
 
 if TYPE_CHECKING:
-    import msgspec
-
     from dh_bridge.translation.place import Place
 
 
@@ -37,14 +34,8 @@ def lineage_dataset(facet: LineageOfDataset, at: Place) -> Statements:
     """
     assert at.name is not None  # noqa: S101 - a dataset's bag is read
     if at.role == "input":
-        at.reached("", "kept", "datasetProperties.customProperties[openlineage.lineage]")
-        body = body_of(readable(_raw(at), at) or {})
-        yield property_statement(at, {KEY: kept_text(KEY, body) or ""}, part=" of an input")
+        yield whole_statement(at)
         return
     reading = Reading(at)
     reading.dataset(at.name, facet.inputs, facet.fields)
     yield from reading.statements()
-
-
-def _raw(at: Place) -> msgspec.Raw:
-    return at.raw  # type: ignore[return-value]

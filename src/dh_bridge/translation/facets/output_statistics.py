@@ -29,4 +29,4 @@ if TYPE_CHECKING:
 )
 def output_statistics(facet: Statistics, at: Place) -> Statements:
     """Affected rows of the operation, the edge of the job, the run; a profile only when the whole table was replaced."""
-    yield from counted(facet, at, "output" if at.role != "input" else "input")
+    yield from counted(facet, at, "output")
