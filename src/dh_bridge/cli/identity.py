@@ -16,19 +16,36 @@ from dh_bridge.openlineage.events import DeadLetter
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
+#: Name of a mode for people -> what of the settings makes it (identity.md 3).
+MODES = {
+    "default": {"mode": "default"},
+    "datahub-openlineage": {"mode": "compat"},
+    "datahub-airflow-plugin": {"mode": "join", "tools": ("airflow",)},
+    "datahub-dbt-source": {"mode": "join", "tools": ("dbt",)},
+}
+
 
 @click.command()
 @events_argument
+@click.option(
+    "--mode",
+    type=click.Choice(list(MODES)),
+    help="Ids of another mode than the settings': those of DataHub's OpenLineage endpoint, Airflow plugin or dbt source.",
+)
 @json_option
 @fail_option
 @with_settings
-@examples("dh-bridge identity examples/events", "dh-bridge identity examples/events --json")
-def identity(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on: str) -> None:
+@examples(
+    "dh-bridge identity examples/events",
+    "dh-bridge identity examples/events --json",
+    "dh-bridge identity examples/events --mode datahub-openlineage",
+)
+def identity(*, settings: Settings, events: tuple[str, ...], mode: str | None, as_json: bool, fail_on: str) -> None:
     """Show the flow, job and run that each of EVENTS becomes.
 
     With the names, the parents, and the rules that made it so.
     """
-    bridge = Bridge(settings)
+    bridge = Bridge(settings if mode is None else in_mode(settings, mode))
     with Outcome(fail_on=fail_on) as outcome:
         for item in events_of(events, bridge):
             if isinstance(item, DeadLetter):
@@ -39,3 +56,13 @@ def identity(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail
                 write_pairs(bridge.identity(item))
                 click.echo()
         outcome.leave()
+
+
+def in_mode(settings: Settings, mode: str) -> Settings:
+    """Return the settings in another mode; how the mode is configured stays as it is."""
+    chosen = MODES[mode]
+    join = settings.identity.join
+    if "tools" in chosen:
+        join = join.model_copy(update={"tools": chosen["tools"]})
+    identity = settings.identity.model_copy(update={"mode": chosen["mode"], "join": join})
+    return settings.model_copy(update={"identity": identity})

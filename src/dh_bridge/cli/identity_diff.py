@@ -1,0 +1,104 @@
+"""``dh-bridge identity-diff``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import events_argument, fail_option, json_option
+from dh_bridge.cli.outcome import Outcome, events_of
+from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.moves import Moves, Plan, by_type, kind_of
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.settings.loading import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAPPING, APART, LEFT = "mapping.jsonl", "apart.jsonl", "left.txt"
+
+_settings = click.Path(exists=True, allow_dash=False)
+
+
+@click.command("identity-diff")
+@click.argument("old", type=_settings)
+@click.argument("new", type=_settings)
+@events_argument
+@click.option(
+    "--to", "folder", type=click.Path(file_okay=False), help=f"Write {MAPPING}, {APART} and {LEFT} to this folder."
+)
+@json_option
+@fail_option
+@examples(
+    "echo 'naming: {env: TEST}' > new.yml && dh-bridge identity-diff /dev/null new.yml examples/events",
+    "echo 'identity: {mode: compat}' > old.yml && dh-bridge identity-diff old.yml /dev/null examples/events --to moves",
+)
+def identity_diff(  # noqa: PLR0913 - one parameter per option
+    *, old: str, new: str, events: tuple[str, ...], folder: str | None, as_json: bool, fail_on: str
+) -> None:
+    """List the entities of EVENTS that would move from the settings OLD to the settings NEW.
+
+    --to writes what to do in DataHub, before events are sent by the new settings: mapping.jsonl is for `datahub migrate
+    urns-mapping --mapping-file`, which carries tags, owners and documentation along; left.txt, what nothing writes any
+    more, for `datahub delete --soft --urn-file`; apart.jsonl, pairs of which one side has several, needs a decision.
+    Entities that EVENTS do not name are not in it.
+    """
+    bridges = [Bridge(load(path).settings) for path in (old, new)]
+    moves = Moves(bridges[0].options, bridges[1].options)
+    with Outcome(fail_on=fail_on) as outcome:
+        for item in events_of(events, bridges[1]):
+            if isinstance(item, DeadLetter):
+                outcome.bury(item)
+            else:
+                moves.see(item)
+        plan = moves.plan()
+        if as_json:
+            write(map(json_line, _rows(plan)))
+        elif plan != Plan([], [], []):
+            write_table(("what", "entity", "from", "to"), [tuple(row.values()) for row in _rows(plan)])
+        if folder is not None:
+            _write(plan, Path(folder))
+        say(_summary(plan))
+        outcome.leave()
+
+
+def _rows(plan: Plan) -> Iterator[dict[str, str]]:
+    for move in (*plan.moves, *plan.apart):
+        what = move.why or "move"
+        yield {"what": what, "entity": move.entity_type, "source": move.source, "target": move.target}
+    for urn in plan.left:
+        yield {"what": "left", "entity": kind_of(urn), "source": urn, "target": ""}
+
+
+def _write(plan: Plan, folder: Path) -> None:
+    """Write the three files; a file without lines is not written, as ``datahub`` takes no empty ones."""
+    lines = {
+        MAPPING: [json_line({"source": move.source, "target": move.target}) for move in plan.moves],
+        APART: [json_line({"source": move.source, "target": move.target, "why": move.why}) for move in plan.apart],
+        LEFT: [f"{urn}\n".encode() for urn in plan.left],
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in lines.items():
+            (folder / name).unlink(missing_ok=True)
+            if content:
+                (folder / name).write_bytes(b"".join(content))
+    except OSError as error:
+        raise click.FileError(str(folder), str(error.strerror)) from error
+
+
+def _summary(plan: Plan) -> str:
+    parts = []
+    for word, urns in (
+        ("move", [move.source for move in plan.moves]),
+        ("need a decision", [move.source for move in plan.apart]),
+        ("are left behind", plan.left),
+    ):
+        if urns:
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in by_type(urns).items())
+            parts.append(f"{len(urns):,} {word} ({kinds})")
+    return "; ".join(parts) or "nothing moves"
