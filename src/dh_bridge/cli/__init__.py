@@ -33,6 +33,7 @@ MENU: dict[str, dict[str, str]] = {
         "catalog": "Work on a whole catalogue.",
         "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that made it.",
         "identity": "Show the flow, job and run that each of EVENTS becomes.",
+        "identity-diff": "List the entities of EVENTS that would move from the settings OLD to the settings NEW.",
         "systems": "List the systems whose dataset names the bridge knows.",
         "facets": "List the facets that the bridge reads, and where their leaves go.",
     },
@@ -55,7 +56,8 @@ class Commands(click.Group):
         """Import and return one command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        command: click.Command = getattr(import_module(f"dh_bridge.cli.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"dh_bridge.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
