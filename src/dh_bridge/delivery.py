@@ -16,6 +16,7 @@ from pydantic import BaseModel, SecretStr
 
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.settings.datahubenv import accounts
+from dh_bridge.settings.kafka import registry_url
 from dh_bridge.sinks.base import Sink, SinkOptions, Versioned, known_scheme, open_sink
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     options = SinkOptions(
         file_format=file_format,
         rest=_rest(settings, target, environ) if scheme in _SERVERS else {},
-        kafka=plain(settings.kafka) if hasattr(settings, "kafka") else {},
+        kafka=registry_url(plain(settings.kafka), environ) if scheme == "kafka" else {},
         run_id=run_id or new_run_id(),
         pipeline_name=settings.pipeline_name,
         profile=settings.profile,

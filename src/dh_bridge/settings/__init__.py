@@ -15,6 +15,7 @@ from dh_bridge.settings.assertions import AssertionSettings
 from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.filters import AllowDeny, FilterSettings
 from dh_bridge.settings.identity import IdentitySettings
+from dh_bridge.settings.kafka import KafkaSettings
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
@@ -43,6 +44,7 @@ __all__ = [
     "EventTimeSettings",
     "FilterSettings",
     "IdentitySettings",
+    "KafkaSettings",
     "LifecycleSettings",
     "NamingSettings",
     "OwnerSettings",
@@ -126,6 +128,7 @@ class Settings(BaseModel):
         description="Name of the pipeline in the systemMetadata of what is written.",
     )
     rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")
+    kafka: KafkaSettings = Field(default=KafkaSettings(), description="Brokers and registry, for `kafka:` targets.")
     airflow: AirflowSettings = Field(
         default=AirflowSettings(), description="Callbacks inside Airflow (`dh_bridge.airflow`)."
     )

@@ -95,12 +95,13 @@ SINKS = {
     "file": "dh_bridge.sinks.file",
     "catalog": "dh_bridge.sinks.catalog",
     "rest": "dh_bridge.sinks.rest.sink",
+    "kafka": "dh_bridge.sinks.kafka.sink",
 }
 """Scheme of a target -> the module whose ``open_target(place, options)`` opens it; imported when first asked for."""
 
 
 def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
-    """Return the sink of ``memory:``, ``file:PATH`` (``-`` is standard output), ``catalog:FILE`` or ``rest:URL``.
+    """Return the sink of ``memory:``, ``file:PATH`` (``-`` is standard output), ``catalog:FILE``, ``rest:URL`` or ``kafka:BROKERS``.
 
     A SettingsError names the known schemes, or what the sink cannot heed; a SinkError says why a place cannot be written.
     """

@@ -1,0 +1,65 @@
+"""What the Kafka sink is told: the settings area ``kafka``, as plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from dh_bridge.errors import SettingsError
+
+TOPIC = "MetadataChangeProposal_v1"
+REGISTRY = "http://localhost:8080/schema-registry/api"
+"""The registry that is part of DataHub's metadata service, where acryl-datahub looks for it, too."""
+TOPIC_LIMIT = 5 * 1024 * 1024
+"""Bytes of one message that DataHub's own topics take (datahub_wire 2)."""
+
+_bootstrap = re.compile(r"[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*|(\[[0-9a-fA-F:.]+\]:\d{1,5},?)+").fullmatch
+
+
+class RegistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``dh_bridge.settings.kafka`` describes each; ``timeout`` in seconds."""
+
+    url: str | None = None
+    user: str | None = None
+    password: str | None = None
+    token: str | None = None
+    headers: Mapping[str, str] = {}
+    ca_bundle: str | None = None
+    verify: bool = True
+    client_certificate: str | None = None
+    client_key: str | None = None
+    timeout: float = 30.0
+    register: bool = True
+
+
+class KafkaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``dh_bridge.settings.kafka`` describes each; times in seconds. ``producer`` holds settings of librdkafka, by their names."""
+
+    bootstrap: str | None = None
+    topic: str = TOPIC
+    timeseries_topic: str | None = None
+    registry: RegistryOptions = RegistryOptions()
+    producer: Mapping[str, str] = {}
+    timeout: float = 60.0
+    connect_timeout: float = 15.0
+
+
+def kafka_options(place: str, area: Mapping[str, object]) -> KafkaOptions:
+    """Return the options of ``kafka:BOOTSTRAP``; a SettingsError for what cannot be used."""
+    try:
+        options = msgspec.convert({**area, **({"bootstrap": place} if place else {})}, KafkaOptions)
+    except msgspec.ValidationError as error:
+        raise SettingsError(str(error), where="kafka") from error
+    if not options.bootstrap:
+        raise SettingsError(
+            "kafka: names no broker, and neither does anything else",
+            where="--to",
+            now="write kafka:localhost:9092, or set kafka.bootstrap",
+        )
+    if not _bootstrap(options.bootstrap):
+        raise SettingsError(
+            "kafka: needs brokers as host:port", where="--to", now="e.g. kafka:broker1:9092,broker2:9092"
+        )
+    return options

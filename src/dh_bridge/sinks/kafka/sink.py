@@ -1,0 +1,176 @@
+"""The Kafka sink: batches to the topic of proposals; a batch is done when the brokers have acknowledged every message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.datahub import schemas
+from dh_bridge.datahub.profiles import DEFAULT, known_profiles, profile
+from dh_bridge.datahub.wire import keyed_patches
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.kafka.envelope import Envelope
+from dh_bridge.sinks.kafka.errors import is_content, is_refused, sink_error
+from dh_bridge.sinks.kafka.options import kafka_options
+from dh_bridge.sinks.kafka.producer import Message, Producer
+from dh_bridge.sinks.kafka.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from confluent_kafka import KafkaError
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import SinkOptions
+    from dh_bridge.sinks.kafka.options import KafkaOptions
+
+_UNENCODABLE = (TypeError, ValueError, RecursionError)
+
+
+class KafkaSink:
+    """Delivers to the topic at ``where``.
+
+    A message that the brokers refuse for what it holds is a permanent Failure. One that did not get through in time is a
+    retryable one, and so is all that follows it for the same URN: sent again, they keep their order. A SinkError ends a batch of
+    which nothing got through, or which nobody may write.
+    """
+
+    name = "kafka"
+
+    def __init__(self, kafka: KafkaOptions, options: SinkOptions) -> None:
+        self.where = f"kafka:{kafka.bootstrap}"
+        self._kafka = kafka
+        self._options = options
+        self._registry = Registry(kafka.registry)
+        self._envelopes: dict[str, Envelope] = {}
+        self._producer: Producer | None = None
+        self._timeseries = profile(known_profiles()[-1])
+        self._closed = False
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Deliver proposals and wait for the brokers' word."""
+        if self._closed:
+            raise SinkError("is closed", where=self.where)
+        if not proposals:
+            return Delivery(0, [])
+        producer = self._ready()
+        failed: dict[int, Failure] = {}
+        messages = self._messages(proposals, producer.limit, failed)
+        errors = self._sent(producer, messages)
+        self._raise(producer, errors, len(messages))
+        for place, error in errors.items():
+            reason = sink_error(error, self.where, producer.cause).what
+            failed[place] = Failure(proposals[place], reason, retryable=not is_content(error))
+        for place in _followers(proposals, {place for place, one in failed.items() if one.retryable}):
+            failed[place] = Failure(proposals[place], "waits for one before it of the same URN", retryable=True)
+        return Delivery(len(proposals) - len(failed), [failed[place] for place in sorted(failed)])
+
+    def _ready(self) -> Producer:
+        """Return the producer, with the topics looked at and the envelopes fetched; the first time, and after the end of one."""
+        topics = [self._kafka.topic, *([self._kafka.timeseries_topic] if self._kafka.timeseries_topic else [])]
+        for topic in topics:
+            if topic not in self._envelopes:
+                index = schemas.index(profile(self._options.profile or DEFAULT).name)
+                number, schema = self._registry.envelope(f"{topic}-value", schemas.load(index.envelope))
+                self._envelopes[topic] = Envelope(schema, number, where=self._registry.where)
+        if self._producer is None:
+            producer = Producer(self._kafka, self.where)
+            try:
+                producer.check(topics)
+            except SinkError:
+                producer.close()
+                raise
+            self._producer = producer
+        return self._producer
+
+    def _messages(self, proposals: Sequence[Proposal], limit: int, failed: dict[int, Failure]) -> list[Message]:
+        """Return the messages, and put into ``failed`` what cannot be one."""
+        metadata = self._options.system_metadata()
+        tails = {topic: envelope.tail(metadata) for topic, envelope in self._envelopes.items()}
+        messages = []
+        for place, proposal in enumerate(proposals):
+            topic = self._topic(proposal)
+            envelope = self._envelopes[topic]
+            try:
+                key = proposal.entity_urn.encode()
+                value = envelope.message(proposal, tails[topic], keyed=self._keyed(envelope))
+            except _UNENCODABLE as error:
+                failed[place] = Failure(proposal, f"cannot be written: {error}")
+                continue
+            if len(key) + len(value) > limit:
+                failed[place] = Failure(proposal, f"is {len(value):,} bytes: the topic takes {limit:,}")
+            else:
+                messages.append(Message(place, topic, key, value))
+        return messages
+
+    def _topic(self, proposal: Proposal) -> str:
+        other = self._kafka.timeseries_topic
+        return other if other and self._timeseries.timeseries(proposal.aspect_name) else self._kafka.topic
+
+    def _keyed(self, envelope: Envelope) -> bool:
+        """Say which form of patches the reader wants: the profile tells, else the envelope that it registered."""
+        return envelope.keyed if self._options.profile is None else keyed_patches(self._options.profile)
+
+    def _sent(self, producer: Producer, messages: Sequence[Message]) -> dict[int, KafkaError]:
+        """Send messages; those of a batch that the broker refused for one of them are sent again one by one, in order."""
+        try:
+            errors = producer.send(messages)
+            refused = {place for place, error in errors.items() if is_content(error)}
+            if not refused or len(messages) == 1:
+                return errors
+            keys = {message.key for message in messages if message.place in refused}
+            again = [message for message in messages if message.key in keys and message.place >= min(refused)]
+            for message in again:
+                errors.pop(message.place, None)
+                errors |= producer.send([message])
+        except SinkError:
+            self._producer = None  # it has come to its end
+            producer.close()
+            raise
+        return errors
+
+    def _raise(self, producer: Producer, errors: dict[int, KafkaError], sent: int) -> None:
+        """Raise the SinkError of a batch that nobody may write, or of which nothing got through."""
+        lasting = [error for error in errors.values() if not is_content(error)]
+        refused = next((error for error in [*lasting, producer.cause] if error is not None and is_refused(error)), None)
+        if lasting and (refused is not None or len(lasting) == sent):
+            raise sink_error(refused or lasting[0], self.where, producer.cause)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._closed = True
+        self._registry.close()
+        if self._producer is not None:
+            self._producer.close()
+            self._producer = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _followers(proposals: Sequence[Proposal], late: set[int]) -> list[int]:
+    """Return the places of what follows one of ``late`` for the same URN, and is not late itself."""
+    if not late:
+        return []
+    first: dict[str, int] = {}
+    for place in sorted(late):
+        first.setdefault(proposals[place].entity_urn, place)
+    return [
+        place
+        for place, proposal in enumerate(proposals)
+        if place not in late and place > first.get(proposal.entity_urn, len(proposals))
+    ]
+
+
+def open_target(place: str, options: SinkOptions) -> KafkaSink:
+    """Return the sink of ``kafka:BOOTSTRAP``, or of ``kafka:`` with ``options.kafka["bootstrap"]``; nothing is sent yet."""
+    if options.file_format:
+        raise SettingsError("kafka: has one format", where="--format", now="leave it out")
+    return KafkaSink(kafka_options(place, options.kafka), options)
