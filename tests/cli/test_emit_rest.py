@@ -1,0 +1,124 @@
+"""``emit --to rest:URL`` end to end: what arrives, what is said, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from gms import Fault, Gms
+
+EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
+
+
+@pytest.fixture(autouse=True)
+def _no_server_of_anybody(monkeypatch):
+    for name in ("URL", "HOST", "PORT", "TOKEN"):
+        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _no_naps(monkeypatch):
+    monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
+
+
+@pytest.fixture
+def gms(tmp_path):
+    with Gms(tmp_path / "gms.db", version="1.4.0") as server:
+        yield server
+
+
+def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):
+    assert run("emit", EVENTS, "--to", f"rest:{gms.url}").exit_code == 0
+    assert run("emit", EVENTS, "--to", "catalog:own.db", "--profile", "1.4").exit_code == 0
+    own = run("catalog", "dump", "--catalog", "own.db").stdout
+    assert own.encode() == b"".join(gms.dump())
+    assert len(gms.dump()) > 100
+
+
+@pytest.mark.parametrize("version", ["0.15.0", "1.0.0", "1.5.0", "1.7.0"])
+def test_every_version_takes_all_of_it(run, tmp_path, version):
+    with Gms(tmp_path / "other.db", version=version) as gms:
+        result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
+        assert result.exit_code == 0, result.stderr
+        run("emit", EVENTS, "--to", "catalog:own.db", "--profile", version)
+        assert run("catalog", "dump", "--catalog", "own.db").stdout.encode() == b"".join(gms.dump())
+
+
+def test_destination_profile_identity_and_run_are_said_first(run, gms):
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--run-id", "mine")
+    assert result.stderr.splitlines()[0] == (
+        f"writing to rest:{gms.url} (DataHub 1.4.0): profile 1.4, identity default, run mine"
+    )
+    assert {one["runId"] for one in gms.metadata.values()} == {"mine"}
+    assert {one["pipelineName"] for one in gms.metadata.values()} == {"dh_bridge"}
+    assert result.stdout == ""
+    assert "no profile is chosen" not in result.stderr
+
+
+def test_a_dry_run_writes_nothing(run, gms):
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--dry-run")
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"nothing is written to rest:{gms.url}")
+    assert gms.writes == []
+    assert "delivered" not in result.stderr
+
+
+def test_an_event_that_cannot_be_used_is_exit_code_1_and_the_others_arrive(run, gms, tmp_path):
+    good = next(Path(EVENTS).rglob("*.ndjson")).read_text(encoding="utf-8").splitlines()[0]
+    (tmp_path / "events.ndjson").write_text(good + '\n{"eventTime": 1}\n')
+    result = run("emit", "events.ndjson", "--to", f"rest:{gms.url}")
+    assert result.exit_code == 1
+    assert gms.proposals
+
+
+def test_a_wrong_address_is_exit_code_2(run):
+    result = run("emit", EVENTS, "--to", "rest:localhost")
+    assert result.exit_code == 2
+    assert "rest: needs an address" in result.stderr
+
+
+@pytest.mark.parametrize("status", [401, 503])
+def test_a_server_that_does_not_take_it_is_exit_code_3(run, gms, status):
+    gms.faults = [Fault(status)] * 50
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
+    assert result.exit_code == 3
+    assert f"Error: rest:{gms.url}: answers {status}" in result.stderr
+    assert "not delivered" in result.stderr
+
+
+def test_a_poison_proposal_is_exit_code_3_and_the_rest_arrives(run, gms):
+    gms.poison = lambda found: "I do not like it" if found.aspect_name == "dataFlowInfo" else None
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
+    assert result.exit_code == 3
+    assert "dataFlowInfo: 422: I do not like it" in result.stderr
+    assert len(gms.dump()) > 100
+
+
+def test_the_token_of_the_environment_is_sent_and_never_shown(run, gms, monkeypatch):
+    gms.token = "geheim"  # noqa: S105 - none
+    monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", "geheim")
+    result = run("emit", EVENTS, "--to", "rest:")
+    assert result.exit_code == 0
+    assert "geheim" not in result.stderr
+    gms.token = "other"  # noqa: S105 - none
+    result = run("emit", EVENTS, "--to", "rest:")
+    assert result.exit_code == 3
+    assert "geheim" not in result.stderr
+
+
+def test_secrets_of_the_area_are_stars_in_config_show(run):
+    assigned = ("--set", "rest.token=geheim", "--set", "rest.headers={X-Key: verborgen}")
+    shown = run("config", "show", "--json", *assigned).stdout
+    assert "geheim" not in shown
+    assert "verborgen" not in shown
+    rows = {row["key"]: row["value"] for row in map(json.loads, shown.splitlines())}
+    assert rows["rest.token"] == "********"
+    assert list(rows["rest.headers"]) == ["X-Key"]
+
+
+def test_the_rate_is_a_flag(run, gms, monkeypatch):
+    monkeypatch.setattr("dh_bridge.sinks.rest.pauses.sleep", [].append)
+    assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--max-rate", "50").exit_code == 0
+    assert max(len(one.json["proposals"]) for one in gms.writes) == 50

@@ -1,0 +1,94 @@
+"""Aspects as DataHub's doors take them; patches with keys are compared with what acryl-datahub's own builders make."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from datahub.metadata.schema_classes import GlossaryTermAssociationClass, OwnerClass, TagAssociationClass
+from datahub.specific.datajob import DataJobPatchBuilder
+
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.datahub.wire import JSON, JSON_PATCH, ascii_json, aspect_text, keyed_patches, patch_body
+
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
+ANN = "urn:li:corpuser:ann"
+TAG = "urn:li:tag:a/b"
+TERM = "urn:li:glossaryTerm:t"
+TYPE = "urn:li:ownershipType:lead"
+
+
+def built(tell):
+    """Return what acryl-datahub's builder makes of one statement."""
+    builder = DataJobPatchBuilder(JOB)
+    tell(builder)
+    return json.loads(builder.build()[0].aspect.value)
+
+
+@pytest.mark.parametrize(
+    ("aspect", "operation", "tell"),
+    [
+        (
+            "globalTags",
+            {"op": "add", "path": "/tags/urn:li:tag:a~1b", "value": {"tag": TAG}},
+            lambda builder: builder.add_tag(TagAssociationClass(TAG)),
+        ),
+        (
+            "glossaryTerms",
+            {"op": "add", "path": f"/terms/{TERM}", "value": {"urn": TERM}},
+            lambda builder: builder.add_term(GlossaryTermAssociationClass(TERM)),
+        ),
+        (
+            "ownership",
+            {"op": "add", "path": f"/owners/{ANN}/DATAOWNER", "value": {"owner": ANN, "type": "DATAOWNER"}},
+            lambda builder: builder.add_owner(OwnerClass(ANN, "DATAOWNER")),
+        ),
+        (
+            "ownership",
+            {"op": "add", "path": f"/owners/{ANN}/CUSTOM", "value": {"owner": ANN, "type": "CUSTOM", "typeUrn": TYPE}},
+            lambda builder: builder.add_owner(OwnerClass(ANN, "CUSTOM", typeUrn=TYPE)),
+        ),
+    ],
+)
+def test_patches_with_keys_are_those_of_datahubs_own_builders(aspect, operation, tell):
+    assert patch_body(aspect, [operation], keyed=True) == built(tell)
+    assert patch_body(aspect, [operation], keyed=False) == [operation]
+
+
+def test_what_nobody_attributed_is_removed_and_nothing_else():
+    operation = {"op": "remove", "path": f"/owners/{ANN}/DATAOWNER"}
+    body = patch_body("ownership", [operation], keyed=True)
+    assert body["patch"] == [{"op": "remove", "path": f"/owners/{ANN}/DATAOWNER//"}]
+
+
+@pytest.mark.parametrize("path", ["/tags", "/other/urn:li:tag:x", "/tags/a/b"])
+def test_other_paths_stay_as_they_are(path):
+    assert patch_body("globalTags", [{"op": "remove", "path": path}], keyed=True)["patch"][0]["path"] == path
+
+
+@pytest.mark.parametrize("aspect", ["dataJobInfo", "editableSchemaMetadata", "upstreamLineage"])
+def test_other_aspects_are_patched_without_keys(aspect):
+    assert patch_body(aspect, [{"op": "remove", "path": "/x"}], keyed=True) == [{"op": "remove", "path": "/x"}]
+
+
+@pytest.mark.parametrize(
+    ("version", "keyed"), [(None, False), ("0.15.0", False), ("1.4.0.9", False), ("1.5", True), ("1.7.0.1", True)]
+)
+def test_keys_are_named_since_1_5(version, keyed):
+    assert keyed_patches(version) is keyed
+
+
+def test_text_is_ascii_and_says_the_same():
+    value = {"name": 'café ☃ 𝄞 " \\ \n', "n": 1.5, "big": 2**53}
+    text, kind = aspect_text(upsert("dataset", "urn:li:dataset:x", "datasetProperties", value))
+    assert (text.isascii(), json.loads(text), kind) == (True, value, JSON)
+    text, kind = aspect_text(
+        patch("dataset", "urn:li:dataset:x", "datasetProperties", [{"op": "remove", "path": "/é"}])
+    )
+    assert (text, kind) == (b'[{"op":"remove","path":"/\\u00e9"}]', JSON_PATCH)
+
+
+@pytest.mark.parametrize("value", [{"a": "\ud800"}, {"a": object()}])
+def test_what_is_no_json_is_an_error(value):
+    with pytest.raises((TypeError, ValueError)):
+        ascii_json(value)

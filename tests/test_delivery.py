@@ -1,0 +1,133 @@
+"""From settings to an open sink: server, token, profile, run id."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from gms import Gms
+
+from dh_bridge.delivery import new_run_id, open_destination, plain
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.settings import Settings
+from dh_bridge.sinks.memory import MemorySink
+
+TOKEN = "a-token"  # noqa: S105 - none
+
+
+@pytest.fixture
+def gms(tmp_path):
+    with Gms(tmp_path / "gms.db", version="1.4.0.2", token=TOKEN) as server:
+        yield server
+
+
+def headers_of(gms):
+    return {name.lower(): value for name, value in gms.requests[-1].headers.items()}
+
+
+def opened(target, settings=None, environ=None, tmp_path="/nowhere", **more):
+    destination = open_destination(
+        target, settings or Settings(), environ={"HOME": str(tmp_path), **(environ or {})}, **more
+    )
+    destination.sink.close()
+    return destination
+
+
+def test_the_profile_is_the_servers(gms):
+    destination = opened(f"rest:{gms.url}")
+    assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4")
+
+
+def test_a_profile_that_somebody_chose_stays_and_nobody_is_asked(gms):
+    destination = opened(f"rest:{gms.url}", Settings(profile="1.0"))
+    assert (destination.version, destination.settings.profile) == (None, "1.0")
+    assert gms.requests == []
+
+
+def test_a_server_without_a_version_leaves_the_profile_open(gms):
+    gms.version = None
+    assert opened(f"rest:{gms.url}").settings.profile is None
+
+
+def test_a_server_older_than_every_profile_is_refused(gms):
+    gms.version = "0.13.0"
+    with pytest.raises(SettingsError, match=r"no schemas for DataHub '0\.13\.0'"):
+        opened(f"rest:{gms.url}")
+
+
+def test_bare_rest_goes_where_the_environment_says_with_its_token(gms):
+    opened("rest:", environ={"DATAHUB_GMS_URL": gms.url, "DATAHUB_GMS_TOKEN": TOKEN})
+    assert headers_of(gms)["authorization"] == f"Bearer {TOKEN}"
+
+
+def test_bare_rest_goes_where_datahubs_file_says(gms, tmp_path):
+    (tmp_path / ".datahubenv").write_text(f"gms: {{server: '{gms.url}', token: {TOKEN}}}")
+    opened("rest:", tmp_path=tmp_path)
+    assert headers_of(gms)["authorization"] == f"Bearer {TOKEN}"
+
+
+def test_bare_rest_without_a_server_is_refused():
+    with pytest.raises(SettingsError, match="names no server"):
+        opened("rest:")
+
+
+def test_our_own_settings_win(gms):
+    settings = Settings(rest={"server": gms.url, "token": "ours", "headers": {"X-Team": "data"}})
+    opened("rest:", settings, {"DATAHUB_GMS_URL": "http://other", "DATAHUB_GMS_TOKEN": "theirs"})
+    assert headers_of(gms)["authorization"] == "Bearer ours"
+    assert headers_of(gms)["x-team"] == "data"
+
+
+def test_a_token_for_another_server_is_not_shown(gms):
+    opened(f"rest:{gms.url}", environ={"DATAHUB_GMS_URL": "http://other", "DATAHUB_GMS_TOKEN": TOKEN})
+    assert "authorization" not in headers_of(gms)
+
+
+def test_netrc_does_not_take_the_tokens_place(gms, tmp_path, monkeypatch):
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login a password b")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    opened(f"rest:{gms.url}", environ={"DATAHUB_GMS_TOKEN": TOKEN})
+    assert headers_of(gms)["authorization"] == f"Bearer {TOKEN}"
+
+
+def test_every_delivery_has_a_run_id_of_its_own():
+    first, second = opened("memory:").options.run_id, new_run_id()
+    assert first != second
+    assert all(re.fullmatch(r"dh_bridge-\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d-[0-9a-f]{6}", one) for one in (first, second))
+    assert opened("memory:", run_id="mine").options.run_id == "mine"
+
+
+def test_the_pipeline_is_a_setting():
+    assert opened("memory:").options.system_metadata()["pipelineName"] == "dh_bridge"
+    assert opened("memory:", Settings(pipeline_name="p")).options.system_metadata()["pipelineName"] == "p"
+
+
+@pytest.mark.parametrize("target", ["file:out.json", "file:out.ndjson", "catalog:out.db"])
+def test_a_dry_run_opens_no_place(target, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(opened(target, dry_run=True).sink, MemorySink)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_asks_the_server_for_its_version_alone(gms):
+    assert opened(f"rest:{gms.url}", dry_run=True).settings.profile == "1.4"
+    assert [one.path for one in gms.requests] == ["/config"]
+
+
+def test_an_unknown_target_is_refused_in_a_dry_run_too():
+    with pytest.raises(SettingsError, match="no known target"):
+        opened("ftp:x", dry_run=True)
+
+
+def test_what_is_no_metadata_service_is_told_so(gms):
+    gms.token = None
+    with pytest.raises(SinkError, match="is no metadata service of DataHub") as caught:
+        opened(f"rest:{gms.url}/openapi")
+    assert not caught.value.retryable
+
+
+def test_areas_are_plain_values():
+    area = plain(Settings(rest={"token": "t", "headers": {"a": "b"}, "ca_bundle": "x.pem"}).rest)
+    assert (area["token"], area["headers"], area["ca_bundle"]) == ("t", {"a": "b"}, "x.pem")
