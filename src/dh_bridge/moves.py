@@ -15,7 +15,7 @@ from dh_bridge.translation.slots import CHECKS
 from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.options import Options
@@ -67,35 +67,7 @@ class Moves:
 
     def plan(self) -> Plan:
         """Return the moves so far, sorted by what can be done with them."""
-        sources: dict[str, list[str]] = {}
-        for source, targets in self._targets.items():
-            for target in targets:
-                sources.setdefault(target, []).append(source)
-        moves: dict[str, str] = {}
-        apart: list[Move] = []
-        left: list[str] = []
-        for source, targets in self._targets.items():
-            others = sorted(targets - {source})
-            if source not in targets and len(others) != 1 and source not in sources:
-                left.append(source)
-            if len(targets) > 1:
-                apart += [Move(source, target, SPLIT) for target in others]
-            elif others and (len(sources[others[0]]) > 1 or self._stays(others[0])):
-                apart.append(Move(source, others[0], MERGE))
-            elif others:
-                moves[source] = others[0]
-        ordered, cycles = _ordered(moves)
-        apart += [Move(source, moves[source], CYCLE) for source in cycles]
-        return Plan(
-            sorted((Move(source, moves[source]) for source in ordered), key=lambda move: rank(move.source)),
-            sorted(apart, key=lambda move: (rank(move.source), move)),
-            sorted(left, key=lambda urn: (rank(urn), urn)),
-        )
-
-    def _stays(self, urn: str) -> bool:
-        """Whether an entity of that URN is there already and does not move away."""
-        targets = self._targets.get(urn)
-        return targets is not None and (len(targets) != 1 or urn in targets)
+        return planned(self._targets)
 
     # -- what one event names -------------------------------------------------------------------------------------------
 
@@ -135,6 +107,38 @@ class Moves:
                 yield was.job_urn, becomes.job_urn if new.has_job(becomes, has_io=own_io) else None
 
 
+def planned(targets: Mapping[str, set[str]]) -> Plan:
+    """Return what to do with old URNs (the keys) that become new ones (none: nothing writes the old one any more)."""
+    sources: dict[str, list[str]] = {}
+    for source, others in targets.items():
+        for target in others:
+            sources.setdefault(target, []).append(source)
+    moves: dict[str, str] = {}
+    apart: list[Move] = []
+    left: list[str] = []
+    for source, all_targets in targets.items():
+        others = all_targets - {source}
+        if source not in all_targets and len(others) != 1 and source not in sources:
+            left.append(source)
+        if len(all_targets) > 1:
+            apart += [Move(source, target, SPLIT) for target in others]
+        elif others:
+            (moves[source],) = others
+    # Onto one that stays, or that several become, nothing moves by itself; who waits for its place stays, too.
+    stay = {source for source in targets if source not in moves}
+    while merged := [source for source, target in moves.items() if len(sources[target]) > 1 or target in stay]:
+        for source in merged:
+            apart.append(Move(source, moves.pop(source), MERGE))
+            stay.add(source)
+    ordered, cycles = _ordered(moves)
+    apart += [Move(source, moves[source], CYCLE) for source in cycles]
+    return Plan(
+        sorted((Move(source, moves[source]) for source in ordered), key=lambda move: rank(move.source)),
+        sorted(apart, key=lambda move: (rank(move.source), move)),
+        sorted(left, key=lambda urn: (rank(urn), urn)),
+    )
+
+
 def kind_of(urn: str) -> str:
     """Return the entity type in a URN."""
     return urn.split(":", 3)[2]
@@ -161,22 +165,19 @@ def _checks_of(state: RunState | None) -> list[str]:
 
 
 def _ordered(moves: dict[str, str]) -> tuple[list[str], list[str]]:
-    """Return the sources so that each target is free before something moves there, and those that go in circles."""
-    ordered: dict[str, None] = {}
-    cycles: list[str] = []
-    for first in sorted(moves):
-        chain: dict[str, None] = {}
-        source = first
-        while source in moves and source not in chain and source not in ordered:
-            chain[source] = None
-            source = moves[source]
-        if source in chain:
-            cycles += [one for one in chain if one not in cycles]
-        elif source in cycles:  # pragma: no cover - two sources of one target are no move
-            cycles += chain
-        else:
-            ordered.update(dict.fromkeys(reversed(chain)))
-    return list(ordered), cycles
+    """Return the sources so that each target is free before something moves there, and those that go in circles.
+
+    Each target has one source, so that chains and circles do not branch.
+    """
+    ends = sorted(source for source, target in moves.items() if target not in moves)
+    before = {target: source for source, target in moves.items()}
+    ordered: list[str] = []
+    for end in ends:
+        source: str | None = end
+        while source is not None:
+            ordered.append(source)
+            source = before.get(source)
+    return ordered, sorted(moves.keys() - set(ordered))
 
 
 def by_type(urns: Iterable[str]) -> dict[str, int]:

@@ -1,0 +1,111 @@
+"""``identity --mode`` and ``identity-diff``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from datahub.cli.migrate import _load_mapping_pairs
+
+AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+RUN = "018cc251-f400-7026-81fb-56cf8ce05681"
+
+
+@pytest.fixture
+def events(tmp_path):
+    lines = [
+        {"eventTime": "2026-01-01T00:00:00Z", "eventType": "START", "producer": AIRFLOW, "run": {"runId": RUN},
+         "job": {"namespace": namespace, "name": name}}
+        for namespace, name in (("one", "dag"), ("one", "dag.task"), ("two", "dag.task"))
+    ]  # fmt: skip
+    file = tmp_path / "events.ndjson"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("mode", "urn"),
+    [
+        ("default", "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,one),dag.task)"),
+        ("datahub-openlineage", "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,one),dag.task)"),
+        ("datahub-airflow-plugin", "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,test),task)"),
+        ("datahub-dbt-source", "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,one),dag.task)"),
+    ],
+)
+def test_identity_shows_any_mode_as_the_settings_configure_it(run, events, mode, urn):
+    result = run("identity", events, "--json", "--mode", mode, "--set", "identity.join.airflow.cluster=test")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert rows[1]["dataJob"] == urn
+    assert (rows[0]["dataJob"] is None) is (mode != "datahub-openlineage")
+
+
+def test_identity_keeps_the_mode_of_the_settings(run, events):
+    result = run("identity", events, "--json", "--set", "identity.mode=compat")
+    assert json.loads(result.stdout.splitlines()[0])["rules"] == ["compat: merged"]
+    result = run("identity", events, "--set", "identity.mode=join")
+    assert result.exit_code == 2
+    assert "joins nobody" in result.stderr
+
+
+def settings(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    return str(tmp_path / name)
+
+
+def test_diff_writes_what_datahubs_command_reads(run, events, tmp_path):
+    old = settings(tmp_path, "old.yml", "identity: {mode: compat}")
+    new = settings(tmp_path, "new.yml", "identity:\n  rules: [{namespace: one, cluster: prod}]\n")
+    result = run("identity-diff", old, new, events, "--to", str(tmp_path / "moves"))
+    assert result.stdout.splitlines()[0].split() == ["what", "entity", "from", "to"]
+    assert result.stderr == "2 move (1 dataFlow, 1 dataJob); 1 are left behind (1 dataJob)\n"
+    pairs = _load_mapping_pairs(str(tmp_path / "moves" / "mapping.jsonl"))
+    assert next((pair.source_urn, pair.target_urn) for pair in pairs) == (
+        "urn:li:dataFlow:(airflow,dag,one)", "urn:li:dataFlow:(airflow,dag,prod)",
+    )  # fmt: skip
+    left = (tmp_path / "moves" / "left.txt").read_text()
+    assert left == "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,one),dag)\n"
+    assert not (tmp_path / "moves" / "apart.jsonl").exists()
+
+
+def test_a_single_pair_is_read_too_and_old_files_go(run, events, tmp_path):
+    empty = settings(tmp_path, "old.yml", "")
+    one = settings(tmp_path, "one.yml", "identity: {rules: [{namespace: one, name: dag, flow: other, job: other}]}")
+    folder = tmp_path / "moves"
+    folder.mkdir()
+    (folder / "left.txt").write_text("stale")
+    result = run("identity-diff", empty, one, events, "--to", str(folder), "--json")
+    assert [json.loads(line)["what"] for line in result.stdout.splitlines()] == ["one-to-many"]
+    assert sorted(file.name for file in folder.iterdir()) == ["apart.jsonl"]
+    one = settings(tmp_path, "one.yml", "identity: {rules: [{namespace: two, flow: other}]}")
+    run("identity-diff", empty, one, events, "--to", str(folder))
+    assert len(_load_mapping_pairs(str(folder / "mapping.jsonl"))) == 2
+
+
+def test_what_is_merged_is_told_apart(run, events, tmp_path):
+    empty = settings(tmp_path, "old.yml", "")
+    new = settings(tmp_path, "new.yml", "identity: {cluster: prod}")
+    result = run("identity-diff", empty, new, events, "--to", str(tmp_path / "moves"))
+    assert result.stderr == "4 need a decision (2 dataFlow, 2 dataJob)\n"
+    lines = [json.loads(line) for line in (tmp_path / "moves" / "apart.jsonl").read_text().splitlines()]
+    assert {line["why"] for line in lines} == {"many-to-one"}
+    assert not (tmp_path / "moves" / "mapping.jsonl").exists()
+
+
+def test_the_same_settings_move_nothing(run, events, tmp_path):
+    empty = settings(tmp_path, "old.yml", "")
+    result = run("identity-diff", empty, empty, events)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "nothing moves\n")
+
+
+def test_events_that_cannot_be_used_are_told(run, tmp_path):
+    empty = settings(tmp_path, "old.yml", "")
+    result = run("identity-diff", empty, empty, "-", stdin="{}\n")
+    assert result.exit_code == 1
+    assert "neither run, job nor dataset" in result.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_told(run, events, tmp_path):
+    empty = settings(tmp_path, "old.yml", "")
+    result = run("identity-diff", empty, empty, events, "--to", "/proc/moves")
+    assert result.exit_code == 1
+    assert "/proc/moves" in result.stderr

@@ -1,0 +1,184 @@
+"""What a change of settings moves, and that DataHub's own command takes the file (identity.md 4 and 5)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from datahub.cli.migrate import _load_mapping_pairs
+from hypothesis import given
+from hypothesis import settings as effort
+from hypothesis import strategies as st
+
+from dh_bridge.moves import CYCLE, MERGE, SPLIT, Move, Moves, Plan, by_type, kind_of, planned
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.settings import Settings
+from dh_bridge.translation.options import Options
+
+AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+RUN = "018cc251-f400-7026-81fb-56cf8ce05681"
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,{})"
+
+
+def event(name, *, run=RUN, namespace="ns", io=False, producer=AIRFLOW, **job_facets):
+    orders = {"namespace": "postgres://db:5432", "name": "shop.public.orders"}
+    body = {
+        "eventTime": "2026-01-01T00:00:00Z", "eventType": "COMPLETE", "producer": producer,
+        "run": {"runId": run}, "job": {"namespace": namespace, "name": name, "facets": job_facets},
+        "outputs": [orders] if io else [],
+    }  # fmt: skip
+    return parse(json.dumps(body).encode(), "here")
+
+
+def plan(events, old=None, new=None):
+    moves = Moves(Options(Settings(**(old or {}))), Options(Settings(**(new or {}))))
+    for one in events:
+        moves.see(one)
+    return moves.plan()
+
+
+def flow(name, cluster="ns"):
+    return f"urn:li:dataFlow:(airflow,{name},{cluster})"
+
+
+def job(flow_name, name, cluster="ns"):
+    return f"urn:li:dataJob:({flow(flow_name, cluster)},{name})"
+
+
+COMPAT = {"identity": {"mode": "compat"}}
+PROD = {"identity": {"cluster": "prod"}}
+
+
+def test_the_same_settings_move_nothing():
+    assert plan([event("dag"), event("dag.task", io=True)]) == Plan([], [], [])
+
+
+def test_flows_jobs_and_datasets_move_flows_first():
+    found = plan([event("dag.task", io=True)], new={**PROD, "naming": {"env": "TEST"}})
+    assert found == Plan(
+        [
+            Move(flow("dag"), flow("dag", "prod")),
+            Move(job("dag", "dag.task"), job("dag", "dag.task", "prod")),
+            Move(DATASET.format("PROD"), DATASET.format("TEST")),
+        ],
+        [],
+        [],
+    )
+
+
+def test_from_datahubs_endpoint_the_tasks_named_like_their_dag_are_left_behind():
+    found = plan([event("dag"), event("dag.task"), event("etl", run=RUN[:-1] + "2"), event("etl", io=True)], COMPAT)
+    assert found == Plan([], [], [job("dag", "dag")])
+
+
+def test_runs_move_where_their_ids_change():
+    found = plan([event("dag.task")], new={"identity": {"salt": "namespace"}})
+    ((source, target, _),) = found.moves
+    assert source == f"urn:li:dataProcessInstance:{RUN}"
+    assert target.startswith("urn:li:dataProcessInstance:")
+
+
+def test_assertions_move_with_their_dataset():
+    checks = {"assertions": [{"assertion": "not_null", "column": "id", "success": True}]}
+    body = {
+        "eventTime": "2026-01-01T00:00:00Z", "eventType": "COMPLETE", "producer": AIRFLOW, "run": {"runId": RUN},
+        "job": {"namespace": "ns", "name": "dag.task"},
+        "inputs": [{"namespace": "postgres://db:5432", "name": "a.b.c", "inputFacets": {"dataQualityAssertions": checks}}],
+    }  # fmt: skip
+    found = plan([parse(json.dumps(body).encode(), "here")], new={"naming": {"env": "TEST"}})
+    assert by_type(move.source for move in found.moves) == {"dataset": 1, "assertion": 1}
+
+
+def test_tasks_that_never_speak_move_with_their_dag():
+    found = plan([event("dag", airflow={"tasks": {"silent": {}}})], new=PROD)
+    assert Move(job("dag", "dag.silent"), job("dag", "dag.silent", "prod")) in found.moves
+
+
+def test_job_and_dataset_events_have_no_run():
+    body = {"eventTime": "2026-01-01T00:00:00Z", "producer": AIRFLOW}
+    of_job = parse(json.dumps({**body, "job": {"namespace": "ns", "name": "dag.task"}}).encode(), "here")
+    of_dataset = parse(
+        json.dumps({**body, "dataset": {"namespace": "postgres://db:5432", "name": "shop.public.orders"}}).encode(),
+        "here",
+    )
+    found = plan([of_job, of_dataset], new={**PROD, "naming": {"env": "TEST"}, "redaction": "off"})
+    assert by_type(move.source for move in found.moves) == {"dataFlow": 1, "dataJob": 1, "dataset": 1}
+
+
+def test_what_becomes_one_is_set_apart():
+    groups = [{"canonical": "one", "aliases": ["a", "b"]}]
+    found = plan([event("d.t", namespace="a"), event("d.t", namespace="b")], new={"identity": {"namespaces": groups}})
+    assert found.moves == found.left == []
+    assert found.apart == [
+        *(Move(flow("d", cluster), flow("d", "one"), MERGE) for cluster in "ab"),
+        *(Move(job("d", "d.t", cluster), job("d", "d.t", "one"), MERGE) for cluster in "ab"),
+    ]
+
+
+def test_a_flow_that_falls_into_two_is_set_apart_and_left_where_nothing_keeps_it():
+    rule = {"name": r"(?P<dag>fin\.[a-z]+)(?:\.(?P<task>.+))?", "flow": "{dag}"}
+    new = {"identity": {"rules": [rule]}}
+    events = [event("fin.a.t"), event("fin.b.t")]
+    found = plan(events, new=new)
+    assert found.apart == [Move(flow("fin"), flow(f"fin.{letter}"), SPLIT) for letter in "ab"]
+    assert found.left == [flow("fin")]
+    found = plan([*events, event("fin")], new=new)
+    assert found.left == []
+    assert [move.why for move in found.apart] == [SPLIT, SPLIT]
+
+
+def test_who_moves_onto_one_that_stays_is_set_apart():
+    rules = [{"name": "a", "flow": "b", "job": "b"}]
+    found = plan([event("a"), event("b")], new={"identity": {"rules": rules}})
+    assert found == Plan([], [Move(flow("a"), flow("b"), MERGE)], [])
+
+
+def test_a_chain_moves_from_its_end_and_a_circle_not_at_all():
+    def renamed(**names):
+        return {"identity": {"rules": [{"name": old, "flow": new, "job": new} for old, new in names.items()]}}
+
+    events = [event(name) for name in "abc"]
+    found = plan(events, new=renamed(a="b", b="c", c="d"))
+    assert found.moves == [Move(flow("c"), flow("d")), Move(flow("b"), flow("c")), Move(flow("a"), flow("b"))]
+    found = plan(events, new=renamed(a="b", b="a", c="d"))
+    assert found == Plan(
+        [Move(flow("c"), flow("d"))], [Move(flow("a"), flow("b"), CYCLE), Move(flow("b"), flow("a"), CYCLE)], []
+    )
+
+
+def test_filters_count_too():
+    hidden = {"filters": {"job_name": {"deny": ["dag*"]}}}
+    events = [event("dag.task", io=True)]
+    assert plan(events, old=hidden, new=PROD) == Plan([], [], [])
+    assert plan(events, new=hidden).left == [flow("dag"), job("dag", "dag.task"), DATASET.format("PROD")]
+
+
+NAMES = st.sampled_from([flow(letter) for letter in "abcdef"])
+
+
+@given(st.dictionaries(NAMES, st.sets(NAMES, max_size=3)))
+@effort(max_examples=500, deadline=None)
+def test_any_plan_is_one_that_datahub_takes_and_can_follow(tmp_path_factory, targets):
+    found = planned(targets)
+    file = tmp_path_factory.getbasetemp() / "any.jsonl"
+    file.write_text("".join(json.dumps({"source": move.source, "target": move.target}) + "\n" for move in found.moves))
+    if found.moves:
+        assert [(pair.source_urn, pair.target_urn) for pair in _load_mapping_pairs(str(file))] == [
+            move[:2] for move in found.moves
+        ]
+    there = set(targets)
+    for move in found.moves:
+        assert move.target not in there, "something would be overwritten"
+        there = there - {move.source} | {move.target}
+    # every change of an entity stands in exactly one place
+    changes = {(source, target) for source, others in targets.items() for target in others if source != target}
+    told = [move[:2] for move in (*found.moves, *found.apart)]
+    assert sorted(told) == sorted(changes)
+    written = {target for others in targets.values() for target in others}
+    assert set(found.left) <= set(targets) - written
+
+
+@pytest.mark.parametrize("kind", ["dataFlow", "dataJob", "somethingElse"])
+def test_the_type_stands_in_the_urn(kind):
+    assert kind_of(f"urn:li:{kind}:(a:b,c)") == kind
+    assert planned({f"urn:li:{kind}:a": {f"urn:li:{kind}:b"}}).moves[0].entity_type == kind
