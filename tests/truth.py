@@ -279,12 +279,19 @@ def exempt(line, document, path, value, **how):  # noqa: PLR0911 - a line for ea
     return any(re.search(pattern, line["path"]) for pattern in LOSING)
 
 
-def lies(documents, share, **how):
-    """Return (place, path, verdict, value) of each sampled leaf whose verdict is not borne out, and what was tried."""
+def lies(documents, share, only=None, **how):
+    """Return (place, path, verdict, value) of each sampled leaf whose verdict is not borne out, and what was tried.
+
+    ``only``: whether a leaf's path is looked at.
+    """
     chance = random.Random(f"{share}{how}")  # noqa: S311 - reproducible, not secret
     found, tried = [], Counter()
     for place, document in documents:
-        chosen = [leaf for leaf in leaves(document) if leaf[1] not in (None, {}, []) and chance.random() < share]
+        chosen = [
+            leaf
+            for leaf in leaves(document)
+            if leaf[1] not in (None, {}, []) and chance.random() < share and (only is None or only(leaf[0]))
+        ]
         if not chosen:
             continue
         lines, before = reported(call(document, how["whole"]), bridge(how["profile"])), written(document, **how)
@@ -305,3 +312,35 @@ def golden():
 
 def documents():
     return [(one.place.rpartition("/")[2], json.loads(one.raw)) for one in (*examples(), *corpus())]
+
+
+# -- secrets -------------------------------------------------------------------------------------------------------------
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl"
+INTO = "injected"
+SECRETS = {f"{INTO}_password": "hunter2", f"{INTO}_map": {"api_key": 5, "x": "plain", "deep": {"token": "t", "y": "z"}},
+           f"{INTO}_list": [{"pwd": "p", "z": 1}, JWT], f"{INTO}_word": JWT, f"{INTO}_plain": "plain"}  # fmt: skip
+
+
+def with_secrets(document):
+    """Return an event with secrets in each of its facets, in maps and lists of theirs too."""
+    found = copy.deepcopy(document)
+    for path in {path[: _depth(path)] for path, _ in leaves(document) if _depth(path)}:
+        facet = found
+        for step in path:
+            facet = facet[step]
+        if isinstance(facet, dict) and "_deleted" not in facet:
+            facet.update(copy.deepcopy(SECRETS))
+            for open_map in ("properties", "runtimeArgs", "catalogProperties", "metadata", "environment-properties"):
+                if isinstance(facet.get(open_map), dict):
+                    facet[open_map].update(copy.deepcopy(SECRETS))
+    return found
+
+
+def _depth(path):
+    """Return how many steps lead to the facet that a leaf is in, 0 where it is in none."""
+    return next((at + 2 for at, step in enumerate(path) if step in ("facets", "inputFacets", "outputFacets")), 0)
+
+
+def injected(path):
+    return any(isinstance(step, str) and step.startswith(INTO) for step in path)

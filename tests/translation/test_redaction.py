@@ -9,7 +9,16 @@ from samples import dataset, event, lines
 
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.datahub.proposal import ndjson_line
-from dh_bridge.translation.redaction import REDACTED, names_only, redacted, redacted_json, secret_name, suspect
+from dh_bridge.translation.redaction import (
+    REDACTED,
+    names_only,
+    redacted,
+    redacted_json,
+    redaction,
+    replaced,
+    secret_name,
+    suspect,
+)
 
 SECRET = "hunter2hunter2"  # noqa: S105 - what the tests look for
 JWT = f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIi{SECRET}.c2ln"
@@ -96,6 +105,21 @@ def test_json_is_redacted_by_name_and_by_shape():
         "password": REDACTED, "n": {"api_key": [REDACTED, REDACTED, True, None]}, "masked": {"password": "***"},
         "empty": {"password": ""}, "x": 1,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "keys", "expected"),
+    [
+        (SECRET, ("password",), True), (5, ("a.token",), True), (SECRET, ("a", "b.password.c"), True), (JWT, ("a",), True),
+        (KEY, (), True), ("***", ("password",), False), ("", ("password",), False), (True, ("password",), False),
+        (None, ("password",), False), ({}, ("password",), False), ([], ("password",), False), (SECRET, ("a",), False),
+        (REDACTED, ("a",), False), (f"Bearer {JWT}", ("a",), False), (5, ("a",), False),
+    ],
+)  # fmt: skip
+def test_whether_nothing_of_a_value_is_left(value, keys, expected):
+    assert replaced(value, *keys) is expected
+    with redaction("off"):
+        assert not replaced(value, *keys)
 
 
 @pytest.mark.parametrize("place", ["run", "job", "dataset", "input"])
@@ -204,3 +228,12 @@ def test_strict_says_nothing_of_what_is_empty():
 def test_strict_hides_secrets_too():
     assert SECRET not in written(KEPT_BY["an unknown facet"], redaction="strict")[0]
     assert "run-x" in written({"acme": facet_of(kind="run-x")}, redaction="strict")[0]
+
+
+@pytest.mark.parametrize(("setting", "reason"), [("default", "secret"), ("off", None), ("strict", "secret")])
+def test_what_was_hidden_is_told_in_the_mode_of_the_call(setting, reason):
+    said = {"acme": facet_of(password=SECRET, list=[{"token": SECRET}, URL], word=JWT)}
+    _, reasons = written(said, redaction=setting)
+    path = "$.run.facets.acme"
+    assert {reasons[f"{path}.password"], reasons[f"{path}.list[0].token"], reasons[f"{path}.word"]} == {reason}
+    assert reasons[f"{path}.list[1]"] is None, "of a URL only the password is gone"

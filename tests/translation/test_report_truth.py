@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 from samples import event
-from truth import VERDICTS, at_target, bears_out, bridge, documents, golden, lies, reported, written
+from truth import (
+    VERDICTS,
+    at_target,
+    bears_out,
+    bridge,
+    documents,
+    golden,
+    injected,
+    lies,
+    reported,
+    with_secrets,
+    written,
+)
 
 from dh_bridge.datahub.proposal import patch, upsert
 
@@ -41,6 +53,15 @@ def test_the_truth_test_finds_a_lie(monkeypatch):
         event("START", job_facets={"sql": {"query": "select 2", "dialect": "ansi"}}), whole=True, profile="1.7"
     )
     assert bears_out(elsewhere, before, after) is False
+
+
+@pytest.mark.parametrize(("whole", "profile"), CALLS[:2])
+def test_every_value_that_redaction_replaced_is_told_to_be_a_secret_whatever_facet_it_is_in(whole, profile):
+    found, tried = lies(
+        [(place, with_secrets(said)) for place, said in golden()], 1, injected, whole=whole, profile=profile
+    )
+    assert found == []
+    assert all(tried[verdict] > 40 for verdict in VERDICTS - {"mapped"}), tried
 
 
 ORDERS = {"type": "DATASET", "namespace": "postgres://db:5432", "name": "shop.public.orders"}

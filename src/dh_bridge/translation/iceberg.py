@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.properties import text
-from dh_bridge.translation.redaction import hides
 from dh_bridge.translation.statistics import meaningful
 
 if TYPE_CHECKING:
@@ -30,13 +29,6 @@ def count(path: str, number: Number | None, at: Place) -> int | None:
         return found
     at.withheld(path, "malformed")
     return None
-
-
-def told_secrets(metadata: dict[str, Any] | None, at: Place) -> None:
-    """Note the members of a free map whose names say that they are secret: they are masked."""
-    for name in metadata or ():
-        if hides(name):
-            at.withheld(f"metadata.{name}", "secret")
 
 
 def metrics(report: Struct | None, names: tuple[str, ...]) -> dict[str, Number]:

@@ -88,6 +88,15 @@ def redacted(text: str) -> str:
     return found if found is text or _mode.get() != OFF else text
 
 
+def replaced(value: Any, *keys: str) -> bool:
+    """Return whether nothing of ``value``, a leaf of JSON, is kept under any of the names ``keys``: it is secret."""
+    if value is None or isinstance(value, (bool, dict, list)):
+        return False
+    if any(hides(key) for key in keys):
+        return not isinstance(value, str) or bool(set(value) - {"*"})
+    return isinstance(value, str) and value != REDACTED and redacted(value) == REDACTED
+
+
 def redacted_json(value: Any, key: str = "") -> Any:
     """Return JSON ``value`` with every string redacted, and whatever stands under a secret name replaced."""
     if isinstance(value, str):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import registry
+from dh_bridge.translation.redaction import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +29,8 @@ _POSITION = re.compile(r"\[\d+\]")
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 _BAG = re.compile(r"\$(?:\.(run|job|dataset)|\.(inputs|outputs)\[\d+\])\.(facets|inputFacets|outputFacets)\Z")
 _REACHED = ("mapped", "kept")
+#: Targets whose values went through redaction.
+_PROPERTIES = ("customProperties", ".properties", ".runtimeContext", ".partitionSpec")
 _PROVENANCE = ("_producer", "_schemaURL")
 
 Line = dict[str, Any]
@@ -94,7 +98,6 @@ class Report:
             )
 
 
-ENVELOPE_KEPT = {("producer",): "producer", ("schemaURL",): "schemaURL"}
 _Verdict = tuple[str, "str | None", "str | None"]
 
 
@@ -105,7 +108,7 @@ def _verdict(
     plain = dotted(path)
     for prefix, reason in notes:
         if plain == prefix or plain.startswith((prefix + ".", prefix + "[")) or prefix == "$":
-            return _noted(reason, written)
+            return _unless_secret(_noted(reason, written), "", path, value)
     if value is None:
         return "withheld", None, "no-home:null says nothing"
     found = _facet_leaf(path, value, event, written)
@@ -143,45 +146,6 @@ def _envelope_leaf(path: Path, text: str, value: Any, event: Event, written: dic
     return _reached("mapped", row, written)
 
 
-_EDGES = {"inputs": "dataJobInputOutput.inputDatasetEdges", "outputs": "dataJobInputOutput.outputDatasetEdges"}
-_RUN_TARGETS = {"inputs": "dataProcessInstanceInput.inputs", "outputs": "dataProcessInstanceOutput.outputs"}
-
-
-def _envelope_rows() -> dict[tuple[str, str], list[str]]:
-    job = ["dataJobInfo.customProperties[openlineage.job.{}]", "dataFlowInfo.customProperties[openlineage.job.{}]"]
-    rows: dict[tuple[str, str], list[str]] = {}
-    for kind in ("run", "job"):
-        rows[kind, "$.job.namespace"] = [target.format("namespace") for target in job]
-        rows[kind, "$.job.name"] = [target.format("name") for target in job]
-        for side, edge in _EDGES.items():
-            for leaf in ("namespace", "name"):
-                targets = [edge, _RUN_TARGETS[side]] if kind == "run" else [edge]
-                rows[kind, f"$.{side}[].{leaf}"] = [*targets, f"datasetProperties.customProperties[openlineage.{leaf}]"]
-    rows["run", "$.run.runId"] = [
-        "dataProcessInstanceRunEvent.urn",
-        "dataProcessInstanceProperties.urn",
-        "dataProcessInstanceInput.urn",
-        "dataProcessInstanceOutput.urn",
-        "operation.customProperties",
-    ]
-    rows["run", "$.eventType"] = [
-        "dataProcessInstanceRunEvent.status",
-        "dataProcessInstanceProperties.customProperties",
-    ]
-    rows["run", "$.eventTime"] = [
-        "dataProcessInstanceRunEvent.timestampMillis", "dataProcessInstanceProperties.created",
-        "dataJobInputOutput.inputDatasetEdges[].created",
-    ]  # fmt: skip
-    rows["job", "$.eventTime"] = ["dataJobInputOutput.inputDatasetEdges[].created"]
-    rows["dataset", "$.eventTime"] = ["datasetProfile.timestampMillis", "upstreamLineage.upstreams[].auditStamp"]
-    for leaf in ("namespace", "name"):
-        rows["dataset", f"$.dataset.{leaf}"] = [f"datasetProperties.customProperties[openlineage.{leaf}]"]
-    return rows
-
-
-ENVELOPE = _envelope_rows()
-
-
 # -- facets ----------------------------------------------------------------------------------------------------------
 
 
@@ -200,19 +164,38 @@ def _facet_leaf(path: Path, value: Any, event: Event, written: dict[str, str | N
         return "mapped", "retraction of the bridge's own contribution", None
     spec = _spec(attach, key, event)
     if spec is None:
-        return ("withheld", None, "no-home:empty") if empty else _unknown(attach, path, key, written)
-    return _known(spec, key, rest, written, empty=empty)
+        return ("withheld", None, "no-home:empty") if empty else _unknown(attach, path, value, written)
+    return _known(spec, key, rest, value, written)
 
 
-def _known(spec: FacetSpec, key: str, rest: Path, written: dict[str, str | None], *, empty: bool) -> _Verdict:
+def _known(spec: FacetSpec, key: str, rest: Path, value: Any, written: dict[str, str | None]) -> _Verdict:
+    empty = value in ({}, [])
     leaf = row_of(spec, rest)
     if leaf is not None and leaf.verdict == "withheld":
         return "withheld", None, leaf.reason
     if empty and (leaf is None or not leaf.empty):
         return "withheld", None, "no-home:empty"
     if leaf is None:
-        return _reached("kept", _property_targets(spec.at, key, rest), written)
-    return _reached(leaf.verdict, leaf.targets or _property_targets(spec.at, spec.keys[0], rest), written)
+        # one that the facet's Struct does not know: what is in it is JSON
+        return _unless_secret(_reached("kept", _property_targets(spec.at, key, rest), written), "", rest, value)
+    found = _reached(leaf.verdict, leaf.targets or _property_targets(spec.at, spec.keys[0], rest), written)
+    return _unless_secret(found, "" if leaf.targets else spec.keys[0], rest, value)
+
+
+def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any) -> _Verdict:
+    """Return ``found``; withheld where redaction has put something else into the property (facets.md 0.5).
+
+    A property that is called by the leaf's whole path, below ``key``, is hidden for its last two segments; a member of one
+    that is JSON for its own name.
+    """
+    target = found[1]
+    if target is None or not any(part in target for part in _PROPERTIES):
+        return found
+    names = [str(step) for step in rest if not isinstance(step, int)]
+    flat = next((place for place, step in enumerate(rest) if isinstance(step, int)), len(rest))
+    own = names[-1] if names else key
+    whole = ".".join((key, *names)) if key and len(names) <= flat else own
+    return ("withheld", None, "secret") if replaced(value, own, whole) else found
 
 
 def _bag_of(path: Path) -> tuple[Attach, int] | None:
@@ -236,11 +219,13 @@ def _spec(attach: Attach, key: str, event: Event) -> FacetSpec | None:
     return None if key in own else specs[other].get(key)
 
 
-def _unknown(attach: Attach, path: Path, key: str, written: dict[str, str | None]) -> _Verdict:
+def _unknown(attach: Attach, path: Path, value: Any, written: dict[str, str | None]) -> _Verdict:
+    depth = 3 if path[0] in ("inputs", "outputs") else 2
+    key = str(path[depth])
     targets = [f"{aspect}.customProperties[openlineage.facet.{key}]" for aspect in PROPERTY_ASPECTS[attach]]
     if path[0] in ("inputs", "outputs") and path[2] != "facets":
-        targets = [f"{_EDGES[path[0]]}[].properties[openlineage.facet.{key}]"]
-    return _reached("kept", targets, written)
+        targets = [f"{EDGES[path[0]]}[].properties[openlineage.facet.{key}]"]
+    return _unless_secret(_reached("kept", targets, written), "", path[depth + 1 :], value)
 
 
 def _property_targets(attach: Attach, key: str, rest: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from facet_cases import TOTALS, client_pair, facet, of_output, told
 from openlineage.client.facet_v2 import catalog_dataset
 
@@ -35,3 +36,29 @@ def test_the_client_s_class_is_read():
     made = catalog_dataset.CatalogDatasetFacet(framework="delta", type="hive", name="main")
     kept = told(client_pair(outputs={"catalog": made})).kept(TOTALS)
     assert (kept["catalog.framework"], kept["catalog.type"], kept["catalog.name"]) == ("delta", "hive", "main")
+
+
+def test_strict_redaction_keeps_names_of_properties_only_and_tells():
+    body = facet(**BODY, catalogProperties={"b": "2", "empty": "", "token": "t"})
+    found = of_output("catalog", body, redaction="strict", report=True)
+    kept = found.kept(TOTALS)
+    assert kept["catalog.catalogProperties"] == '{"b":"[REDACTED]","empty":"","token":"[REDACTED]"}'
+    assert kept["catalog.name"] == "lake"
+    path = "$.outputs[0].facets.catalog.catalogProperties"
+    assert found.verdicts()[f"{path}.b"] == found.verdicts()[f"{path}.token"] == ("withheld", "policy:redaction")
+
+
+@pytest.mark.parametrize("rest", [["a", "b"], "a"])
+def test_properties_in_another_shape_are_kept_as_they_are(rest):
+    kept = of_output("catalog", facet(catalogProperties=rest)).kept(TOTALS)
+    assert kept["catalog.catalogProperties"] in ('["a","b"]', "a")
+
+
+def test_what_was_masked_is_told():
+    found = of_output("catalog", facet(catalogProperties={"b": "2", "deep": {"token": "t"}}), report=True).verdicts()
+    path = "$.outputs[0].facets.catalog.catalogProperties"
+    assert found[f"{path}.deep.token"] == ("withheld", "secret")
+    assert found[f"{path}.b"] == (
+        "kept",
+        "datasetProperties.customProperties[openlineage.catalog.catalogProperties]",
+    )

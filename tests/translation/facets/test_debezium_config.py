@@ -52,3 +52,15 @@ def test_other_shapes_give_nothing_away(configs, count):
     kept = of_run("debezium_config", facet(configs=configs)).kept(DPI)
     assert "debezium_config" not in kept
     assert kept.get("debezium_config.count") == count
+
+
+@pytest.mark.parametrize(
+    "configs", [["tasks.max=1", "name=", "database.user=ann"], {"tasks.max": "1", "name": "", "database.user": "ann"}]
+)
+def test_strict_redaction_keeps_names_only_and_tells(configs):
+    found = of_run("debezium_config", facet(configs=configs), redaction="strict", report=True)
+    assert found.kept(DPI)["debezium_config"] == '{"name":"","tasks.max":"[REDACTED]"}'
+    reasons = sorted(
+        reason for path, (_, reason) in found.verdicts().items() if ".configs" in path and "policy" in reason
+    )
+    assert reasons == ["policy:debezium_config", "policy:redaction"]

@@ -44,3 +44,24 @@ def test_an_empty_one_says_nothing(body):
 
 def test_leaves_outside_the_inner_object_are_read_too():
     assert of_run("environment-properties", facet(orgId="1")).kept(DPI)["environment-properties.orgId"] == "1"
+
+
+def test_strict_redaction_keeps_names_and_the_user_only_and_tells():
+    key = "environment-properties"
+    found = of_run(key, facet(**{key: INNER}, more="m"), redaction="strict", report=True)
+    kept = found.kept(DPI)
+    assert kept[f"{key}.orgId"] == kept[f"{key}.spark.databricks.job.id"] == "[REDACTED]"
+    assert kept["user"] == kept[f"{key}.user"] == "ann@example.com"
+    assert kept[f"{key}.more"] == "m"
+    assert kept[f"{key}.mountPoints.count"] == "2"
+    told = found.verdicts()
+    assert told[f"$.run.facets.{key}.{key}.orgId"] == ("withheld", "policy:redaction")
+    assert told[f"$.run.facets.{key}.{key}.user"][0] == "mapped"
+
+
+def test_leaves_beside_the_inner_object_are_kept_where_it_does_not_say_the_same():
+    key = "environment-properties"
+    found = of_run(key, facet(**{key: {"orgId": "42"}}, orgId="1", more="m"), report=True)
+    assert found.kept(DPI)[f"{key}.orgId"] == "42"
+    assert found.kept(DPI)[f"{key}.more"] == "m"
+    assert found.verdicts()[f"$.run.facets.{key}.orgId"] == ("withheld", f"duplicate-of:{key}.orgId")

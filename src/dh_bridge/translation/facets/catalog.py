@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.given import configuration
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 
@@ -26,6 +27,8 @@ def catalog(opened: Open, at: Place) -> Statements:
     body = dict(opened.body)
     rest = body.pop("catalogProperties", None)
     properties = flattened("catalog", body)
+    if isinstance(rest, dict):
+        rest = configuration(rest, "catalogProperties", at)
     written = kept_text("catalog.catalogProperties", rest) if rest else None
     if written:
         properties["catalog.catalogProperties"] = written

@@ -8,7 +8,6 @@ from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.given import configuration
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.redaction import REDACTED
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -31,9 +30,6 @@ def data_fusion(opened: Open, at: Place) -> Statements:
     properties = flattened("dataFusion", body)
     if isinstance(arguments, dict):
         arguments = configuration(arguments, "runtimeArgs", at)
-        for name, value in arguments.items():
-            if value != REDACTED and kept_text(f"dataFusion.runtimeArgs.{name}", value) == REDACTED:
-                at.withheld(f"runtimeArgs.{name}", "secret")
     written = kept_text("dataFusion.runtimeArgs", arguments) if arguments else None
     if written:
         properties["dataFusion.runtimeArgs"] = written

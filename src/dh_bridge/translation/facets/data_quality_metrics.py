@@ -67,7 +67,8 @@ _KEPT = kept("datasetProperties.customProperties")
 def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     """DatasetProfile of the dataset; what it has no field for (files, sums, counts) becomes properties."""
     if at.key == "dataQuality" and "dataQualityMetrics" in at.keys:
-        at.withheld("", "duplicate-of:dataQualityMetrics")  # Great Expectations writes it twice (producers.md 36)
+        for leaf in ("rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics"):
+            at.withheld(leaf, "duplicate-of:dataQualityMetrics")  # Great Expectations writes it twice (producers.md 36)
         return
     for leaf, field in (("rowCount", "rowCount"), ("bytes", "sizeInBytes")):
         count = getattr(facet, leaf)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.redaction import STRICT, names_only
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -32,6 +33,8 @@ def debezium_config(opened: Open, at: Place) -> Statements:
     configs = body.pop("configs", None)
     properties = flattened("debezium_config", body)
     told, count = _told(configs, at)
+    if at.options.settings.redaction == STRICT:
+        told = names_only(told)
     if told:
         properties["debezium_config"] = kept_text("debezium_config", told) or ""
     if count:
@@ -57,6 +60,8 @@ def _told(configs: Any, at: Place) -> tuple[dict[str, Any], int]:
     for leaf, name, value in lines:
         if name in _TELLING and isinstance(value, (str, int, float)):
             told[name] = value
+            if value != "" and at.options.settings.redaction == STRICT:
+                at.withheld(leaf, "policy:redaction")
         else:
             at.withheld(leaf, "policy:debezium_config")
     return told, len(lines)

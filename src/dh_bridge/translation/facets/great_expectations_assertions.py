@@ -41,7 +41,7 @@ class Expectations(Facet):
 def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
     """As dataQualityAssertions, which wins where both stand."""
     if "dataQualityAssertions" in at.keys:
-        at.withheld("", "duplicate-of:dataQualityAssertions")
+        at.withheld("assertions", "duplicate-of:dataQualityAssertions")
         return
     checks = []
     for position, one in enumerate(facet.assertions or ()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.iceberg import count, flat, metrics, told_secrets, whole
+from dh_bridge.translation.iceberg import count, flat, metrics, whole
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.rungs import OPERATION_ICEBERG
@@ -88,7 +88,6 @@ def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
     """Type, rows and properties of the operation, totals of the profile, the snapshot as property of the dataset."""
     snapshot = whole(facet.snapshotId)
     properties = _properties(facet)
-    told_secrets(facet.metadata, at)
     if at.role != "output" or not at.run:
         for leaf in ("snapshotId", "sequenceNumber", "operation", "commitMetrics", "metadata"):
             at.reached(leaf, "kept", _DATASET)

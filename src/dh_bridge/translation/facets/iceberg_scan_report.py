@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.iceberg import count, metrics, told_secrets, whole
+from dh_bridge.translation.iceberg import count, metrics, whole
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.redaction import redacted, redacted_json
@@ -89,7 +89,6 @@ def iceberg_scan_report(facet: IcebergScanReport, at: Place) -> Statements:
     if not report:
         return
     direction = "output" if at.role == "output" else "input"
-    told_secrets(facet.metadata, at)
     if at.run:
         yield at.run, RUN_BY_DATASET, (f"{direction}s.icebergScanReport", at.dataset), report
     shown = edge if at.run else report

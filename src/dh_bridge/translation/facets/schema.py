@@ -55,7 +55,7 @@ def schema(facet: Schema, at: Place) -> Statements:
             else:
                 at.withheld(f"fields[{position}]", "too-large")  # ruling 18
     else:
-        at.withheld("", "no-home:untyped-projection")
+        at.withheld("fields", "no-home:untyped-projection")
 
 
 def _schema_fields(facet: Schema, at: Place) -> SchemaFields:

@@ -32,7 +32,8 @@ class SparkException(Facet):
 def spark_exception(facet: SparkException, at: Place) -> Statements:
     """Read as errorMessage (producers.md 40: it stands on the FAIL event only); errorMessage wins where both stand."""
     if "errorMessage" in at.event.run_facets:
-        at.withheld("", "duplicate-of:errorMessage")
+        for leaf in ("message", "stackTrace"):
+            at.withheld(leaf, "duplicate-of:errorMessage")
         return
     properties = error_properties(facet.message, facet.stackTrace)
     if properties:

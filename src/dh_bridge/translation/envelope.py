@@ -1,0 +1,44 @@
+"""Where the leaves around the facets go: a row for each leaf of an event's envelope (facets.md 1.0)."""
+
+from __future__ import annotations
+
+ENVELOPE_KEPT = {("producer",): "producer", ("schemaURL",): "schemaURL"}
+EDGES = {"inputs": "dataJobInputOutput.inputDatasetEdges", "outputs": "dataJobInputOutput.outputDatasetEdges"}
+_RUNS = {"inputs": "dataProcessInstanceInput.inputs", "outputs": "dataProcessInstanceOutput.outputs"}
+
+
+def _envelope_rows() -> dict[tuple[str, str], list[str]]:
+    job = ["dataJobInfo.customProperties[openlineage.job.{}]", "dataFlowInfo.customProperties[openlineage.job.{}]"]
+    rows: dict[tuple[str, str], list[str]] = {}
+    for kind in ("run", "job"):
+        rows[kind, "$.job.namespace"] = [target.format("namespace") for target in job]
+        rows[kind, "$.job.name"] = [target.format("name") for target in job]
+        for side, edge in EDGES.items():
+            for leaf in ("namespace", "name"):
+                targets = [edge, _RUNS[side]] if kind == "run" else [edge]
+                rows[kind, f"$.{side}[].{leaf}"] = [*targets, f"datasetProperties.customProperties[openlineage.{leaf}]"]
+    rows["run", "$.run.runId"] = [
+        "dataProcessInstanceRunEvent.urn",
+        "dataProcessInstanceProperties.urn",
+        "dataProcessInstanceInput.urn",
+        "dataProcessInstanceOutput.urn",
+        "operation.customProperties",
+    ]
+    rows["run", "$.eventType"] = [
+        "dataProcessInstanceRunEvent.status",
+        "dataProcessInstanceProperties.customProperties",
+    ]
+    rows["run", "$.eventTime"] = [
+        "dataProcessInstanceRunEvent.timestampMillis", "dataProcessInstanceProperties.created",
+        "dataJobInputOutput.inputDatasetEdges[].created",
+    ]  # fmt: skip
+    rows["job", "$.eventTime"] = ["dataJobInputOutput.inputDatasetEdges[].created"]
+    rows["dataset", "$.eventTime"] = [
+        "datasetProfile.timestampMillis", "assertionRunEvent.timestampMillis", "upstreamLineage.upstreams[].auditStamp",
+    ]  # fmt: skip
+    for leaf in ("namespace", "name"):
+        rows["dataset", f"$.dataset.{leaf}"] = [f"datasetProperties.customProperties[openlineage.{leaf}]"]
+    return rows
+
+
+ENVELOPE = _envelope_rows()
