@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 GUARD = Path(__file__).with_name("guard.py")
-PATIENCE = 90
-"""Seconds that a program has to get ready: it takes about 3, on a machine that does much else at the same time longer."""
+PATIENCE = 240
+"""Seconds that a program has to get ready: it takes about 3, on a machine with a load of 14 about 50."""
 
 
 class NotReadyError(Exception):

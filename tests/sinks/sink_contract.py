@@ -26,11 +26,20 @@ RUN = "urn:li:dataProcessInstance:0f6e2a3c"
 
 @dataclass
 class Case:
-    """``target`` for a folder; ``arrived`` reads (URN, aspect, change type) of what the closed sink took, in order."""
+    """``target`` for a folder; ``arrived`` reads (URN, aspect, change type) of what the closed sink took, in order.
+
+    ``needs``: fixtures whose values stand in ``PARTS`` while a test of the case runs.
+    """
 
     name: str
     target: Callable[[Path], str]
     arrived: Callable[[Sink, Path], list[tuple[str, str]]]
+    options: Callable[[Path], SinkOptions] = lambda folder: SinkOptions()  # noqa: ARG005 - most are told nothing
+    needs: tuple[str, ...] = ()
+
+    def open(self, folder: Path) -> Sink:
+        """Open the sink that delivers into ``folder``."""
+        return open_sink(self.target(folder), self.options(folder))
 
 
 class BrokenOffError(Exception):
@@ -38,8 +47,13 @@ class BrokenOffError(Exception):
 
 
 def break_off(target, *, close_first=False, **options):
+    """Emit to the sink of a target, then raise inside its block."""
+    leave(open_sink(target, SinkOptions(**options)), close_first=close_first)
+
+
+def leave(opened, *, close_first=False):
     """Emit to a sink, then raise inside its block."""
-    with open_sink(target, SinkOptions(**options)) as sink:
+    with opened as sink:
         sink.emit(proposals())
         if close_first:
             sink.close()
@@ -103,10 +117,36 @@ def _from_server(_sink, folder):
     return [(found.entity_urn, found.aspect_name) for found in SERVERS[folder].proposals]
 
 
+PARTS: dict[str, Any] = {}
+"""What the fixtures that a case needs have given, by their names."""
+
+
+def _topic(folder):
+    return f"proposals-{abs(hash(folder))}"
+
+
+def _kafka_target(folder):
+    if _topic(folder) not in PARTS["kafka"].admin().list_topics(timeout=30).topics:
+        PARTS["kafka"].make(_topic(folder))
+    return f"kafka:{PARTS['kafka'].bootstrap}"
+
+
+def _kafka_options(folder):
+    return SinkOptions(kafka={"topic": _topic(folder), "registry": {"url": PARTS["registry"].url}})
+
+
+def _from_topic(_sink, folder):
+    from proposals_of_kafka import read  # noqa: PLC0415 - the recipe of CONTRIBUTING.md does without its fixtures
+
+    messages = PARTS["kafka"].messages(_topic(folder))
+    return [(found.entityUrn, found.aspectName) for found in read(messages, PARTS["registry"].url)]
+
+
 CASES = [
     Case("memory", lambda folder: "memory:", _from_memory),  # noqa: ARG005 - memory has no place
     Case("ndjson", lambda folder: f"file:{folder / 'out.ndjson'}", _from_lines),
     Case("array", lambda folder: f"file:{folder / 'out.json'}", _from_array),
     Case("rest", lambda folder: f"rest:{_server(folder).url}", _from_server),
+    Case("kafka", _kafka_target, _from_topic, _kafka_options, needs=("kafka", "registry")),
     Case("catalog", lambda folder: f"catalog:{folder / 'out.db'}", _from_catalog),
 ]

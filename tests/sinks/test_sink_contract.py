@@ -4,20 +4,23 @@ import copy
 
 import msgspec
 import pytest
-from sink_contract import CASES, BrokenOffError, break_off, proposals
+from sink_contract import CASES, PARTS, BrokenOffError, leave, proposals
 
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Delivery, open_sink
+from dh_bridge.sinks.base import Delivery
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
+@pytest.fixture(
+    params=[pytest.param(case, id=case.name, marks=[pytest.mark.kafka] if case.needs else []) for case in CASES]
+)
 def case(request):
+    PARTS.update({name: request.getfixturevalue(name) for name in request.param.needs})
     return request.param
 
 
 @pytest.fixture
 def sink(case, tmp_path):
-    with open_sink(case.target(tmp_path)) as opened:
+    with case.open(tmp_path) as opened:
         yield opened
 
 
@@ -75,7 +78,7 @@ def test_a_closed_sink_refuses_loudly(sink, batch):
 
 
 def test_leaving_the_block_closes(case, tmp_path):
-    with open_sink(case.target(tmp_path)) as sink:
+    with case.open(tmp_path) as sink:
         sink.emit(proposals())
     with pytest.raises(SinkError, match="closed"):
         sink.emit(proposals())
@@ -88,4 +91,4 @@ def test_a_sink_is_named_after_its_scheme(case, sink, tmp_path):
 
 def test_an_error_in_the_block_comes_through(case, tmp_path):
     with pytest.raises(BrokenOffError):
-        break_off(case.target(tmp_path))
+        leave(case.open(tmp_path))
