@@ -28,7 +28,7 @@ from dh_bridge.translation.slots import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import msgspec
 
@@ -46,6 +46,8 @@ _CHECKS, _ABOVE_BOTH = "dataQualityAssertions", 2
 _OUTPUT_WEIGHT = 1 << 20
 _RUN_WEIGHT = 1 << 40
 _POSITION_WEIGHT = 4
+#: How many facets that nobody knows are kept of one bag (facets.md 1.4).
+_MOST_UNKNOWN = 20
 #: Explicit lineage is read before columnLineage, which it replaces in its event (facets.md 4.3).
 _EXPLICIT = "lineage"
 
@@ -248,8 +250,8 @@ class Walk:
         self, facets: dict[str, msgspec.Raw], attach: Attach, where: str, stamp: Stamp, state: RunState, at: Place
     ) -> None:
         specs = self._registry[attach]
-        cells = state.cells
-        for key, raw in facets.items():
+        cells, strange = state.cells, 0
+        for key, raw in facets.items() if len(facets) <= _MOST_UNKNOWN else _known_first(facets, specs):
             at.attach, at.key, at.where, at.stamp = attach, key, f"{where}.{key}", stamp
             refusal = self.filters.facet(key)
             if refusal is not None:
@@ -265,7 +267,11 @@ class Walk:
                 at.stamp = (*stamp[:3], stamp[3] + _ABOVE_BOTH)
             try:
                 if spec is None:
-                    fold(cells, unknown(raw, at), stamp)
+                    strange += 1
+                    if strange <= _MOST_UNKNOWN:
+                        fold(cells, unknown(raw, at), stamp)
+                    else:
+                        at.withheld("", "too-large")
                 else:
                     at.attach = spec.at
                     fold(cells, spec.statements(raw, at), at.stamp)
@@ -277,6 +283,11 @@ class Walk:
         other: Attach = "job" if attach == "run" else "run"
         own = at.event.job_facets if attach == "run" else at.event.run_facets
         return None if key in own else self._registry[other].get(key)
+
+
+def _known_first(facets: Facets, specs: Mapping[str, FacetSpec]) -> Iterable[tuple[str, msgspec.Raw]]:
+    """Return a bag with its unknown facets last, by the alphabet: which are too many is not for their order to say."""
+    return sorted(facets.items(), key=lambda entry: "" if entry[0] in specs else entry[0])
 
 
 def _said(event: Event) -> dict[str, str]:
