@@ -10,10 +10,10 @@ LOG := out/pytest.log
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check bench docs lock clean
+.PHONY: help demo test check bench bench-delivery docs lock clean
 
 help:  ## say what there is
-	@sed -n 's/^\([a-z]*\):.*## /make \1 \t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
 
 demo: $(VENV)/.light  ## translate the events of examples/ into out/demo.db and show what came of them
 	@$(BIN)/dh-bridge demo
@@ -35,6 +35,9 @@ check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
 
 bench: $(VENV)/.dev  ## measure speed and memory, side by side with acryl-datahub (ARGS="--memory 1G")
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-delivery: $(VENV)/.dev  ## measure delivery, side by side with acryl-datahub
+	@$(BIN)/python benchmarks/delivery.py $(ARGS)
 
 docs: $(VENV)/.light  ## write the pages and blocks that are made of code and data
 	@$(BIN)/python tools/generate_docs.py

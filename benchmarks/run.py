@@ -181,7 +181,9 @@ def main() -> None:
             pages.append(markdown(step()))
             print("\n" + pages[-1], end="", flush=True)
     if options.write:
-        RESULTS.write_text(HEAD + "\n\n".join(page.rstrip() for page in pages) + "\n", encoding="utf-8")
+        _, mark, others = RESULTS.read_text(encoding="utf-8").partition("<!-- ")  # what other benchmarks wrote stays
+        text = HEAD + "\n\n".join(page.rstrip() for page in pages) + "\n"
+        RESULTS.write_text(f"{text}\n{mark}{others}" if mark else text, encoding="utf-8")
 
 
 HEAD = """# Results
