@@ -1,0 +1,46 @@
+"""``dh-bridge learn``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import events_argument, fail_option, json_option, with_settings
+from dh_bridge.cli.outcome import Outcome, events_of
+from dh_bridge.cli.screen import json_line, write
+from dh_bridge.learning import Learner
+from dh_bridge.openlineage.events import DeadLetter
+
+if TYPE_CHECKING:
+    from dh_bridge.settings import Settings
+
+
+@click.command()
+@events_argument
+@json_option
+@fail_option
+@with_settings
+@examples("dh-bridge learn examples/events", "dh-bridge learn examples/events > proposed.yml")
+def learn(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on: str) -> None:
+    """Propose settings that EVENTS call for, as YAML with the evidence.
+
+    Servers under several names, two servers as one, dotted and dated names, dbt's two names, run ids of two
+    installations, project numbers, unknown systems. Paste what is true into dh_bridge.yml; identity-diff shows what
+    it moves.
+    """
+    bridge = Bridge(settings)
+    learner = Learner(settings)
+    with Outcome(fail_on=fail_on) as outcome:
+        for item in events_of(events, bridge):
+            if isinstance(item, DeadLetter):
+                outcome.bury(item)
+            else:
+                learner.see(item)
+        if as_json:
+            write(map(json_line, (found._asdict() for found in learner.findings())))
+        else:
+            click.echo(learner.page(), nl=False)
+        outcome.leave()

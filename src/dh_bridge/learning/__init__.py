@@ -1,0 +1,59 @@
+"""Learning: settings that a sample of events calls for, each with its evidence. It never changes a setting by itself.
+
+The story: ``sample`` keeps a bounded part of what was seen, ``places`` tells which namespaces look like one, ``datasets``
+and ``jobs`` follow the events, ``finding`` is what they noticed, ``page`` writes it as YAML to paste.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.learning.datasets import Datasets
+from dh_bridge.learning.finding import Finding
+from dh_bridge.learning.jobs import Jobs
+from dh_bridge.learning.page import page
+from dh_bridge.translation.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dh_bridge.openlineage.events import Event
+    from dh_bridge.settings import Settings
+
+__all__ = ["Finding", "Learner", "learn"]
+
+LIMIT = 50_000
+"""Datasets, jobs and runs that are followed; of a longer input a sample."""
+
+
+class Learner:
+    """Follows events; what the ``settings`` say already is not proposed again."""
+
+    def __init__(self, settings: Settings, *, limit: int = LIMIT) -> None:
+        options = Options(settings)
+        self._datasets = Datasets(options, limit)
+        self._jobs = Jobs(options, limit)
+        self._events = 0
+
+    def see(self, event: Event) -> None:
+        """Note one event."""
+        self._events += 1
+        self._datasets.see(event)
+        self._jobs.see(event)
+
+    def findings(self) -> list[Finding]:
+        """Return what was noticed so far."""
+        return [*self._datasets.findings(), *self._jobs.findings()]
+
+    def page(self) -> str:
+        """Return the proposals as YAML, with the evidence as comments."""
+        share = min(self._datasets.share, self._jobs.share)
+        return page(self.findings(), events=self._events, share=share)
+
+
+def learn(events: Iterable[Event], settings: Settings, *, limit: int = LIMIT) -> Learner:
+    """Return a learner that saw all ``events``."""
+    learner = Learner(settings, limit=limit)
+    for event in events:
+        learner.see(event)
+    return learner
