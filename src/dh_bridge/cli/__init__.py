@@ -38,6 +38,7 @@ MENU: dict[str, dict[str, str]] = {
         "facets": "List the facets that the bridge reads, and where their leaves go.",
     },
     "Operate": {
+        "learn": "Propose settings that EVENTS call for, as YAML with the evidence.",
         "golden": "Compare the golden files of DIR with what your settings make of their events today.",
         "config": "Check and show the settings.",
         "doctor": "Tell what this installation has, what is missing, and how to get it.",
