@@ -174,7 +174,9 @@ class Runs:
 
     def _rendered(self, state: RunState) -> Iterator[Run]:
         settings = self._options.settings.runs
-        found = history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat)
+        found = history(
+            state.events, streaming=streaming(state), heartbeat=settings.heartbeat, other_as=settings.other_as
+        )
         mark_written(state, self._shared)
         contribute(state, found, self._shared, self._options)
         valid = []

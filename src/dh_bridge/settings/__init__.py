@@ -16,13 +16,16 @@ from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.filters import AllowDeny, FilterSettings
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.kafka import KafkaSettings
+from dh_bridge.settings.links import LinkSettings
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
     DataplexFqn,
     EventTimeSettings,
+    JobSettings,
     LifecycleSettings,
     Materialize,
+    OperationSettings,
     OwnerSettings,
     PropertySettings,
     Queries,
@@ -34,6 +37,7 @@ from dh_bridge.settings.output import (
     TagSettings,
 )
 from dh_bridge.settings.rest import RestSettings
+from dh_bridge.settings.spark import SparkSettings
 
 __all__ = [
     "AirflowSettings",
@@ -44,15 +48,19 @@ __all__ = [
     "EventTimeSettings",
     "FilterSettings",
     "IdentitySettings",
+    "JobSettings",
     "KafkaSettings",
     "LifecycleSettings",
+    "LinkSettings",
     "NamingSettings",
+    "OperationSettings",
     "OwnerSettings",
     "PropertySettings",
     "RestSettings",
     "RunSettings",
     "SchemaSettings",
     "Settings",
+    "SparkSettings",
     "SubsetSettings",
     "TagSettings",
 ]
@@ -95,6 +103,10 @@ class Settings(BaseModel):
     )
     properties: PropertySettings = Field(default=PropertySettings(), description="Custom properties.")
     runs: RunSettings = Field(default=RunSettings(), description="Runs of a job.")
+    jobs: JobSettings = Field(default=JobSettings(), description="Jobs.")
+    operations: OperationSettings = Field(default=OperationSettings(), description="What runs do to datasets.")
+    links: LinkSettings = Field(default=LinkSettings(), description="Pages of runs and jobs.")
+    spark: SparkSettings = Field(default=SparkSettings(), description="Events of Spark.")
     materialize: Materialize = Field(
         default="all",
         description="Datasets that get at least their key, so that no edge points at nothing: `all`, `outputs`, `none`.",

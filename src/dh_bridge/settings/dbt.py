@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class DbtSettings(BaseModel):
-    """dbt: its nodes have two names, one for each way to send events."""
+    """dbt: names of nodes, ephemeral models, tags and owners."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -16,4 +16,17 @@ class DbtSettings(BaseModel):
         default="name",
         description="What names the job of a dbt node: the job's `name`, or `unique_id` of the facet `dbt_node`, so that"
         " run, build, test and structured logs meet in one job.",
+    )
+    ephemeral: Literal["skip", "keep"] = Field(
+        default="skip",
+        description="Ephemeral models, which are no tables: not written (`skip`), or `keep` them as datasets.",
+    )
+    run_tags: Literal["run", "dataset"] = Field(
+        default="run",
+        description="Tags and meta of a model, which dbt sends as tags of the run: properties of the `run`, or tags of the"
+        " `dataset` that it wrote, too.",
+    )
+    model_owner: Literal["property", "owner"] = Field(
+        default="property",
+        description="`owner` in the configuration of a model: a property, or an `owner` of its dataset.",
     )

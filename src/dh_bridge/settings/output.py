@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 
+OwnershipType = Annotated[str, StringConstraints(pattern=r"^urn:li:ownershipType:[^\s,()]+$")]
 Redaction = Literal["off", "default", "strict"]
 Materialize = Literal["all", "outputs", "none"]
 SourceCode = Literal["hash", "keep"]
@@ -24,6 +25,14 @@ class PropertySettings(BaseModel):
     prefix: str = Field(
         default="openlineage", min_length=1, description="First part of every key that the bridge writes."
     )
+    unknown_facets: Literal["keep", "drop"] = Field(
+        default="keep",
+        description="Facets that the bridge does not know: one property each, or not written; `filters.facet` chooses by"
+        " name.",
+    )
+    ip_addresses: Literal["keep", "drop"] = Field(
+        default="keep", description="Addresses of people's machines, such as that of a Hive client."
+    )
 
 
 class RunSettings(BaseModel):
@@ -34,11 +43,45 @@ class RunSettings(BaseModel):
     abort: Literal["skipped", "failure"] = Field(
         default="skipped", description="Result of an ABORT: `skipped` (the UI shows Cancelled) or `failure`."
     )
-    heartbeat: Literal["hour", "day", "off"] = Field(
+    heartbeat: Literal["5m", "hour", "day", "off"] = Field(
         default="hour", description="How often the RUNNING events of a streaming run leave a point in its history."
+    )
+    other_as: Literal["none", "started"] = Field(
+        default="none",
+        description="An event of the type OTHER: no point in the run's history, or a `started` one, by which a run that"
+        " sends nothing else is seen.",
+    )
+    partition_from_nominal: bool = Field(
+        default=False, description="Give the points of a run its nominal time as their partition, `<start>/<end>`."
     )
     up_for_retry: bool = Field(
         default=False, description="Call a failed Airflow try UP_FOR_RETRY while tries are left; a guess, hence off."
+    )
+
+
+class JobSettings(BaseModel):
+    """Jobs (facets.md 1.1/19)."""
+
+    model_config = _MODEL
+
+    reverse_edges: bool = Field(
+        default=False,
+        description="Edges from a job to those that `jobDependencies` says come after it: their own events say the same.",
+    )
+
+
+class OperationSettings(BaseModel):
+    """What a run did to a dataset (facets.md 4.5 and 4.6)."""
+
+    model_config = _MODEL
+
+    overwrite_as: Literal["update", "custom"] = Field(
+        default="update",
+        description="Type of an operation that overwrote: UPDATE, or CUSTOM with the word OVERWRITE (`custom`).",
+    )
+    profile_from_overwrite: bool = Field(
+        default=True,
+        description="Take the statistics of a run that wrote a whole table anew for a profile of that table.",
     )
 
 
@@ -86,6 +129,9 @@ class LifecycleSettings(BaseModel):
         default="outputs",
         description="A completed DROP marks the dataset as removed when it is an output, or never does.",
     )
+    rename_removes: bool = Field(
+        default=False, description="A completed RENAME marks the dataset of the earlier name as removed."
+    )
 
 
 class SubsetSettings(BaseModel):
@@ -104,6 +150,11 @@ class OwnerSettings(BaseModel):
     model_config = _MODEL
 
     strip_email_domain: bool = Field(default=False, description="`ann@example.com` becomes the user `ann`.")
+    types: dict[str, OwnershipType] = Field(
+        default={},
+        description="Ownership types of your own (URNs) by the word that a producer writes; other unknown words become"
+        " TECHNICAL_OWNER.",
+    )
     skip: tuple[str, ...] = Field(
         default=("***", "airflow", "anonymous", "no-name"), description="Owner names that are placeholders, any case."
     )
@@ -116,6 +167,10 @@ class TagSettings(BaseModel):
 
     exclude: tuple[str, ...] = Field(
         default=("openlineage_client_version",), description="Keys of tags that never become DataHub tags."
+    )
+    of_runs: Literal["run", "job"] = Field(
+        default="run",
+        description="Tags of a run, which DataHub does not have: properties of the `run`, or tags of its `job`, too.",
     )
 
 

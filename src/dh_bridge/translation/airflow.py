@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.people import owner_urn
-from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import FIELD_DAG, TYPE_AIRFLOW_RUN, TYPE_EXTERNAL_TRIGGER
 from dh_bridge.translation.slots import (
     JOB_FIELD,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 _LIST_CAP = 10_000
+_DESCRIPTION_CAP = 65_536
 
 
 def members(value: Any) -> list[str]:
@@ -54,7 +56,7 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
     body = dict(dag)
     description = body.pop("description", None) or body.pop("doc_md", None)
     if isinstance(description, str) and description:
-        yield flow, JOB_FIELD, ("description", FIELD_DAG), description
+        yield flow, JOB_FIELD, ("description", FIELD_DAG), capped(redacted(description), _DESCRIPTION_CAP)
     settings = at.options.settings.owners
     skip = frozenset(word.lower() for word in settings.skip)
     for name in members(body.pop("owner", None) or ""):

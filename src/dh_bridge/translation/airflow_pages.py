@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dh_bridge.translation.engine import engine_of
-from dh_bridge.translation.rungs import URL_AIRFLOW, URL_AIRFLOW_GUESSED, page
-from dh_bridge.translation.slots import RUN_URL, Statements
+from dh_bridge.translation.rungs import PAGE_UI, PAGE_UI_GUESSED, URL_AIRFLOW, URL_AIRFLOW_GUESSED, page
+from dh_bridge.translation.slots import JOB_FIELD, RUN_URL, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -47,6 +47,30 @@ def airflow_page(  # noqa: PLR0913 - the parts of an address
             found += f"&map_index={index}" if index is not None else ""
         return found
     return f"{root}/graph?dag_id={name}" + (f"&execution_date={quote(date, safe='')}" if date else "")
+
+
+def dag_page(base: str, version: tuple[int, int], dag: str) -> str:
+    """Return the address of a DAG."""
+    root, name = base.rstrip("/"), quote(dag, safe="")
+    if version >= _PATHS:
+        return f"{root}/dags/{name}"
+    return f"{root}/dags/{name}/grid" if version >= _GRID else f"{root}/graph?dag_id={name}"
+
+
+def job_page_statements(dag: Any, task: Any, at: Place) -> Statements:
+    """Yield the page of the flow, where no code has one, and by ``links.job: ui`` that of the task (facets.md 5.1, 5.2)."""
+    base = page(at.event.namespace)
+    if base is None or at.job is None or at.job.placeholder or at.job.skip or not (isinstance(dag, str) and dag):
+        return
+    told = _VERSION(engine_of(at).version)
+    version = (int(told[1]), int(told[2])) if told else _GRID
+    first = at.options.settings.links.job == "ui"
+    rung = (PAGE_UI if told else PAGE_UI_GUESSED) - (PAGE_UI_GUESSED + 1 if first else 0)
+    url = dag_page(base, version, dag)
+    yield at.job.flow_urn, JOB_FIELD, ("externalUrl", rung), url
+    if first and at.job.level == "job" and isinstance(task, str) and task:
+        own = f"{url}/tasks/{quote(task, safe='')}" if version >= _PATHS else f"{url}?task_id={quote(task, safe='')}"
+        yield at.owner, JOB_FIELD, ("externalUrl", rung), own if version >= _GRID else url
 
 
 def page_statements(dag: Any, dag_run: dict[str, Any], at: Place, *, task: Any = None, index: Any = None) -> Statements:

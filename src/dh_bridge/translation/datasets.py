@@ -30,10 +30,10 @@ def _preference() -> _Preference:
     return _Preference(frozenset(row["preferred"]), frozenset(row["over"]))
 
 
-def dataset_name(dataset: Dataset, naming: Naming) -> Name:
+def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = False) -> Name:
     """Return the name by which ``dataset`` is known: a function of the event alone (systems.md 7.10, producers.md 34)."""
     name = naming(dataset.namespace, dataset.name)
-    if "dbt_model" in dataset.facets and _ephemeral(dataset):
+    if "dbt_model" in dataset.facets and not keep_ephemeral and _ephemeral(dataset):
         return skipped(name, "ephemeral")
     if "symlinks" in dataset.facets and name.skip is None:
         return _by_symlink(dataset, name, naming)

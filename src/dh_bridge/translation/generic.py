@@ -149,6 +149,9 @@ def unknown(raw: msgspec.Raw, at: Place) -> Statements:
     document = readable(raw, at)
     if document is None or document.get("_deleted") is True:
         return
+    if at.options.settings.properties.unknown_facets == "drop":
+        at.withheld("", "policy:properties.unknown_facets")
+        return
     yield from _opaque(body_of(document), at)
 
 

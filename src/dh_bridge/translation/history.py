@@ -12,7 +12,7 @@ from dh_bridge.translation.laws import Stamp
 #: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times (ruling 3).
 _STRENGTH = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}
 _HOUR = 3_600_000_000
-_HEARTBEATS = {"hour": _HOUR, "day": 24 * _HOUR}
+_HEARTBEATS = {"5m": _HOUR // 12, "hour": _HOUR, "day": 24 * _HOUR}
 
 
 class Point(msgspec.Struct, gc=False):
@@ -51,8 +51,10 @@ class _Attempt:
         self.terminals: list[tuple[Stamp, str]] = []
 
 
-def history(events: list[tuple[Stamp, str | None]], *, streaming: bool = False, heartbeat: str = "hour") -> History:
-    """Return the history of (stamp, type) pairs, given in any order, doubles allowed."""
+def history(
+    events: list[tuple[Stamp, str | None]], *, streaming: bool = False, heartbeat: str = "hour", other_as: str = "none"
+) -> History:
+    """Return the history of (stamp, type) pairs, given in any order, doubles allowed; the rest as in ``RunSettings``."""
     if len(events) == 1:
         ((stamp, kind),) = events
         if kind in TERMINAL:
@@ -68,7 +70,7 @@ def history(events: list[tuple[Stamp, str | None]], *, streaming: bool = False, 
     for number, attempt, own in attempts:
         for stamp, kind in own:
             time = stamp[0]
-            if kind == "START":
+            if kind == "START" or (kind == "OTHER" and other_as == "started"):
                 _put(points, Point(time, number))
             elif kind == "RUNNING" and step is not None:
                 _put(points, Point(time - time % step, number))

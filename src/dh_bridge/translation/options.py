@@ -25,3 +25,4 @@ class Options:
         self.prefix = settings.properties.prefix + "."
         self.actor = settings.actor
         self.queries = settings.queries == "on"
+        self.keep_ephemeral = settings.dbt.ephemeral == "keep"

@@ -36,6 +36,10 @@ URL_AIRFLOW_GUESSED = 7
 URL_FLINK = 8
 #: never the page of the run: what its STARTED events show instead of `URL_FLINK`
 URL_FLINK_RUNNING = 9
+#: made of an id by an address of `links`: the query, then Dataproc, then Databricks
+URL_CONFIGURED = 10
+URL_DATAPROC = 11
+URL_DATABRICKS = 12
 #: where a STARTED event shows the page of the running thing: rung of the run's page -> rung to show instead
 URL_WHILE_RUNNING = {URL_PERSISTENT_LOG: URL_RUNNING_LOG, URL_FLINK: URL_FLINK_RUNNING}
 
@@ -84,6 +88,12 @@ FIELD_STATED = 0
 FIELD_DAG = 1
 FIELD_OPERATION = 2
 FIELD_WEAK = 3
+# of the field externalUrl: the page of a job (facets.md 5.1 and 5.2)
+PAGE_CODE = 0
+PAGE_NODE = 1
+#: of Airflow's user interface; without a version by guess
+PAGE_UI = 2
+PAGE_UI_GUESSED = 3
 
 _PAGES = ("http://", "https://")
 

@@ -70,7 +70,9 @@ class Fold:
         if len(states) > 1:
             withdraw_skipped(states)
         for state in states:
-            found = history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat)
+            found = history(
+                state.events, streaming=streaming(state), heartbeat=settings.heartbeat, other_as=settings.other_as
+            )
             histories.append(found)
             contribute(state, found, shared, self.options)
         written = proposals(states, histories, shared, self.options)

@@ -180,7 +180,7 @@ class Walk:
                     self.options.naming(dataset.namespace, dataset.name), f"filtered:{refusal}"
                 )
                 continue
-            name = dataset_name(dataset, self.options.naming)
+            name = dataset_name(dataset, self.options.naming, keep_ephemeral=self.options.keep_ephemeral)
             if role == "output" and at.job is not None and at.job.platform == "dbt" and phantom(dataset, at.event):
                 name = skipped(name, "phantom")
             at.aliases[dataset.namespace, dataset.name] = name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.airflow import dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.airflow import members as listed
-from dh_bridge.translation.airflow_pages import page_statements
+from dh_bridge.translation.airflow_pages import job_page_statements, page_statements
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.given import configuration
 from dh_bridge.translation.properties import flattened
@@ -92,6 +92,7 @@ def airflow(opened: Open, at: Place) -> Statements:
     yield from page_statements(
         part(body, "dag").get("dag_id"), dag_run, at, task=task.get("task_id"), index=instance.get("map_index")
     )
+    yield from job_page_statements(part(body, "dag").get("dag_id"), task.get("task_id"), at)
     properties = flattened("airflow.dagRun", with_conf(dag_run, at))
     flattened("airflow.taskInstance", instance, properties)
     flattened("airflow", without(body, ("dag", "dagRun", "task", "taskInstance", "taskUuid")), properties)

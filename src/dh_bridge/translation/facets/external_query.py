@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.rungs import NAME_EXTERNAL_QUERY
-from dh_bridge.translation.slots import RUN_NAME, Statements
+from dh_bridge.translation.rungs import NAME_EXTERNAL_QUERY, URL_CONFIGURED
+from dh_bridge.translation.slots import RUN_NAME, RUN_URL, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -28,12 +29,15 @@ _ID = (
 
 @facet("externalQuery", at="run", reads=ExternalQuery, leaves={"externalQueryId": kept(*_ID), "source": kept()})
 def external_query(facet: ExternalQuery, at: Place) -> Statements:
-    """Properties of the run; the query id names the run of a QUERY job."""
+    """Properties of the run; the query id names the run of a QUERY job, and its page by ``links.queries``."""
     properties = {}
     if facet.externalQueryId:
         properties["externalQuery.externalQueryId"] = capped(facet.externalQueryId)
         yield at.run, RUN_NAME, NAME_EXTERNAL_QUERY, facet.externalQueryId
     if facet.source:
         properties["externalQuery.source"] = facet.source
+    page = at.options.settings.links.queries.get(facet.source or "")
+    if page and facet.externalQueryId:
+        yield at.run, RUN_URL, URL_CONFIGURED, page.replace("{id}", quote(facet.externalQueryId, safe=""))
     if properties:
         yield property_statement(at, properties)

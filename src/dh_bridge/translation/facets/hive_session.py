@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 )
 def hive_session(opened: Open, at: Place) -> Statements:
     """Session properties; the user of the run unless it is a placeholder."""
-    properties = flattened("hive_session", opened.body)
+    body = opened.body
+    if at.options.settings.properties.ip_addresses == "drop" and body.get("clientIp") is not None:
+        at.withheld("clientIp", "policy:properties.ip_addresses")
+        body = {name: said for name, said in body.items() if name != "clientIp"}
+    properties = flattened("hive_session", body)
     if properties:
         yield property_statement(at, properties)
     user = opened.body.get("username")

@@ -92,6 +92,8 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
             at.withheld(f"upstream[{position}].run.runId", "duplicate-of:run.runId")
         elif run is not None:
             yield at.run, UPSTREAM_RUN, run, None
+    if at.options.settings.jobs.reverse_edges:
+        yield from _reversed(facet.downstream or [], at)
     downstream = [_plain(one) for one in facet.downstream or ()]
     for key, plain in (("upstream", loose), ("downstream", downstream)):
         written = kept_text(f"jobDependencies.{key}", [one for one in plain if one]) if any(plain) else None
@@ -104,6 +106,14 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
             yield at.owner, JOB_PROPERTIES, "jobDependencies", rule
     if properties:
         yield property_statement(at, properties)
+
+
+def _reversed(downstream: list[Dependency], at: Place) -> Statements:
+    """Yield the edges from this job to those that come after it, where it is one that has edges."""
+    for one in downstream if _has_edges(at) else ():
+        after = _job(one, at)
+        if after is not None and after != at.task:
+            yield after, JOB_EDGE, at.task, _edge(one)
 
 
 def _has_edges(at: Place) -> bool:

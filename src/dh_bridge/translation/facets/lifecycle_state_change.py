@@ -11,6 +11,8 @@ from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_sta
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.rungs import OPERATION_LIFECYCLE
 from dh_bridge.translation.slots import (
+    DATASET,
+    DATASET_PROPERTIES,
     EDGE_PROPERTIES,
     LIFECYCLE,
     OPERATION,
@@ -79,3 +81,18 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
                 )
     if earlier:
         yield property_statement(at, earlier)
+    if previous is not None and word == "RENAME" and at.role != "input":
+        yield from _removed(previous, at)
+
+
+def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
+    """Yield that the dataset of the earlier name is gone, by ``lifecycle.rename_removes``, else what it is called now."""
+    name = at.endpoint(previous.namespace, previous.name)
+    if name.endpoint is None or name.endpoint == at.dataset:
+        return
+    yield name.endpoint, DATASET, "", name
+    if at.options.settings.lifecycle.rename_removes:
+        yield name.endpoint, LIFECYCLE, "DROP", None
+    elif at.name is not None:
+        now = {"namespace": at.name.safe_namespace, "name": at.name.name}
+        yield name.endpoint, DATASET_PROPERTIES, "renamedTo", {"renamedTo": text(now)}

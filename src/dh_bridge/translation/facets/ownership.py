@@ -36,6 +36,9 @@ def _owners(facet: Ownership, at: Place) -> Statements:
     for position, owner in enumerate(facet.owners or ()):
         urn = owner_urn(owner.name, skip=skip, strip_domain=settings.strip_email_domain)
         kind, known = owner_type(owner.type)
+        own = settings.types.get((owner.type or "").strip())
+        if own is not None:
+            kind, known = own, True
         if urn is None:
             at.withheld(f"owners[{position}].name", "no-home:placeholder owner")
             at.withheld(f"owners[{position}].type", "no-home:placeholder owner")

@@ -29,5 +29,7 @@ def spark_job_details(opened: Open, at: Place) -> Statements:
     if properties:
         yield property_statement(at, properties)
     text = opened.body.get("jobDescription")
-    if isinstance(text, str) and text.strip() and at.job is not None and at.job.level == "job":
+    if at.options.settings.spark.job_description == "run":
+        at.reached("jobDescription", "kept", _KEPT)
+    elif isinstance(text, str) and text.strip() and at.job is not None and at.job.level == "job":
         yield at.owner, JOB_FIELD, ("description", FIELD_WEAK), capped(redacted(text), DESCRIPTION_CAP)

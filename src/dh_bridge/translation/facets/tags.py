@@ -11,11 +11,15 @@ from dh_bridge.translation.properties import text
 from dh_bridge.translation.slots import COLUMN_TAG, TAG, Statements
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dh_bridge.translation.place import Place
 
 _SIMPLE = 20
 #: Every event of openlineage-python carries it (producers.md 39): a property of its own says enough.
 _CLIENT = "openlineage_client_version"
+#: Sources of tags that are a dbt model's own (producers.md 14)
+_OF_MODELS = ("DBT", "DBT_META")
 
 
 class Tag(Facet):
@@ -115,3 +119,18 @@ def run_tags(facet: Tags, at: Place) -> Statements:
             properties[tag.key if tag.key == _CLIENT else f"tags.{tag.key}"] = value
     if properties:
         yield property_statement(at, properties)
+    settings = at.options.settings
+    if settings.tags.of_runs == "job" and at.owner:
+        yield from _tags_of(facet, (at.owner,), at)
+    if settings.dbt.run_tags == "dataset":
+        yield from _tags_of(Tags(tags=[tag for tag in facet.tags or () if tag.source in _OF_MODELS]), at.outputs, at)
+
+
+def _tags_of(facet: Tags, entities: Sequence[str], at: Place) -> Statements:
+    """Yield the tags of a run as tags of what it ran or wrote."""
+    exclude = at.options.settings.tags.exclude
+    for tag in facet.tags or ():
+        name = tag_name(tag)
+        if tag.key.strip() and tag.key not in exclude and is_urn(tag_urn(name)):
+            for urn in entities:
+                yield urn, TAG, name, _context(tag)

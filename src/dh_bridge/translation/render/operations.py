@@ -57,7 +57,7 @@ def operation_proposals(state: RunState, history: History, options: Options) -> 
             if urn in outputs and state.urn and _happened(slots, counts.get(urn, {}), kind):
                 operation = _operation(urn, slots, counts.get(urn, {}), sql, stamp, state, actor, options)
                 yield upsert("dataset", urn, "operation", operation)
-            profile = _profile(urn, slots, counts.get(urn, {}), stamp, state)
+            profile = _profile(urn, slots, counts.get(urn, {}), stamp, state, options)
             if profile is not None:
                 yield upsert("dataset", urn, "datasetProfile", profile)
 
@@ -140,6 +140,8 @@ def _operation(  # noqa: PLR0913 - the parts of one step
         "actor": actor,
         "operationType": kind,
     }
+    if kind == "UPDATE" and options.settings.operations.overwrite_as == "custom" and _overwrote(slots):
+        found |= {"operationType": "CUSTOM", "customOperationType": "OVERWRITE"}
     rows = counts.get("rowCount", value(slots, AFFECTED_ROWS))
     if rows is not None:
         found["numAffectedRows"] = rows
@@ -158,10 +160,18 @@ def _replaced(slots: Slots) -> bool:
     )
 
 
-def _profile(urn: str, slots: Slots, counts: dict[str, int], stamp: Stamp, state: RunState) -> dict[str, Any] | None:
+def _overwrote(slots: Slots) -> bool:
+    """Whether the highest word of what happened is that everything was written anew."""
+    words = slots.get(OPERATION, {})
+    return bool(words) and str(words[min(words)][1]).strip().upper() == "OVERWRITE"
+
+
+def _profile(  # noqa: PLR0913 - the parts of one step
+    urn: str, slots: Slots, counts: dict[str, int], stamp: Stamp, state: RunState, options: Options
+) -> dict[str, Any] | None:
     """Return the profile: of metrics, and of the statistics of a run that replaced the whole table."""
     measured = profile_value(slots.get(METRIC, {}))
-    if "rowCount" in counts and _replaced(slots):
+    if "rowCount" in counts and options.settings.operations.profile_from_overwrite and _replaced(slots):
         measured.setdefault("rowCount", counts["rowCount"])
         if "size" in counts:
             measured.setdefault("sizeInBytes", counts["size"])

@@ -27,7 +27,10 @@ def people_and_tags(entity: str, urn: str, slots: Slots) -> Iterator[Proposal]:
 
 def _owner(owner: str, kind: str) -> dict[str, Any]:
     value = {"owner": owner, "type": kind, "source": {"type": "SERVICE"}}
-    return add(f"/owners/{escaped(owner)}/{escaped(kind)}", value)
+    if kind.startswith("urn:li:ownershipType:"):  # an ownership type of the users' own
+        value = {"owner": owner, "type": "CUSTOM", "typeUrn": kind, "source": {"type": "SERVICE"}}
+        kind = "CUSTOM"
+    return add(f"/owners/{escaped(owner)}/{kind}", value)
 
 
 def _tag(name: str, context: str | None) -> dict[str, Any]:

@@ -1,0 +1,26 @@
+"""What holds for the events of Spark alone."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SparkSettings(BaseModel):
+    """Spark and Databricks."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    job_description: Literal["job", "run"] = Field(
+        default="job",
+        description="Spark's description of a job (`setJobDescription`): the description of the `job` that has no other, or"
+        " a property of the `run` alone.",
+    )
+    mount_points: Literal["count", "keep"] = Field(
+        default="count", description="Databricks' table of mounts, repeated in every event: its size, or `keep` it."
+    )
+    run_name: Literal["application", "databricks"] = Field(
+        default="application",
+        description="What names a run on Databricks: the id of the `application`, or that of `databricks`' own job run.",
+    )

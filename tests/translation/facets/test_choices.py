@@ -1,0 +1,315 @@
+"""What the settings of the translation change; facets have tests of their own, these are of the choices alone."""
+
+from __future__ import annotations
+
+import pytest
+from facet_cases import (
+    AIRFLOW,
+    DBT,
+    DPI,
+    END_MS,
+    FLOW,
+    JOB,
+    NAMESPACE,
+    ORDERS,
+    POSTGRES,
+    START,
+    TOTALS,
+    dataset_event,
+    event,
+    facet,
+    of_job,
+    of_output,
+    of_run,
+    orders,
+    pair,
+    told,
+    totals,
+)
+
+from dh_bridge import Settings
+
+UI = "https://airflow.example.com"
+AFTER = f"urn:li:dataJob:({FLOW},daily.publish)"
+
+
+def page_of(found, urn=DPI):
+    if urn == DPI:
+        return found.one(DPI, "dataProcessInstanceProperties").get("externalUrl")
+    return found.patched(urn, "dataJobInfo" if "dataJob:" in urn else "dataFlowInfo").get("/externalUrl")
+
+
+# -- links -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_query_has_its_page_where_its_system_has_an_address():
+    said = facet(externalQueryId="01b2/4711", source="snowflake")
+    pages = {"snowflake": "https://app.snowflake.com/x/queries/{id}", "bigquery": "https://b/{id}"}
+    assert page_of(of_run("externalQuery", said, links={"queries": pages})) == (
+        "https://app.snowflake.com/x/queries/01b2%2F4711"
+    )
+    assert page_of(of_run("externalQuery", said)) is None
+    assert page_of(of_run("externalQuery", facet(externalQueryId="1", source="?"), links={"queries": pages})) is None
+
+
+def test_a_page_of_queries_needs_a_place_for_the_id():
+    with pytest.raises(ValueError, match="pattern"):
+        Settings(links={"queries": {"snowflake": "https://app.snowflake.com/"}})
+
+
+@pytest.mark.parametrize(("leaf", "path"), [("batchId", "batches"), ("jobId", "jobs"), ("sessionId", "interactive")])
+def test_dataproc_has_its_page_where_the_region_is_known(leaf, path):
+    said = facet(projectId="shop-prod", **{leaf: "orders-1"})
+    found = of_run("gcp_dataproc", said, links={"dataproc_region": "europe-west1"})
+    assert page_of(found) == (
+        f"https://console.cloud.google.com/dataproc/{path}/europe-west1/orders-1?project=shop-prod"
+    )
+    assert page_of(of_run("gcp_dataproc", said)) is None
+    assert page_of(of_run("gcp_dataproc", facet(jobId="a"), links={"dataproc_region": "europe-west1"})) is None
+
+
+def test_a_dbt_node_s_page_is_its_file_unless_its_code_has_one():
+    said = facet(original_file_path="models/my orders.sql")
+    links = {"dbt_repository": "https://github.com/example/shop/blob/main/"}
+    assert page_of(of_job("dbt_node", said, links=links), JOB) == (
+        "https://github.com/example/shop/blob/main/models/my%20orders.sql"
+    )
+    assert page_of(of_job("dbt_node", said), JOB) is None
+    code = {"dbt_node": said, "sourceCodeLocation": facet(type="git", url="https://code/x")}
+    assert page_of(told(pair(job=code), links=links), JOB) == "https://code/x"
+
+
+DAG = {"dag": {"dag_id": "daily"}, "dagRun": {"run_id": "r"}, "task": {"task_id": "load"}}
+IN_AIRFLOW = {"namespace": UI, "producer": AIRFLOW}
+AIRFLOW_FLOW = f"urn:li:dataFlow:(airflow,daily,{UI})"
+AIRFLOW_TASK = f"urn:li:dataJob:({AIRFLOW_FLOW},daily.load)"
+CODE = {"sourceCodeLocation": facet(type="git", url="https://code/x")}
+
+
+@pytest.mark.parametrize(
+    ("version", "path"),
+    [
+        ("3.0.1", "dags/daily"),
+        ("2.10.0", "dags/daily/grid"),
+        ("2.2.0", "graph?dag_id=daily"),
+        (None, "dags/daily/grid"),
+    ],
+)
+def test_a_dag_has_its_page_in_airflow(version, path):
+    run = {"airflow": facet(**DAG)}
+    if version:
+        run["processing_engine"] = facet(name="Airflow", version=version)
+    found = told(pair(run=run, **IN_AIRFLOW))
+    assert page_of(found, AIRFLOW_FLOW) == f"{UI}/{path}"
+    assert page_of(found, AIRFLOW_TASK) is None
+
+
+def test_a_task_s_page_in_airflow_comes_before_its_code_by_choice():
+    run = {"airflow": facet(**DAG), "processing_engine": facet(name="Airflow", version="3.0.1")}
+    assert page_of(told(pair(run=run, job=CODE, **IN_AIRFLOW)), AIRFLOW_TASK) == "https://code/x"
+    found = told(pair(run=run, job=CODE, **IN_AIRFLOW), links={"job": "ui"})
+    assert page_of(found, AIRFLOW_TASK) == f"{UI}/dags/daily/tasks/load"
+    run = {"airflow": facet(**DAG), "processing_engine": facet(name="Airflow", version="2.9.0")}
+    found = told(pair(run=run, job=CODE, **IN_AIRFLOW), links={"job": "ui"})
+    assert page_of(found, AIRFLOW_TASK) == f"{UI}/dags/daily/grid?task_id=load"
+
+
+def test_a_version_that_one_event_tells_counts_in_any_order():
+    said, silent = {"airflow": facet(**DAG)}, {"airflow": facet(**DAG)}
+    said["processing_engine"] = facet(name="Airflow", version="3.0.1")
+    events = [event("START", run=said, **IN_AIRFLOW), event("COMPLETE", run=silent, **IN_AIRFLOW)]
+    assert page_of(told(events), AIRFLOW_FLOW) == page_of(told(events[::-1]), AIRFLOW_FLOW) == f"{UI}/dags/daily"
+
+
+# -- runs and jobs -----------------------------------------------------------------------------------------------------
+
+
+def points(found):
+    return [(one["timestampMillis"], one["status"]) for one in found.all(DPI, "dataProcessInstanceRunEvent")]
+
+
+def test_a_streaming_run_beats_every_five_minutes_by_choice():
+    job = {"jobType": facet(processingType="STREAMING", integration="FLINK", jobType="JOB")}
+    events = [event("RUNNING", job=job, time=f"2026-11-20T01:{minute:02}:30Z") for minute in (1, 3, 7)]
+    assert len(points(told(events))) == 1
+    assert [time - START_OF_HOUR for time, _ in points(told(events, runs={"heartbeat": "5m"}))] == [0, 300_000]
+
+
+START_OF_HOUR = 1795136400000
+
+
+def test_a_run_that_says_nothing_but_other_is_seen_by_choice():
+    events = [event("OTHER"), event("OTHER", time=START)]
+    assert points(told(events)) == []
+    seen = told(events, runs={"other_as": "started"})
+    assert points(seen) == [(START_OF_HOUR, "STARTED"), (END_MS, "STARTED")]
+    ended = told([*events, event("COMPLETE", time="2026-11-20T02:00:00Z")], runs={"other_as": "started"})
+    assert points(ended)[-1][1] == "COMPLETE"
+
+
+def test_nominal_time_is_a_partition_of_the_run_s_points_by_choice():
+    said = facet(nominalStartTime="2026-11-19T00:00:00Z", nominalEndTime="2026-11-20T00:00:00Z")
+    runs = {"partition_from_nominal": True}
+    specs = [
+        one["partitionSpec"] for one in of_run("nominalTime", said, runs=runs).all(DPI, "dataProcessInstanceRunEvent")
+    ]
+    assert specs == [{"partition": "2026-11-19T00:00:00Z/2026-11-20T00:00:00Z", "type": "PARTITION"}] * 2
+    only = of_run("nominalTime", facet(nominalStartTime="2026-11-19T00:00:00Z"), runs=runs)
+    assert only.all(DPI, "dataProcessInstanceRunEvent")[0]["partitionSpec"]["partition"] == "2026-11-19T00:00:00Z"
+    none = told(pair(), runs=runs).all(DPI, "dataProcessInstanceRunEvent")
+    assert {one["partitionSpec"]["type"] for one in none} == {"FULL_TABLE"}
+    usual = of_run("nominalTime", said).all(DPI, "dataProcessInstanceRunEvent")
+    assert {one["partitionSpec"]["type"] for one in usual} == {"FULL_TABLE"}
+
+
+def test_what_comes_after_a_job_has_an_edge_from_it_by_choice():
+    said = facet(
+        downstream=[
+            {"job": {"namespace": NAMESPACE, "name": "daily.publish"}, "dependency_type": "D"},
+            {"job": {"namespace": NAMESPACE, "name": "daily.load"}},
+            {"run": {"runId": "x"}},
+        ]
+    )
+    found = of_run("jobDependencies", said, jobs={"reverse_edges": True})
+    edge = found.patched(AFTER, "dataJobInputOutput")[f"/inputDatajobEdges/{JOB}"]
+    assert edge == {"destinationUrn": JOB, "properties": {"openlineage.jobDependencies.dependency_type": "D"}}
+    assert not found.has(JOB, "dataJobInputOutput")
+    assert not of_run("jobDependencies", said).has(AFTER, "dataJobInputOutput")
+    flow = told(pair(run={"jobDependencies": said}, name="daily"), jobs={"reverse_edges": True})
+    assert not flow.has(AFTER, "dataJobInputOutput")
+
+
+# -- operations and lifecycle ------------------------------------------------------------------------------------------
+
+OVERWRITE = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
+COUNTED = {"outputFacets": {"outputStatistics": facet(rowCount=42)}}
+
+
+def test_an_overwrite_is_an_update_or_a_type_of_its_own():
+    events = pair(outputs=[totals(facets=OVERWRITE)])
+    assert told(events).one(TOTALS, "operation")["operationType"] == "UPDATE"
+    found = told(events, operations={"overwrite_as": "custom"}).one(TOTALS, "operation")
+    assert (found["operationType"], found["customOperationType"]) == ("CUSTOM", "OVERWRITE")
+    sql = told(
+        pair(job={"sql": facet(query="update t set a = 1")}, outputs=[totals()]), operations={"overwrite_as": "custom"}
+    )
+    assert sql.one(TOTALS, "operation")["operationType"] == "UPDATE"
+
+
+def test_statistics_of_a_whole_table_are_a_profile_unless_that_is_not_wanted():
+    events = pair(outputs=[totals(facets=OVERWRITE, **COUNTED)])
+    assert told(events).one(TOTALS, "datasetProfile")["rowCount"] == 42
+    assert not told(events, operations={"profile_from_overwrite": False}).has(TOTALS, "datasetProfile")
+
+
+RENAME = {
+    "lifecycleStateChange": facet(
+        lifecycleStateChange="RENAME", previousIdentifier={"namespace": POSTGRES, "name": "shop.public.orders"}
+    )
+}
+
+
+def test_the_dataset_of_the_earlier_name_tells_the_new_one_or_is_removed():
+    found = told(pair(outputs=[totals(facets=RENAME)]))
+    assert found.kept(ORDERS)["renamedTo"] == '{"name":"shop.public.totals","namespace":"postgres://db:5432"}'
+    assert not found.has(ORDERS, "status")
+    gone = told(pair(outputs=[totals(facets=RENAME)]), lifecycle={"rename_removes": True})
+    assert gone.one(ORDERS, "status") == {"removed": True}
+    assert "renamedTo" not in gone.kept(ORDERS)
+    assert not gone.has(TOTALS, "status")
+
+
+def test_a_rename_that_did_not_come_about_removes_nothing():
+    events = [event("START", outputs=[totals(facets=RENAME)]), event("FAIL", outputs=[totals(facets=RENAME)])]
+    assert not told(events, lifecycle={"rename_removes": True}).has(ORDERS, "status")
+
+
+def test_a_dataset_event_renames_too_and_a_dataset_is_never_renamed_to_itself():
+    found = told(dataset_event(totals(facets=RENAME)), lifecycle={"rename_removes": True})
+    assert found.one(ORDERS, "status") == {"removed": True}
+    itself = told(dataset_event(orders(facets=RENAME)), lifecycle={"rename_removes": True})
+    assert not itself.has(ORDERS, "status")
+
+
+# -- properties, owners, tags ------------------------------------------------------------------------------------------
+
+
+def test_facets_that_nobody_knows_are_left_out_by_choice():
+    found = of_run("acme", facet(a=1), properties={"unknown_facets": "drop"}, report=True)
+    assert not any("acme" in key for key in found.kept(DPI))
+    assert found.verdicts()["$.run.facets.acme.a"] == ("withheld", "policy:properties.unknown_facets")
+    assert "facet.acme" in of_run("acme", facet(a=1)).kept(DPI)
+
+
+def test_the_address_of_a_client_is_left_out_by_choice():
+    said = facet(username="ann", clientIp="10.0.0.7")
+    found = of_run("hive_session", said, properties={"ip_addresses": "drop"}, report=True)
+    assert "hive_session.clientIp" not in found.kept(DPI)
+    assert found.kept(DPI)["hive_session.username"] == "ann"
+    assert found.verdicts()["$.run.facets.hive_session.clientIp"] == ("withheld", "policy:properties.ip_addresses")
+    assert of_run("hive_session", said).kept(DPI)["hive_session.clientIp"] == "10.0.0.7"
+
+
+def test_a_word_of_a_producer_may_be_an_ownership_type_of_the_users_own():
+    own = "urn:li:ownershipType:architect"
+    said = facet(owners=[{"name": "ann", "type": "Architect"}, {"name": "bob", "type": "Other"}])
+    found = of_output("ownership", said, owners={"types": {"Architect": own}})
+    owners = found.patched(TOTALS, "ownership")
+    assert owners["/owners/urn:li:corpuser:ann/CUSTOM"] == {
+        "owner": "urn:li:corpuser:ann",
+        "type": "CUSTOM",
+        "typeUrn": own,
+        "source": {"type": "SERVICE"},
+    }
+    assert "/owners/urn:li:corpuser:bob/TECHNICAL_OWNER" in owners
+    assert found.kept(TOTALS)["ownership.types"] == '{"bob":"Other"}'
+
+
+def test_tags_of_a_run_are_tags_of_its_job_by_choice():
+    said = facet(tags=[{"key": "team", "value": "shop"}, {"key": "openlineage_client_version", "value": "1"}])
+    found = of_run("tags", said, tags={"of_runs": "job"})
+    assert list(found.patched(JOB, "globalTags")) == ["/tags/urn:li:tag:team:shop"]
+    assert found.kept(DPI)["tags.team"] == "shop"
+    assert not of_run("tags", said).has(JOB, "globalTags")
+
+
+def test_tags_that_dbt_sends_with_a_run_are_its_model_s_by_choice():
+    said = facet(
+        tags=[
+            {"key": "pii", "value": "true", "source": "DBT"},
+            {"key": "tier", "value": "1", "source": "DBT_META"},
+            {"key": "team", "value": "shop", "source": "USER"},
+        ]
+    )
+    events = pair(run={"tags": said}, inputs=[orders()], outputs=[totals()], producer=DBT)
+    found = told(events, dbt={"run_tags": "dataset"})
+    assert sorted(found.patched(TOTALS, "globalTags")) == ["/tags/urn:li:tag:pii", "/tags/urn:li:tag:tier:1"]
+    assert not found.has(ORDERS, "globalTags")
+    assert not told(events).has(TOTALS, "globalTags")
+
+
+# -- dbt and Spark -----------------------------------------------------------------------------------------------------
+
+
+def test_an_ephemeral_model_is_a_dataset_by_choice():
+    said = {"dbt_model": facet(config={"materialized": "ephemeral"})}
+    events = pair(outputs=[totals(facets=said)], producer=DBT)
+    assert not told(events).entities("dataset")
+    assert told(events, dbt={"ephemeral": "keep"}).entities("dataset") == {TOTALS}
+
+
+@pytest.mark.parametrize("owner", ["ann", "***", None, 7])
+def test_a_model_s_owner_is_its_dataset_s_by_choice(owner):
+    said = facet(config={"materialized": "table", "owner": owner})
+    found = of_output("dbt_model", said, dbt={"model_owner": "owner"})
+    assert found.has(TOTALS, "ownership") is (owner == "ann")
+    assert not of_output("dbt_model", said).has(TOTALS, "ownership")
+
+
+def test_spark_s_description_stays_on_the_run_by_choice():
+    said = facet(jobDescription="Write the totals")
+    found = of_run("spark_jobDetails", said, spark={"job_description": "run"}, report=True)
+    assert "/description" not in found.patched(JOB, "dataJobInfo")
+    assert found.kept(DPI)["spark_jobDetails.jobDescription"] == "Write the totals"
+    assert found.verdicts()["$.run.facets.spark_jobDetails.jobDescription"][0] == "kept"
+    assert of_run("spark_jobDetails", said).patched(JOB, "dataJobInfo")["/description"] == "Write the totals"
