@@ -183,3 +183,23 @@ def test_the_array_is_streamed(tmp_path):
         before = partial.stat().st_size
         sink.emit(proposals())
         assert partial.stat().st_size > before > 0
+
+
+def test_the_array_says_which_run_wrote_it_and_patches_tags_as_the_version_wants(tmp_path):
+    operation = {"op": "add", "path": "/tags/urn:li:tag:x", "value": {"tag": "urn:li:tag:x"}}
+    batch = [*proposals(), patch("dataset", DATASET, "globalTags", [operation])]
+    options = SinkOptions(run_id="mine", pipeline_name="nightly", profile="1.7")
+    with open_sink(f"file:{tmp_path / 'out.json'}", options) as sink:
+        sink.emit(batch)
+    units = read_by_datahub(tmp_path / "out.json")
+    assert [(unit.systemMetadata.runId, unit.systemMetadata.pipelineName) for unit in units] == [
+        ("mine", "nightly")
+    ] * 4
+    assert json.loads(units[3].aspect.value)["patch"] == [{**operation, "path": "/tags//urn:li:tag:x"}]
+    assert units[3].aspect.contentType == "application/json-patch+json"
+
+
+def test_ndjson_is_the_same_whoever_wrote_it(tmp_path):
+    with open_sink(f"file:{tmp_path / 'out.ndjson'}", SinkOptions(run_id="mine", profile="1.7")) as sink:
+        sink.emit(proposals())
+    assert (tmp_path / "out.ndjson").read_bytes() == b"".join(map(ndjson_line, proposals()))

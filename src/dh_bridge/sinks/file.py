@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.datahub.wire import aspect_text, keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Delivery
 
@@ -29,22 +30,27 @@ if TYPE_CHECKING:
 _STDOUT = "-"
 _ENDINGS = {".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json"}
 _FORMATS = ("ndjson", "json")
-_JSON_PATCH = "application/json-patch+json"
 
 _encode = msgspec.json.encode
 
 
-def array_item(proposal: Proposal) -> bytes:
-    """Return the proposal as an item of the file source's array; a PATCH as text with its content type (ruling 32)."""
+def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, keyed: bool = False) -> bytes:
+    """Return the proposal as an item of the file source's array; a PATCH as text with its content type (ruling 32).
+
+    ``metadata`` is its systemMetadata; ``keyed`` as :func:`dh_bridge.datahub.wire.keyed_patches` says of the server.
+    """
+    said = {} if metadata is None else {"systemMetadata": metadata}
     if proposal.change_type != "PATCH":
-        return _encode(proposal)
+        return _encode(proposal)[:-1] + b"," + _encode(said)[1:] if said else _encode(proposal)
+    text, kind = aspect_text(proposal, keyed=keyed)
     return _encode(
         {
             "entityType": proposal.entity_type,
             "entityUrn": proposal.entity_urn,
             "changeType": proposal.change_type,
             "aspectName": proposal.aspect_name,
-            "aspect": {"value": _encode(proposal.value).decode(), "contentType": _JSON_PATCH},
+            "aspect": {"value": text.decode("ascii"), "contentType": kind},
+            **said,
         }
     )
 
@@ -110,7 +116,9 @@ class NdjsonSink(_Stream):
 class ArraySink(_Stream):
     """Streams one JSON array; the file is there, whole, after close. Left by an error, it leaves an older file alone."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, options: SinkOptions | None = None) -> None:
+        self._options = options
+        self._keyed = options is not None and keyed_patches(options.profile)
         path = Path(place)
         self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         super().__init__(place, str(self._partial), "wb")
@@ -118,7 +126,8 @@ class ArraySink(_Stream):
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Write a batch of items."""
-        items = b",\n".join(map(array_item, proposals))
+        metadata = None if self._options is None else self._options.system_metadata()
+        items = b",\n".join([array_item(proposal, metadata, keyed=self._keyed) for proposal in proposals])
         if items:
             self._write(self._start + items)
             self._start = b",\n"
@@ -171,4 +180,4 @@ def open_target(place: str, options: SinkOptions) -> NdjsonSink | ArraySink:
         )
     if chosen not in _FORMATS:
         raise SettingsError(f"{chosen!r} is no file format", where="--format", now=f"use one of {', '.join(_FORMATS)}")
-    return ArraySink(place) if chosen == "json" else NdjsonSink(place)
+    return ArraySink(place, options) if chosen == "json" else NdjsonSink(place)

@@ -1,0 +1,174 @@
+"""What the REST sink makes of single answers and failures, those that a server on loopback cannot show, too."""
+
+from __future__ import annotations
+
+import pytest
+import requests
+import responses
+from sink_contract import proposals
+from urllib3.exceptions import MaxRetryError, NewConnectionError
+
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import Delivery, SinkOptions, open_sink
+from dh_bridge.sinks.rest.answers import answer
+from dh_bridge.sinks.rest.pauses import asked_for
+
+URL = "http://gms:8080"
+CONFIG = {"noCode": "true", "versions": {"acryldata/datahub": {"version": "v1.4.0"}}}
+BATCH = f"{URL}/aspects?action=ingestProposalBatch"
+
+
+@pytest.fixture
+def web():
+    with responses.RequestsMock() as mock:
+        yield mock
+
+
+def emitted(**rest):
+    with open_sink(f"rest:{URL}", SinkOptions(rest={"retries": 0, **rest})) as sink:
+        return sink.emit(proposals()[:1])
+
+
+def failed(**rest):
+    with pytest.raises(SinkError) as caught:
+        emitted(**rest)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable", "words"),
+    [
+        (requests.ConnectTimeout(), True, "no connection within 10 s"),
+        (requests.ReadTimeout(), True, "no answer within 30 s"),
+        (requests.exceptions.SSLError("self-signed certificate"), False, "certificate cannot be trusted: self-signed"),
+        (
+            requests.exceptions.ChunkedEncodingError("Connection broken"),
+            True,
+            "the connection failed: Connection broken",
+        ),
+        (requests.exceptions.ContentDecodingError("bad gzip"), True, "the connection failed: bad gzip"),
+        (requests.exceptions.ProxyError("no proxy"), True, "the connection failed: no proxy"),
+        (requests.exceptions.InvalidHeader("x"), False, "cannot be asked: InvalidHeader"),
+        (OSError(24, "Too many open files"), True, "the connection failed: Too many open files"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_each_failure_of_the_connection_is_one_of_two_kinds(web, error, retryable, words):
+    web.get(f"{URL}/config", body=error)
+    found = failed()
+    assert words in str(found)
+    assert found.retryable is retryable
+    assert found.where == f"rest:{URL}"
+
+
+def test_the_innermost_reason_is_told(web):
+    inner = MaxRetryError(None, "/config", NewConnectionError(None, "[Errno -2] Name or service not known"))
+    web.get(f"{URL}/config", body=requests.ConnectionError(inner))
+    assert "Name or service not known" in str(failed())
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words", "retryable"),
+    [
+        (200, "<html>DataHub</html>", "is no metadata service", False),
+        (200, "[]", "is no metadata service", False),
+        (200, '{"noCode": "false"}', "is no metadata service", False),
+        (404, "", "is no metadata service", False),
+        (401, "", "answers 401", False),
+        (403, "", "answers 403", False),
+        (503, "", "answers 503", True),
+    ],
+)
+def test_who_does_not_answer_as_gms_gets_nothing(web, status, body, words, retryable):
+    web.get(f"{URL}/config", status=status, body=body)
+    found = failed()
+    assert words in str(found)
+    assert found.retryable is retryable
+
+
+def test_a_page_is_no_success(web):
+    web.get(f"{URL}/config", json=CONFIG)
+    web.post(BATCH, body="<!doctype html><title>DataHub</title>", content_type="text/html")
+    found = failed()
+    assert "answers with a page, as DataHub's web interface does" in str(found)
+    assert not found.retryable
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204])
+def test_every_success_is_one(web, status):
+    web.get(f"{URL}/config", json=CONFIG)
+    web.post(BATCH, status=status)
+    assert emitted() == Delivery(1, [])
+
+
+def test_certificates_and_timeouts_are_those_of_the_settings(web, tmp_path):
+    for name in ("ca.pem", "me.pem", "me.key"):
+        (tmp_path / name).write_text("")
+    seen = {}
+
+    def sees(request):
+        seen.update(request.req_kwargs)
+        return 200, {}, '{"noCode": "true"}'
+
+    web.add_callback(responses.GET, f"{URL}/config", sees)
+    web.post(BATCH)
+    emitted(
+        ca_bundle=str(tmp_path / "ca.pem"),
+        client_certificate=str(tmp_path / "me.pem"),
+        client_key=str(tmp_path / "me.key"),
+        timeout=7.0,
+        connect_timeout=3.0,
+    )
+    assert seen["verify"] == str(tmp_path / "ca.pem")
+    assert seen["cert"] == (str(tmp_path / "me.pem"), str(tmp_path / "me.key"))
+    assert seen["timeout"] == (3.0, 7.0)
+
+
+@pytest.mark.parametrize(("rest", "seen"), [({}, True), ({"verify": False}, False)])
+def test_the_servers_certificate_is_checked_unless_somebody_says_no(web, rest, seen, monkeypatch):
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
+    monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
+    web.get(f"{URL}/config", json=CONFIG)
+    web.post(BATCH)
+    emitted(**rest)
+    assert web.calls[0].request.req_kwargs["verify"] is seen
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "ours"),
+    [
+        (b'{"message": "no  such\\n aspect", "exceptionClass": "X"}', "no such aspect", True),
+        (b'{"error": "Rate limit exceeded"}', "Rate limit exceeded", False),
+        (b'{"detail": "d"}', "d", False),
+        (b'{"message": 5}', "Bad Gateway", True),
+        (b"[1]", "Bad Gateway", False),
+        (b"<html><body><h1>502</h1> nginx</body></html>", "502 nginx", False),
+        (b"plain", "plain", False),
+        (b"\xff\xfe", "��", False),
+        (b"", "Bad Gateway", False),
+        (b'{"message": "' + b"x" * 1000 + b'"}', "x" * 399 + "…", True),
+    ],
+)
+def test_the_servers_words_are_short_and_plain(content, words, ours):
+    found = answer(502, {}, content, "Bad Gateway")
+    assert (found.words, found.ours) == (words, ours)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("7", 7.0),
+        (" 0.5 ", 0.5),
+        ("-3", 0.0),
+        ("Thu, 01 Jan 1970 00:01:00 GMT", 20.0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date(text, seconds):
+    assert asked_for({"Retry-After": text}, now=lambda: 40.0) == seconds
+
+
+def test_without_retry_after_nothing_is_asked():
+    assert asked_for({}) is None
