@@ -1,0 +1,455 @@
+"""What a callback does when Airflow calls it: it tells, or it warns; it takes its time, but not more; no task fails of it."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import subprocess
+import sys
+import threading
+import time
+from types import ModuleType
+from types import SimpleNamespace as Thing
+
+import pytest
+from airflow_contexts import DAY, VERSIONS, airflow3, raised
+
+from dh_bridge import Bridge, airflow
+from dh_bridge.airflow import (
+    emit_on_execute,
+    emit_on_failure,
+    emit_on_retry,
+    emit_on_skipped,
+    emit_on_success,
+    lineage_parent_id,
+)
+from dh_bridge.airflow import sending as sending_module
+from dh_bridge.airflow.events import events
+from dh_bridge.airflow.occasion import occasion
+from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
+from dh_bridge.airflow.sending import Sent, within
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.settings.loading import load
+from dh_bridge.sinks.base import Delivery, Failure
+
+both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)
+CALLBACKS = [emit_on_execute, emit_on_failure, emit_on_retry, emit_on_skipped, emit_on_success]
+
+
+def run_urn(try_number=1, map_index=-1, namespace="shop-airflow"):
+    run = task_run_id(namespace, "shop", "load", DAY, try_number=try_number, map_index=map_index)
+    return f"urn:li:dataProcessInstance:{run}"
+
+
+def history(catalog, urn):
+    points = catalog.timeseries(urn, "dataProcessInstanceRunEvent")
+    return [(one["status"], one["attempt"], one.get("result", {}).get("type")) for one in points]
+
+
+@both
+@pytest.mark.parametrize(
+    ("callback", "result"),
+    [
+        (emit_on_success, "SUCCESS"),
+        (emit_on_failure, "FAILURE"),
+        (emit_on_retry, "UP_FOR_RETRY"),
+        (emit_on_skipped, "SKIPPED"),
+    ],
+)
+def test_each_end_has_its_result(context, callback, result, shop):
+    callback(context(exception=ValueError("x")))
+    with shop() as catalog:
+        assert history(catalog, run_urn()) == [("STARTED", 1, None), ("COMPLETE", 1, result)]
+        assert "dataProcessInstanceRelationships" in catalog.aspects(run_urn())
+
+
+def test_a_start_that_was_told_before_stands_once(shop):
+    emit_on_execute(airflow3(end_date=None))
+    with shop() as catalog:
+        assert history(catalog, run_urn()) == [("STARTED", 1, None)]
+    emit_on_success(airflow3())
+    with shop() as catalog:
+        assert history(catalog, run_urn()) == [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")]
+
+
+def test_a_failure_for_good_is_none_that_waits_for_another_try(shop, monkeypatch):
+    monkeypatch.setenv("DH_BRIDGE_RUNS__UP_FOR_RETRY", "true")  # the guess of others is not asked
+    emit_on_failure(airflow3(try_number=1))
+    with shop() as catalog:
+        assert history(catalog, run_urn())[-1] == ("COMPLETE", 1, "FAILURE")
+
+
+def test_tries_and_mapped_tasks_are_runs_of_their_own(shop):
+    emit_on_retry(airflow3(try_number=1, map_index=0))
+    emit_on_success(airflow3(try_number=2, map_index=0))
+    emit_on_success(airflow3(try_number=1, map_index=1))
+    with shop() as catalog:
+        assert history(catalog, run_urn(2, 0))[-1] == ("COMPLETE", 2, "SUCCESS")
+        assert len(set(catalog.entities("dataProcessInstance"))) == 3
+        assert list(catalog.entities("dataJob")) == [
+            "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,shop-airflow),shop.load)"
+        ]
+
+
+@both
+def test_a_dag_run_is_told_as_well(context, shop):
+    emit_on_success(context(reason="success"))
+    with shop() as catalog:
+        urn = f"urn:li:dataProcessInstance:{dag_run_id('shop-airflow', 'shop', DAY, 0)}"
+        assert history(catalog, urn)[-1] == ("COMPLETE", 1, "SUCCESS")
+
+
+def test_what_was_told_is_counted_in_the_log(caplog):
+    caplog.set_level(logging.INFO, "dh_bridge.airflow")
+    emit_on_success(airflow3(map_index=4, operator={"inlets": ["not-a-uri"]}))
+    left_out, told = caplog.messages
+    assert "not-a-uri" in left_out
+    assert told.startswith("shop.load[4] (try 1) is told to DataHub: ")
+
+
+# Options
+
+
+def test_options_win_over_settings(tmp_path):
+    other = tmp_path / "other.db"
+    emit_on_success(to=f"catalog:{other}", namespace="staging")(airflow3())
+    assert other.exists()
+    assert not (tmp_path / "shop.db").exists()
+    with Catalog(other, readonly=True) as catalog:
+        assert history(catalog, run_urn(namespace="staging"))
+
+
+def test_a_settings_file_is_heeded(shop, tmp_path, monkeypatch):
+    monkeypatch.delenv("DH_BRIDGE_AIRFLOW__TO")
+    file = tmp_path / "elsewhere.yml"
+    file.write_text(f"airflow: {{to: 'catalog:{tmp_path / 'shop.db'}', namespace: dev}}\n", encoding="utf-8")
+    emit_on_success(airflow3(), config=file)
+    with shop() as catalog:
+        assert history(catalog, run_urn(namespace="dev"))
+
+
+@pytest.mark.parametrize("callback", CALLBACKS)
+def test_a_configured_callback_is_one_that_airflow_can_copy(callback):
+    assert copy.deepcopy(callback) is callback
+    assert copy.deepcopy(callback(to="memory:")).func is callback
+
+
+@pytest.mark.parametrize("callback", CALLBACKS)
+def test_an_option_that_does_not_exist_is_found_when_the_dag_is_read(callback):
+    with pytest.raises(TypeError, match=rf"^{callback.__name__}\(\) knows no target; it knows to, config, namespace"):
+        callback(target="memory:")
+
+
+def test_airflows_own_namespace_comes_first(shop, monkeypatch):
+    configuration = ModuleType("airflow.configuration")
+    configuration.conf = Thing(get=lambda area, key, fallback: f"{area}-{key}{fallback}")
+    monkeypatch.setitem(sys.modules, "airflow", ModuleType("airflow"))
+    monkeypatch.setitem(sys.modules, "airflow.sdk.configuration", None)
+    monkeypatch.setitem(sys.modules, "airflow.configuration", configuration)
+    emit_on_success(airflow3())
+    with shop() as catalog:
+        assert history(catalog, run_urn(namespace="openlineage-namespace"))
+
+
+def test_without_any_namespace_it_is_default(shop, monkeypatch):
+    monkeypatch.delenv("OPENLINEAGE_NAMESPACE")
+    emit_on_success(airflow3())
+    with shop() as catalog:
+        assert history(catalog, run_urn(namespace="default"))
+
+
+def test_the_parent_id_for_tools_is_the_run_that_is_told():
+    context = airflow3()
+    instance = context["ti"]
+    instance.get_template_context = lambda: context
+    assert lineage_parent_id(instance) == f"shop-airflow/shop.load/{run_urn().rpartition(':')[2]}"
+    assert lineage_parent_id(instance, "x").startswith("x/shop.load/")
+
+
+# Who else tells
+
+
+def listener(module):
+    return type("Listener", (), {"__module__": module})()
+
+
+@pytest.fixture
+def airflow_with(monkeypatch):
+    """Return a function that puts an Airflow with these listeners into this process."""
+
+    def put(*listeners, place="airflow.listeners.listener"):
+        manager = ModuleType(place)
+        manager.get_listener_manager = lambda: Thing(pm=Thing(get_plugins=lambda: set(listeners)))
+        monkeypatch.setitem(sys.modules, "airflow", ModuleType("airflow"))
+        monkeypatch.setitem(sys.modules, "airflow.sdk.listener", None)
+        monkeypatch.setitem(sys.modules, "airflow.configuration", None)
+        monkeypatch.setitem(sys.modules, "airflow.sdk.configuration", None)
+        monkeypatch.setitem(sys.modules, place, manager)
+
+    return put
+
+
+OTHERS = [
+    ("airflow.providers.openlineage.plugins.listener", "Airflow's OpenLineage provider"),
+    ("datahub_airflow_plugin.airflow3.datahub_listener", "DataHub's Airflow plugin"),
+    ("datahub_airflow_plugin.datahub_listener", "DataHub's Airflow plugin"),
+    ("openlineage.airflow.listener", "openlineage-airflow"),
+]
+
+
+@pytest.mark.parametrize("place", ["airflow.listeners.listener", "airflow.sdk.listener"])
+@pytest.mark.parametrize(("module", "name"), OTHERS)
+def test_where_others_tell_a_callback_warns_and_does_nothing(module, name, place, airflow_with, tmp_path, caplog):
+    airflow_with(listener(module), place=place)
+    emit_on_success(airflow3())
+    assert caplog.messages == [f"emit_on_success tells nothing: {name} is active and tells of every run"]
+    assert not (tmp_path / "shop.db").exists()
+
+
+def test_a_listener_may_be_a_module(airflow_with, tmp_path):
+    airflow_with(ModuleType("datahub_airflow_plugin.datahub_listener"))
+    emit_on_success(airflow3())
+    assert not (tmp_path / "shop.db").exists()
+
+
+def test_listeners_that_tell_of_no_run_are_no_hindrance(airflow_with, shop):
+    airflow_with(listener("my_company.audit"), listener("airflow.providers.openlineage_of_mine"))
+    emit_on_success(airflow3())
+    with shop() as catalog:
+        assert history(catalog, run_urn())
+
+
+def test_who_sends_elsewhere_may_say_so(airflow_with, shop):
+    airflow_with(listener("airflow.providers.openlineage.plugins.listener"))
+    emit_on_success(airflow3(), beside_others=True)
+    with shop() as catalog:
+        assert history(catalog, run_urn())
+
+
+# When it goes wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"to": "pigeon:home"}, "'pigeon:home' is no known target"),
+        ({"to": "catalog:/no/such/folder/shop.db"}, "/no/such/folder/shop.db"),
+        ({"timeout": "soon"}, "argument timeout"),
+        ({"timeout": 10}, "argument timeout"),
+        ({"config": "missing.yml"}, "missing.yml"),
+    ],
+)
+def test_whatever_is_wrong_is_a_warning(options, reason, caplog):
+    emit_on_failure(airflow3(), **options)
+    assert len(caplog.messages) == 1
+    assert reason in caplog.messages[0]
+
+
+@pytest.mark.parametrize(
+    "context", [{}, {"reason": "success"}, {"dag_run": object()}, airflow3(operator={"inlets": object()})]
+)
+def test_a_context_of_any_shape_is_no_error(context):
+    emit_on_success(context)
+
+
+def test_who_wants_an_error_gets_one():
+    with pytest.raises(SettingsError, match="no known target"):
+        emit_on_success(airflow3(), to="pigeon:home", on_error="raise")
+
+
+class Server:
+    """A sink that answers as it is told: a Delivery's retryable failures, a SinkError, or seconds to wait."""
+
+    name = "server"
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.got = []
+
+    def emit(self, proposals):
+        self.got.append(len(proposals))
+        answer = self.answers.pop(0) if self.answers else None
+        if isinstance(answer, BaseException):
+            raise answer
+        if isinstance(answer, threading.Event):
+            answer.wait(30)
+        failed = answer(proposals) if callable(answer) else []
+        return Delivery(len(proposals) - len(failed), failed)
+
+    def close(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    def put(*answers):
+        found = Server(*answers)
+        monkeypatch.setattr(
+            sending_module, "open_destination", lambda _to, settings: Thing(sink=found, settings=settings)
+        )
+        monkeypatch.setattr(sending_module, "_FIRST_PAUSE", 0.001)
+        return found
+
+    return put
+
+
+BUSY = SinkError("is busy", where="server", retryable=True)
+
+
+def test_what_can_be_sent_again_is_sent_again(server, caplog):
+    found = server(BUSY, BUSY, lambda proposals: [Failure(proposals[0], "later", retryable=True)])
+    emit_on_success(airflow3())
+    assert len(found.got) == 4
+    assert found.got[:3] == [found.got[0]] * 3
+    assert found.got[3] == 1
+    assert [one.levelname for one in caplog.records if one.levelno > logging.INFO] == []
+
+
+def test_what_is_refused_is_told_with_the_servers_words(server, caplog):
+    found = server(lambda proposals: [Failure(one, "unknown aspect") for one in proposals[:5]])
+    emit_on_success(airflow3())
+    assert len(found.got) == 1
+    (message,) = caplog.messages
+    assert "of its proposals 5 did not arrive" in message
+    assert message.count("unknown aspect") == 3
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Return a clock that only pauses move."""
+    found = Thing(now=0.0)
+    found.monotonic = lambda: found.now
+
+    def sleep(seconds):
+        found.now += seconds
+
+    monkeypatch.setattr(sending_module, "time", Thing(monotonic=found.monotonic, sleep=sleep))
+    return found
+
+
+def test_what_stays_busy_is_given_up_in_time(server, clock):
+    found = server(*[lambda proposals: [Failure(one, "busy", retryable=True) for one in proposals]] * 100)
+    sent = sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
+    assert 1 < len(found.got) < 20
+    assert (sent.delivered, len(sent.problems)) == (0, found.got[0])
+    assert clock.now < 8
+
+
+def test_a_server_that_is_down_is_given_up_in_time(server, clock):
+    found = server(*[BUSY] * 100)
+    with pytest.raises(SinkError, match="is busy"):
+        sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
+    assert 1 < len(found.got) < 20
+    assert clock.now < 8
+
+
+def test_a_refusal_for_good_is_not_repeated(server, caplog):
+    found = server(SinkError("no such token", where="server"))
+    emit_on_success(airflow3())
+    assert len(found.got) == 1
+    assert "no such token" in caplog.messages[0]
+
+
+def test_a_server_that_never_answers_is_left_behind(server, caplog):
+    hung = threading.Event()
+    server(hung)
+    emit_on_success(airflow3(), timeout=0.2)
+    assert not hung.is_set()  # the callback is back before the server is
+    hung.set()
+    assert "no answer in time" in caplog.messages[0]
+
+
+def test_what_is_done_in_time_is_done_and_what_it_raises_is_raised():
+    deadline = time.monotonic() + 30
+    assert within(deadline, lambda: Sent(3, [])) == Sent(3, [])
+    with pytest.raises(SinkError, match="is busy"):
+        within(deadline, lambda: (_ for _ in ()).throw(BUSY))
+
+
+def test_a_server_is_not_waited_for_longer_than_there_is_time(monkeypatch):
+    seen = []
+
+    def opened(_to, settings):
+        seen.append((settings.rest.timeout, settings.rest.connect_timeout))
+        raise SettingsError("enough")
+
+    monkeypatch.setattr(sending_module, "open_destination", opened)
+    emit_on_success(airflow3(), timeout=3)
+    assert 0 < max(seen[0]) <= 3
+
+
+def test_what_we_refuse_ourselves_is_told(server, monkeypatch, caplog):
+    server()
+    bad = upsert("dataFlow", "urn:li:dataFlow:(airflow,x,y)", "status", {"removed": False})
+    translation = Bridge().translate("{}")
+    rejected = Thing(proposal=bad, reason="not in its schema")
+    monkeypatch.setattr(
+        sending_module,
+        "Bridge",
+        lambda _settings: Thing(
+            translate=lambda _events: Thing(proposals=[], dead=translation.dead, rejected=[rejected])
+        ),
+    )
+    emit_on_success(airflow3())
+    assert "urn:li:dataFlow:(airflow,x,y): not in its schema" in caplog.messages[0]
+    assert "2 did not arrive" in caplog.messages[0]
+
+
+# Secrets and weight
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "airflow.sdk._shared.secrets_masker",
+        "airflow.sdk.execution_time.secrets_masker",
+        "airflow.utils.log.secrets_masker",
+    ],
+)
+def test_airflows_mask_lies_over_errors_and_configurations(place, shop, monkeypatch):
+    masker = ModuleType(place)
+
+    def redact(value, name=None):  # noqa: ARG001 - Airflow's signature
+        if isinstance(value, dict):
+            return {key: redact(one) for key, one in value.items()}
+        return value.replace("hunter22", "***") if isinstance(value, str) else value
+
+    masker.redact = redact
+    monkeypatch.setitem(sys.modules, place, masker)
+    error = raised(ValueError("login with hunter22 failed"))
+    emit_on_failure(airflow3(exception=error, dag_run={"conf": {"door": "hunter22"}}))
+    with shop() as catalog:
+        kept = str(catalog.aspects(run_urn()))
+    assert "hunter22" not in kept
+    assert "login with *** failed" in kept
+
+
+def test_reading_a_file_of_dags_loads_next_to_nothing():
+    code = "import sys; import dh_bridge.airflow; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"airflow", "msgspec", "orjson", "pydantic", "requests", "yaml"}.isdisjoint(done.stdout.split())
+
+
+def test_calling_one_loads_no_airflow(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from airflow_contexts import airflow3\n"
+        "from dh_bridge.airflow import emit_on_success; emit_on_success(airflow3()); print('airflow' in sys.modules)"
+    )
+    folder = __file__.rpartition("/")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code, folder], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout == "False\n"
+    assert (tmp_path / "shop.db").exists()
+
+
+def test_the_public_names_are_these():
+    assert airflow.__all__ == [*sorted(one.__name__ for one in CALLBACKS), "lineage_parent_id"]

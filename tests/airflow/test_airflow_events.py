@@ -1,0 +1,271 @@
+"""The events of a callback have the form of Airflow's OpenLineage provider, and give the same entities."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from types import SimpleNamespace as Thing
+
+import pytest
+from airflow_contexts import BEGIN, DAY, END, VERSIONS, PythonOperator, airflow2, airflow3, raised
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.airflow.events import events, run_names
+from dh_bridge.airflow.occasion import occasion
+from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
+from dh_bridge.errors import EventError
+
+NAMESPACE = "shop-airflow"
+FLOW = "urn:li:dataFlow:(airflow,shop,shop-airflow)"
+both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)
+
+
+def told(context, kind="success"):
+    found, _ = events(occasion(context), kind, NAMESPACE)
+    assert json.loads(json.dumps(found)) == found
+    return found
+
+
+def aspects(found, **settings):
+    translation = Bridge(Settings(**settings)).translate(found)
+    assert (translation.dead, translation.rejected) == ([], [])
+    return translation.proposals
+
+
+def aspect(proposals, urn, name):
+    return next(one.value for one in proposals if (one.entity_urn, one.aspect_name) == (urn, name))
+
+
+@both
+def test_a_success_is_told_as_start_and_complete_of_one_run(context):
+    start, end = told(context(operator={"inlets": ["s3://lake/a"], "outlets": ["s3://lake/b"]}))
+    assert (start["eventType"], start["eventTime"]) == ("START", BEGIN.isoformat())
+    assert (end["eventType"], end["eventTime"]) == ("COMPLETE", END.isoformat())
+    run_id = task_run_id(NAMESPACE, "shop", "load", DAY, try_number=1, map_index=-1)
+    for event in (start, end):
+        assert event["run"]["runId"] == run_id
+        assert (event["job"]["namespace"], event["job"]["name"]) == (NAMESPACE, "shop.load")
+        assert [one["name"] for one in event["inputs"]] == ["a"]
+        assert [one["name"] for one in event["outputs"]] == ["b"]
+        assert event["producer"].startswith("https://github.com/apache/airflow")
+
+
+@both
+def test_the_facets_have_the_keys_of_the_provider(context):
+    start, end = told(context())
+    assert {"airflow", "nominalTime", "parent"} <= set(start["run"]["facets"])
+    assert set(start["job"]["facets"]) == {"documentation", "jobType", "ownership", "tags"}
+    assert set(end["run"]["facets"]) == set(start["run"]["facets"])
+    for facet in (*start["run"]["facets"].values(), *start["job"]["facets"].values()):
+        assert facet["_producer"].startswith("https://pypi.org/project/dh-bridge/")
+        assert facet["_schemaURL"].startswith("https://openlineage.io/spec/")
+
+
+@both
+def test_parent_times_owners_tags_and_documentation_are_told(context):
+    start, _ = told(context())
+    run, job = start["run"]["facets"], start["job"]["facets"]
+    parent = dag_run_id(NAMESPACE, "shop", DAY, 0)
+    assert run["parent"]["run"] == {"runId": parent}
+    assert run["parent"]["job"] == {"namespace": NAMESPACE, "name": "shop"}
+    assert run["parent"]["root"] == {"run": {"runId": parent}, "job": {"namespace": NAMESPACE, "name": "shop"}}
+    assert run["nominalTime"]["nominalStartTime"] == DAY.isoformat()
+    assert run["nominalTime"]["nominalEndTime"] == (DAY + timedelta(1)).isoformat()
+    assert job["ownership"]["owners"] == [{"name": "alice"}, {"name": "data-team"}]
+    assert [tag["key"] for tag in job["tags"]["tags"]] == ["shop", "tier:1"]
+    assert job["documentation"]["description"] == "Orders into the warehouse"
+    assert (job["jobType"]["jobType"], job["jobType"]["integration"]) == ("TASK", "AIRFLOW")
+
+
+@both
+def test_the_airflow_facet_tells_dag_run_task_and_try(context):
+    facet = told(context(try_number=2, dag_run={"conf": {"day": "monday"}}))[0]["run"]["facets"]["airflow"]
+    assert facet["dag"]["dag_id"] == "shop"
+    assert facet["dag"]["tags"] == ["shop", "tier:1"]
+    assert facet["dag"]["timetable_summary"] == "@daily"
+    assert facet["dagRun"]["run_id"] == "scheduled__2026-01-02"
+    assert facet["dagRun"]["run_type"] == "scheduled"
+    assert facet["dagRun"]["logical_date"] == DAY.isoformat()
+    assert facet["dagRun"]["conf"] == {"day": "monday"}
+    assert facet["task"]["operator_class"] == "PythonOperator"
+    assert facet["task"]["operator_class_path"] == "airflow_contexts.PythonOperator"
+    assert facet["task"]["upstream_task_ids"] == ["extract"]
+    assert facet["task"]["retries"] == 2
+    assert facet["taskInstance"]["try_number"] == 2
+    assert facet["taskInstance"]["duration"] == 90
+    assert facet["taskInstance"]["log_url"].startswith("http://airflow:8080/")
+    assert facet["taskUuid"] == task_run_id(NAMESPACE, "shop", "load", DAY, try_number=2, map_index=-1)
+
+
+@both
+def test_a_failure_tells_its_error_with_the_stack_trace(context):
+    start, end = told(context(exception=raised(ConnectionError("the warehouse restarts"))), "failure")
+    assert "errorMessage" not in start["run"]["facets"]
+    facet = end["run"]["facets"]["errorMessage"]
+    assert (end["eventType"], facet["message"], facet["programmingLanguage"]) == (
+        "FAIL", "the warehouse restarts", "python",
+    )  # fmt: skip
+    assert facet["stackTrace"].startswith("Traceback")
+    assert facet["stackTrace"].endswith("ConnectionError: the warehouse restarts\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"), [("worker died", "worker died"), (KeyError(), "KeyError"), (ValueError("x"), "x")]
+)
+def test_an_error_without_a_trace_is_a_message(error, message):
+    facet = told(airflow3(exception=error), "failure")[1]["run"]["facets"]["errorMessage"]
+    assert facet["message"] == message
+    assert "stackTrace" not in facet
+
+
+@both
+def test_a_mapped_task_has_a_run_for_each_index(context):
+    found = [told(context(map_index=index))[0] for index in (0, 1)]
+    assert len({event["run"]["runId"] for event in found}) == 2
+    assert {event["job"]["name"] for event in found} == {"shop.load"}
+    facets = found[1]["run"]["facets"]
+    assert facets["airflow"]["taskInstance"]["map_index"] == 1
+    assert facets["airflow_mappedTask"]["mapIndex"] == 1
+
+
+@both
+def test_the_start_of_a_try_is_told_alone(context):
+    assert [event["eventType"] for event in told(context(end_date=None), "execute")] == ["START"]
+
+
+def test_a_sensor_that_starts_again_within_its_try_tells_no_second_start():
+    assert told(airflow3(operator={"reschedule": True}, task_reschedule_count=2), "execute") == []
+    assert told(airflow3(operator={"reschedule": True}, task_reschedule_count=0), "execute") != []
+
+
+def test_a_task_that_skipped_itself_is_aborted():
+    assert told(airflow3(), "skipped")[1]["eventType"] == "ABORT"
+
+
+def test_a_task_whose_worker_died_is_told_with_what_the_server_knows():
+    context = airflow3(start_date=None, end_date=None, state=None)
+    assert [event["eventType"] for event in told(context, "failure")] == ["FAIL"]
+    context["ti"]._ti_context_from_server = Thing(start_date=BEGIN)
+    assert told(context, "failure")[0]["eventTime"] == BEGIN.isoformat()
+
+
+def test_a_run_without_a_logical_date_goes_by_when_it_may_run():
+    context = airflow3(dag_run={"logical_date": None, "data_interval_start": None, "data_interval_end": None})
+    start = told(context)[0]
+    assert start["run"]["runId"] == task_run_id(
+        NAMESPACE, "shop", "load", DAY + timedelta(1), try_number=1, map_index=-1
+    )
+    assert "nominalTime" not in start["run"]["facets"]
+
+
+def test_a_context_without_a_dag_run_says_so():
+    with pytest.raises(EventError, match=r"^manual__1: the context has no DAG run"):
+        occasion({"dag": None, "run_id": "manual__1", "reason": "success"})
+
+
+@both
+def test_a_dag_is_told_with_its_graph_and_its_state(context):
+    tasks = [
+        PythonOperator(task_id="extract", downstream_task_ids={"load"}),
+        PythonOperator(task_id="load", downstream_task_ids=set()),
+    ]
+    start, end = told(context(reason="task_failure", dag={"tasks": tasks}, dag_run={"end_date": END}), "failure")
+    assert (start["job"]["name"], start["run"]["runId"]) == ("shop", dag_run_id(NAMESPACE, "shop", DAY, 0))
+    assert start["eventTime"] == (BEGIN - timedelta(minutes=1)).isoformat()
+    assert (end["eventType"], end["eventTime"]) == ("FAIL", END.isoformat())
+    assert end["run"]["facets"]["airflowState"]["dagRunState"] == "failed"
+    assert end["run"]["facets"]["errorMessage"]["message"] == "task_failure"
+    assert end["run"]["facets"]["airflowDagRun"]["dagRun"]["duration"] == 150
+    graph = start["job"]["facets"]["airflow"]["tasks"]
+    assert {task: said["downstream_task_ids"] for task, said in graph.items()} == {"extract": ["load"], "load": []}
+    assert "airflow" not in end["job"]["facets"]
+    assert (start["inputs"], start["outputs"]) == ([], [])
+    assert "parent" not in start["run"]["facets"]
+
+
+FOREIGN = "01941f29-7c00-7000-8000-000000000001"
+CONF = {"openlineage": {"parentRunId": FOREIGN, "parentJobNamespace": "outer", "parentJobName": "night # 1"}}
+
+
+def test_a_dag_run_has_the_parent_that_its_trigger_named():
+    facet = told(airflow3(reason="success", dag_run={"conf": CONF}))[0]["run"]["facets"]["parent"]
+    assert facet["run"] == {"runId": FOREIGN}
+    assert facet["root"]["job"] == {"namespace": "outer", "name": "night # 1"}
+
+
+def test_a_task_has_the_root_that_the_trigger_named_and_its_own_dag_run_as_parent():
+    conf = {"openlineage": {**CONF["openlineage"], "rootParentRunId": FOREIGN.replace("1", "2"),
+                            "rootParentJobNamespace": "top", "rootParentJobName": "all"}}  # fmt: skip
+    facet = told(airflow3(dag_run={"conf": conf}))[0]["run"]["facets"]["parent"]
+    assert facet["job"]["name"] == "shop"
+    assert facet["root"]["job"] == {"namespace": "top", "name": "all"}
+
+
+@pytest.mark.parametrize(
+    "conf",
+    [
+        {"openlineage": {"parentRunId": FOREIGN}},
+        {"openlineage": {**CONF["openlineage"], "parentRunId": "42"}},
+        {"openlineage": "x"},
+        "x",
+    ],
+)
+def test_half_a_parent_is_none(conf):
+    assert "parent" not in told(airflow3(reason="success", dag_run={"conf": conf}))[0]["run"]["facets"]
+
+
+def test_a_task_of_nobody_in_particular_belongs_to_the_owner_of_its_dag():
+    owners = told(airflow3(operator={"owner": "airflow"}, dag={"owner": "ann, bob"}))[0]["job"]["facets"]["ownership"][
+        "owners"
+    ]
+    assert owners == [{"name": "ann"}, {"name": "bob"}]
+
+
+def test_the_documentation_of_a_task_comes_before_that_of_its_dag():
+    facet = told(airflow3(operator={"doc_md": "# Load"}, dag={"doc_md": "# Shop"}))[0]["job"]["facets"]["documentation"]
+    assert (facet["description"], facet["contentType"]) == ("# Load", "text/markdown")
+
+
+@both
+def test_the_entities_are_those_of_the_provider(context):
+    proposals = aspects(told(context(operator={"inlets": ["s3://lake/a"], "outlets": ["s3://lake/b"]})))
+    run = f"urn:li:dataProcessInstance:{task_run_id(NAMESPACE, 'shop', 'load', DAY, try_number=1, map_index=-1)}"
+    job = f"urn:li:dataJob:({FLOW},shop.load)"
+    relations = aspect(proposals, run, "dataProcessInstanceRelationships")
+    assert relations["parentInstance"] == f"urn:li:dataProcessInstance:{dag_run_id(NAMESPACE, 'shop', DAY, 0)}"
+    assert relations["parentTemplate"] == job
+    assert aspect(proposals, run, "dataProcessInstanceProperties")["type"] == "BATCH_SCHEDULED"
+    assert {one.entity_urn for one in proposals if one.entity_type == "dataset"} == {
+        "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)",
+        "urn:li:dataset:(urn:li:dataPlatform:s3,lake/b,PROD)",
+    }
+    assert any(one.entity_urn == FLOW and one.aspect_name == "globalTags" for one in proposals)
+
+
+@both
+def test_the_names_of_a_run_are_what_its_events_say(context):
+    made = context(map_index=3, try_number=2)
+    start, _ = told(made)
+    assert run_names(occasion(made), NAMESPACE) == (NAMESPACE, "shop.load", start["run"]["runId"])
+
+
+def test_values_of_any_kind_become_json():
+    class Odd:
+        def __str__(self):
+            return "odd"
+
+    deep = {"a": {"b": {"c": {"d": {"e": {"f": 1}}}}}}
+    conf = {
+        "odd": Odd(),
+        "when": DAY,
+        "for": timedelta(seconds=3),
+        "set": {2, 1},
+        "none": None,
+        "deep": deep,
+        3: (1, 2),
+    }
+    said = told(airflow2(dag_run={"conf": conf}))[0]["run"]["facets"]["airflow"]["dagRun"]["conf"]
+    assert said == {
+        "odd": "odd", "when": DAY.isoformat(), "for": "3.0 seconds", "set": [1, 2], "none": None, "3": [1, 2],
+        "deep": {"a": {"b": {"c": {"d": "{'e': {'f': 1}}"}}}},
+    }  # fmt: skip
