@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.assertions import Check, assertion_urns, outcome
+from dh_bridge.translation.assertions import Check, assertion_urns, outcome, untold_parameters
 from dh_bridge.translation.facet import Facet, Leaf, kept, mapped, withheld
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.slots import CHECKS, RESULTS, Statements
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dh_bridge.translation.place import Mark, Place
 
 INFO = "assertionInfo"
@@ -62,7 +64,9 @@ class Stated(msgspec.Struct, frozen=True, gc=False):
     name: Name | None
 
 
-def stated_checks(checks: list[Check], dataset: str, at: Place, *, leaves: list[str] | None = None) -> Statements:
+def stated_checks(
+    checks: list[Check], dataset: str, at: Place, *, leaves: Sequence[str | None] | None = None
+) -> Statements:
     """Yield each check under its assertion URN: the same check in two bags is one (producers.md 2).
 
     ``leaves`` are those that say how each check ended.
@@ -85,6 +89,10 @@ def stated(urn: str, check: Check, dataset: str, at: Place, *, leaf: str | None 
     """Yield the description of a check, and its result when it has one; ``leaf`` says how it ended."""
     entry = Stated(check, dataset, at.assertion_platform, at.assertion_label, at.named.get(dataset))
     yield dataset, CHECKS, urn, entry
+    if leaf is not None and check.params:
+        path = leaf.rpartition(".")[0]
+        for key in untold_parameters(check, at.assertion_platform, at.options.settings.assertions.type):
+            at.withheld(f"{path}.params.{key}", "too-large")
     ended = outcome(check, at.assertion_platform)
     if ended not in ("SKIPPED", "UNKNOWN"):
         yield dataset, RESULTS, (urn, _mark(urn, dataset, at)), check

@@ -55,6 +55,7 @@ class Open(msgspec.Struct):
 class Leaf(msgspec.Struct, frozen=True):
     """What becomes of the leaves that match a row: verdict, targets (the first that is written counts), reason.
 
+    ``{path}`` in a target is the leaf's path without positions, ``{name}`` its last step.
     ``empty``: an empty object or array says something here.
     """
 

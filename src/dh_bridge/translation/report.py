@@ -178,8 +178,18 @@ def _known(spec: FacetSpec, key: str, rest: Path, value: Any, written: dict[str,
     if leaf is None:
         # one that the facet's Struct does not know: what is in it is JSON
         return _unless_secret(_reached("kept", _property_targets(spec.at, key, rest), written), "", rest, value)
-    found = _reached(leaf.verdict, leaf.targets or _property_targets(spec.at, spec.keys[0], rest), written)
-    return _unless_secret(found, "" if leaf.targets else spec.keys[0], rest, value)
+    targets = _targets(leaf, rest) if leaf.targets else _property_targets(spec.at, spec.keys[0], rest)
+    found = _reached(leaf.verdict, targets, written)
+    whole = not leaf.targets or "{path}" in leaf.targets[0]
+    return _unless_secret(found, spec.keys[0] if whole else "", rest, value)
+
+
+def _targets(leaf: Leaf, rest: Path) -> Sequence[str]:
+    """Return the targets of a row; ``{path}`` and ``{name}`` in them are the leaf's path and its last step."""
+    if "{" not in "".join(leaf.targets):
+        return leaf.targets
+    names = ".".join(str(step) for step in rest if not isinstance(step, int))
+    return [target.replace("{path}", names).replace("{name}", names.rpartition(".")[2]) for target in leaf.targets]
 
 
 def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any) -> _Verdict:

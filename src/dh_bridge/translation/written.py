@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import TERMINAL
+from dh_bridge.translation.assertions import untold_context
+from dh_bridge.translation.render.assertions import runtime_context
 from dh_bridge.translation.render.ladders import too_many
 from dh_bridge.translation.slots import (
     CHECKS,
@@ -57,7 +59,7 @@ def written_aspects(state: RunState, by_urn: dict[str, set[str]], options: Optio
         for aspect in by_urn.get(urn, ()):
             found[aspect] = None
     found.update(dict.fromkeys(_unwritten_parts(state), "pending-terminal"))
-    found.update(dict.fromkeys(_too_many(state, found), "too-large"))
+    found.update(dict.fromkeys((*_too_many(state, found), *_untold_context(state, found)), "too-large"))
     return found
 
 
@@ -69,6 +71,13 @@ def _too_many(state: RunState, written: dict[str, str | None]) -> Iterator[str]:
                 for aspect in aspects:
                     if written.get(aspect, "") is None:
                         yield f"{aspect}.customProperties[openlineage.{key}]"
+
+
+def _untold_context(state: RunState, written: dict[str, str | None]) -> Iterator[str]:
+    """Yield what did not fit beside the results: the parts of a run's properties that each result repeats."""
+    if written.get("assertionRunEvent", "") is None:
+        for key in untold_context(runtime_context(state, state.cells.get(state.urn, {}))):
+            yield f"assertionRunEvent.runtimeContext[{key}]"
 
 
 def _unwritten_parts(state: RunState) -> Iterator[str]:

@@ -200,3 +200,60 @@ def test_the_client_s_classes_are_read():
     found = told(client_pair(input_facets={"dataQualityAssertions": made}))
     (result,) = results(found)
     assert (result["result"]["type"], result["result"]["actualAggValue"]) == ("FAILURE", 2.0)
+
+
+# -- what there is no room for -----------------------------------------------------------------------------------------
+
+
+def with_params(**params):
+    return facet(assertions=[{"assertion": "own", "name": "mine", "column": "id", "success": True, "params": params}])
+
+
+def told_params(found):
+    path = "$.inputs[0].inputFacets.dataQualityAssertions.assertions[0].params."
+    return {where.removeprefix(path): said for where, said in found.verdicts().items() if where.startswith(path)}
+
+
+def test_of_many_parameters_the_first_50_are_kept_and_the_others_told():
+    many = {f"p{number:02}": str(number) for number in range(53)}
+    found = of_input("dataQualityAssertions", with_params(**many), bag="inputFacets", report=True)
+    (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")
+    assert len(info["nativeParameters"]) == 50
+    told = told_params(found)
+    assert {name for name, said in told.items() if said == ("mapped", "assertionInfo")} == set(info["nativeParameters"])
+    assert {name for name, said in told.items() if said == ("withheld", "too-large")} == {"p50", "p51", "p52"}
+
+
+def test_a_parameter_that_has_a_field_of_its_own_is_not_lost():
+    many = {f"a{number:02}": "x" for number in range(50)}
+    body = facet(
+        assertions=[
+            {
+                "assertion": "expect_column_max_to_be_between",
+                "column": "id",
+                "success": True,
+                "params": {**many, "min_value": 3, "zz": 4},
+            }
+        ]
+    )
+    found = of_input("dataQualityAssertions", body, bag="inputFacets", report=True)
+    (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")
+    assert info["parameters"] == {"value": {"value": "3", "type": "NUMBER"}}
+    assert told_params(found)["min_value"] == ("mapped", "assertionInfo")
+    assert told_params(found)["zz"] == ("withheld", "too-large")
+
+
+@pytest.mark.parametrize(("kind", "lost"), [("auto", False), ("native", True)])
+def test_datahub_s_own_types_have_room_for_less(kind, lost):
+    long = {f"p{number}": f"{number}" + "x" * 3900 for number in range(10, 20)} | {
+        f"p{number}": f"{number}" + "y" * 3900 for number in range(20, 27)
+    }
+    named = {"assertion": "row_count", "name": "mine", "success": True, "params": {**long, "min_value": 1}}
+    found = of_input(
+        "dataQualityAssertions", facet(assertions=[named]), bag="inputFacets", report=True, assertions={"type": kind}
+    )
+    (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
+    text = str(info)
+    gone = {name for name, value in long.items() if value not in text}
+    assert gone == {name for name, said in told_params(found).items() if said == ("withheld", "too-large")}
+    assert bool(gone) is lost

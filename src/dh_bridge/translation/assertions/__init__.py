@@ -5,10 +5,10 @@ from __future__ import annotations
 from dh_bridge.translation.assertions.check import Check, distinct, merge
 from dh_bridge.translation.assertions.errors import default_errors, result_error
 from dh_bridge.translation.assertions.identity import assertion_urn, assertion_urns
-from dh_bridge.translation.assertions.info import assertion_info, assertion_platform
+from dh_bridge.translation.assertions.info import assertion_info, assertion_platform, untold_parameters
 from dh_bridge.translation.assertions.reading import Reading, read
 from dh_bridge.translation.assertions.result import Outcome, assertion_result, outcome
-from dh_bridge.translation.assertions.run_event import batch_spec, check_partition, run_event
+from dh_bridge.translation.assertions.run_event import batch_spec, check_partition, run_event, untold_context
 from dh_bridge.translation.assertions.table import AssertionTable, default_table, load
 from dh_bridge.translation.assertions.tested import datasets_of_test
 
@@ -34,4 +34,6 @@ __all__ = [
     "read",
     "result_error",
     "run_event",
+    "untold_context",
+    "untold_parameters",
 ]

@@ -9,7 +9,7 @@ from dh_bridge.translation.assertions.check import Check, said
 from dh_bridge.translation.assertions.native import native_form
 from dh_bridge.translation.assertions.reading import Reading, read
 from dh_bridge.translation.assertions.table import AssertionTable, default_table
-from dh_bridge.translation.properties import bounded, capped, kept
+from dh_bridge.translation.properties import PREFIX, bounded, capped, kept, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -106,6 +106,29 @@ def native_parameters(check: Check, table: AssertionTable) -> dict[str, str]:
         if written is not None and len(found) < MOST_PARAMETERS:
             found[key] = written
     return found
+
+
+def untold_parameters(
+    check: Check, platform: str, kind: Kind = "auto", table: AssertionTable | None = None
+) -> list[str]:
+    """Return the names of the parameters that there is no room for, neither among the native ones nor in a typed field.
+
+    DataHub's own types (``kind`` ``native``) keep them as custom properties, of which there is less (facets.md 0.4).
+    """
+    table = table if table is not None else default_table()
+    told = native_parameters(check, table)
+    if len(check.params) <= MOST_PARAMETERS and kind != "native":
+        return []
+    found = read(check, platform, table)
+    if kind == "native" and found.offers:
+        left = _properties(check, PREFIX, _untyped(_typed(check, found, table), PREFIX))
+        told = {key: value for key, value in told.items() if f"{PREFIX}params.{key}" in left}
+    typed = {one["value"] for one in found.parameters.values()}
+    return [
+        key
+        for key, value in check.params.items()
+        if key not in told and key not in table.of_the_run and said(value) is not None and text(value) not in typed
+    ]
 
 
 def _typed(check: Check, found: Reading, table: AssertionTable) -> dict[str, Any]:

@@ -88,6 +88,11 @@ def _limit(batch: Any) -> int | None:
     return None
 
 
+def untold_context(context: Mapping[str, Any]) -> set[str]:
+    """Return the keys of a runtime context that there is no room for (facets.md 0.4)."""
+    return {key for key, value in context.items() if kept(key, said(value)) is not None} - _texts(context).keys()
+
+
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     written = {key: kept(key, said(value)) for key, value in values.items()}
     return bounded({key: value for key, value in written.items() if value is not None})

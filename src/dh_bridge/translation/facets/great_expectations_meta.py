@@ -22,7 +22,10 @@ _BATCH = mapped("assertionRunEvent.batchSpec", "dataProcessInstanceProperties.cu
         "active_batch_definition.**": _BATCH,
         "batch_spec.**": _BATCH,
         "batch_kwargs.**": _BATCH,
-        "**": kept("dataProcessInstanceProperties.customProperties", "assertionRunEvent.runtimeContext"),
+        "**": kept(
+            "dataProcessInstanceProperties.customProperties[openlineage.great_expectations_meta.{path}]",
+            "assertionRunEvent.runtimeContext[{name}]",
+        ),
     },
     producer="Great Expectations",
 )

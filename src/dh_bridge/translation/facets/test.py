@@ -53,7 +53,7 @@ _UNTOLD = ("description", "expected", "actual", "content", "contentType", "param
 def test(facet: Tests, at: Place) -> Statements:
     """One assertion per test and tested dataset (the event's inputs, else its outputs); skipped ones stay on the run."""
     skipped, untold = [], []
-    loose: dict[str, list[tuple[Check, str]]] = {}
+    loose: dict[str, list[tuple[Check, str | None]]] = {}
     for position, one in enumerate(facet.tests or ()):
         check = Check(
             assertion=one.type or one.name, severity=one.severity, name=one.name, description=one.description,
@@ -70,7 +70,7 @@ def test(facet: Tests, at: Place) -> Statements:
             _note_untold(f"tests[{position}]", at, malformed=ended == "UNKNOWN")
             untold.append({"name": one.name, "status": one.status, "severity": one.severity, "type": one.type})
         else:
-            leaf = f"tests[{position}].status"
+            leaf = f"tests[{position}].status" if at.notes is not None else None
             for dataset in datasets:
                 same = at.checks.get((dataset, one.name))
                 if same is None:

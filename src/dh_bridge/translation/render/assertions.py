@@ -96,7 +96,7 @@ def _results(
 ) -> Iterator[Proposal]:
     run_slots, slots = state.cells.get(state.urn, {}), state.cells[dataset]
     url = first_rung(run_slots, RUN_URL)
-    context = _context(state, run_slots)
+    context = runtime_context(state, run_slots)
     time = millis(stamp[0])
     for (urn, mark), check, part in _parted(results, slots, stamp):
         stated: Stated = slots[CHECKS][urn][1]
@@ -156,7 +156,8 @@ def _metric(slots: Slots, mark: Mark | None, *path: str) -> int | None:
     return int(found[0]) if found else None
 
 
-def _context(state: RunState, slots: Slots) -> dict[str, str]:
+def runtime_context(state: RunState, slots: Slots) -> dict[str, str]:
+    """Return when and as what a run checked."""
     found: dict[str, str] = {}
     job = state.job()
     if job is not None:
