@@ -10,6 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_vali
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 
 OwnershipType = Annotated[str, StringConstraints(pattern=r"^urn:li:ownershipType:[^\s,()]+$")]
+ColumnKind = Literal[
+    "ArrayType", "BooleanType", "BytesType", "DateType", "EnumType", "FixedType", "MapType", "NullType", "NumberType",
+    "RecordType", "StringType", "TimeType", "UnionType",
+]  # fmt: skip
 Redaction = Literal["off", "default", "strict"]
 Materialize = Literal["all", "outputs", "none"]
 SourceCode = Literal["hash", "keep"]
@@ -95,6 +99,19 @@ class SchemaSettings(BaseModel):
     )
     expand_types: bool = Field(
         default=True, description="Read nested fields out of type texts such as `array<struct<a:int,b:string>>`."
+    )
+    types: dict[str, ColumnKind] = Field(
+        default={},
+        description="DataHub's types of type texts, where they differ from the table: `{jsonb: MapType}`. Case does not"
+        " matter; a text with arguments comes before its name alone.",
+    )
+    field_paths: dict[str, Literal["auto", "v1", "v2"]] = Field(
+        default={},
+        description="Style of field paths by platform id: `v1` (dotted), `v2` (`[version=2.0]…`), or `auto`, as all others:"
+        " v1 unless it could not tell two fields apart.",
+    )
+    skip_platforms: tuple[str, ...] = Field(
+        default=(), description="Platform ids whose schemas are left to their own connectors."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.profiles import Profile, profile
+from dh_bridge.translation.columns import default_types, load
 from dh_bridge.translation.identity import Identity
 from dh_bridge.translation.naming import Naming
 
@@ -25,4 +26,7 @@ class Options:
         self.prefix = settings.properties.prefix + "."
         self.actor = settings.actor
         self.queries = settings.queries == "on"
+        schema = settings.schema_
+        overlay = settings.mappings is not None and (settings.mappings / "tables" / "column_types.yaml").exists()
+        self.column_types = load(settings.mappings, schema.types) if schema.types or overlay else default_types()
         self.keep_ephemeral = settings.dbt.ephemeral == "keep"

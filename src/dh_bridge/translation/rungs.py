@@ -22,6 +22,8 @@ NAME_INVOCATION = 6
 NAME_QUERY = 7
 #: names runs of jobType QUERY only
 NAME_EXTERNAL_QUERY = 8
+#: by `spark.run_name` alone: before the application
+NAME_DATABRICKS = -1
 
 # -- RUN_URL: the page of a run (facets.md 3.4) ------------------------------------------------------------------------
 URL_AIRFLOW_LOG = 0

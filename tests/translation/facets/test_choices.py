@@ -27,7 +27,8 @@ from facet_cases import (
     totals,
 )
 
-from dh_bridge import Settings
+from dh_bridge import Bridge, Settings
+from dh_bridge.bundled import MAPPINGS
 
 UI = "https://airflow.example.com"
 AFTER = f"urn:li:dataJob:({FLOW},daily.publish)"
@@ -313,3 +314,76 @@ def test_spark_s_description_stays_on_the_run_by_choice():
     assert found.kept(DPI)["spark_jobDetails.jobDescription"] == "Write the totals"
     assert found.verdicts()["$.run.facets.spark_jobDetails.jobDescription"][0] == "kept"
     assert of_run("spark_jobDetails", said).patched(JOB, "dataJobInfo")["/description"] == "Write the totals"
+
+
+def test_a_databricks_job_s_run_has_its_page_and_its_name_by_choice():
+    inner = {"spark.databricks.job.id": "17", "spark.databricks.job.runId": 42}
+    said = {"environment-properties": {"environment-properties": inner}}
+    found = told(
+        pair(run=said), links={"databricks": "https://adb-1.2.azuredatabricks.net/"}, spark={"run_name": "databricks"}
+    )
+    assert page_of(found) == "https://adb-1.2.azuredatabricks.net/jobs/17/runs/42"
+    assert found.one(DPI, "dataProcessInstanceProperties")["name"] == "42"
+    usual = told(pair(run=said))
+    assert page_of(usual) is None
+    assert usual.one(DPI, "dataProcessInstanceProperties")["name"] != "42"
+
+
+def test_the_table_of_mounts_is_kept_by_choice():
+    said = facet(**{"environment-properties": {"mountPoints": [{"mountPoint": "/mnt/a", "source": "s3://a"}]}})
+    found = of_run("environment-properties", said, spark={"mount_points": "keep"}, report=True)
+    assert found.kept(DPI)["environment-properties.mountPoints"] == '[{"mountPoint":"/mnt/a","source":"s3://a"}]'
+    path = "$.run.facets.environment-properties.environment-properties.mountPoints[0].source"
+    assert found.verdicts()[path][0] == "kept"
+    assert "environment-properties.mountPoints" not in of_run("environment-properties", said).kept(DPI)
+
+
+# -- schemas -----------------------------------------------------------------------------------------------------------
+
+COLUMNS = facet(
+    fields=[{"name": "a", "type": "jsonb"}, {"name": "b", "type": "struct", "fields": [{"name": "c", "type": "int"}]}]
+)
+
+
+def fields(found):
+    return [(one["fieldPath"], *one["type"]["type"]) for one in found.one(TOTALS, "schemaMetadata")["fields"]]
+
+
+def test_a_type_text_is_what_the_operator_says():
+    assert fields(of_output("schema", COLUMNS))[0] == ("a", "com.linkedin.schema.RecordType")
+    found = of_output("schema", COLUMNS, schema={"types": {"JSONB": "MapType"}})
+    assert fields(found)[0] == ("a", "com.linkedin.schema.MapType")
+    with pytest.raises(ValueError, match="MapType"):
+        Settings(schema={"types": {"jsonb": "Map"}})
+
+
+def test_field_paths_are_of_the_style_of_their_platform():
+    assert [path for path, _ in fields(of_output("schema", COLUMNS, schema={"field_paths": {"hive": "v2"}}))] == [
+        "a",
+        "b",
+        "b.c",
+    ]
+    found = of_output("schema", COLUMNS, schema={"field_paths": {"postgres": "v2"}})
+    paths = [path for path, _ in fields(found)]
+    assert all(path.startswith("[version=2.0].") for path in paths)
+    assert [path.rpartition(".")[2] for path in paths] == ["a", "b", "c"]
+
+
+def test_schemas_of_a_platform_are_left_to_its_connector_by_choice():
+    found = of_output("schema", COLUMNS, schema={"skip_platforms": ["postgres"]}, report=True)
+    assert not found.has(TOTALS, "schemaMetadata")
+    assert found.verdicts()["$.outputs[0].facets.schema.fields[0].name"] == ("withheld", "schema-owned")
+    assert of_output("schema", COLUMNS, schema={"skip_platforms": ["hive"]}).has(TOTALS, "schemaMetadata")
+
+
+def test_a_table_of_types_in_the_users_own_folder_counts(tmp_path):
+    table = tmp_path / "tables" / "column_types.yaml"
+    table.parent.mkdir()
+    text = (MAPPINGS / "tables" / "column_types.yaml").read_text(encoding="utf-8")
+    assert "jsonb, " in text
+    table.write_text(
+        text.replace("jsonb, ", "", 1).replace("names: [bool, ", "names: [bool, jsonb, ", 1), encoding="utf-8"
+    )
+    found = Bridge(Settings(mappings=tmp_path)).translate(pair(outputs=[totals(facets={"schema": COLUMNS})]))
+    (schema,) = [one.value for one in found.proposals if one.aspect_name == "schemaMetadata"]
+    assert schema["fields"][0]["type"] == {"type": {"com.linkedin.schema.BooleanType": {}}}

@@ -56,17 +56,24 @@ def airflow_tasks(opened: Open, at: Place) -> Statements:
 
 def _graph(tasks: dict[str, Any], at: Place) -> Statements:
     """Yield the job of each task, also of those that never speak (producers.md 20), and the edges between them."""
-    flow = at.job
-    written = flow is not None and flow.level == "flow" and not flow.placeholder and not flow.skip
-    jobs: dict[str, Job] = {}
-    for task in tasks if flow is not None and written and len(tasks) <= _MOST_TASKS else ():
-        job = at.identity.job(at.event.namespace, f"{at.event.name}.{task}", at.event.producer)
-        if job.flow_urn == flow.flow_urn and job.level == "job" and not job.placeholder and not job.skip:
-            jobs[task] = job
-            yield job.job_urn, JOB, "", job
+    jobs = _jobs(tasks, at.job, at) if at.job is not None and len(tasks) <= _MOST_TASKS else {}
+    for job in jobs.values():
+        yield job.job_urn, JOB, "", job
     for task in tasks:
         for position, downstream in enumerate(members(part(tasks, task).get("downstream_task_ids") or "")):
             if task in jobs and downstream in jobs and downstream != task:
                 yield jobs[downstream].job_urn, JOB_EDGE, jobs[task].job_urn, {}
             else:
                 at.reached(f"tasks.{task}.downstream_task_ids[{position}]", "kept", *_KEPT)
+
+
+def _jobs(tasks: dict[str, Any], flow: Job, at: Place) -> dict[str, Job]:
+    """Return the jobs of the tasks by name; none where the DAG is no flow."""
+    if flow.placeholder or flow.skip or flow.level != "flow":
+        return {}
+    found = {task: at.identity.job(at.event.namespace, f"{at.event.name}.{task}", at.event.producer) for task in tasks}
+    return {
+        task: job
+        for task, job in found.items()
+        if job.flow_urn == flow.flow_urn and job.level == "job" and not job.placeholder and not job.skip
+    }

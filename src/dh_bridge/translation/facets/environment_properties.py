@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.given import configuration
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.rungs import USER_DATABRICKS, USER_TARGETS
-from dh_bridge.translation.slots import RUN_USER, Statements
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.rungs import NAME_DATABRICKS, URL_DATABRICKS, USER_DATABRICKS, USER_TARGETS
+from dh_bridge.translation.slots import RUN_NAME, RUN_URL, RUN_USER, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 _KEY = "environment-properties"
+_MOUNTS = "dataProcessInstanceProperties.customProperties[openlineage.environment-properties.mountPoints]"
 
 
 @facet(
@@ -41,8 +44,27 @@ def environment_properties(opened: Open, at: Place) -> Statements:
     body = configuration(body, _KEY if nested else "", at)
     properties = flattened(_KEY, {**rest, **({"user": user} if user is not None else {}), **body})
     if isinstance(mounts, list):
+        if at.options.settings.spark.mount_points == "keep":
+            at.reached(f"{_KEY}.mountPoints" if nested else "mountPoints", "kept", _MOUNTS)
+            properties[f"{_KEY}.mountPoints"] = kept_text(f"{_KEY}.mountPoints", mounts) or ""
         properties[f"{_KEY}.mountPoints.count"] = str(len(mounts))
     if isinstance(user, str) and user:
         yield at.run, RUN_USER, USER_DATABRICKS, user
+    yield from _job_run(inner if isinstance(inner, dict) else opened.body, at)
     if properties:
         yield property_statement(at, properties)
+
+
+def _job_run(body: dict[str, Any], at: Place) -> Statements:
+    """Yield what the run of a Databricks job is called, by ``spark.run_name``, and its page, by ``links.databricks``."""
+    job, run = (_text(body.get(f"spark.databricks.job.{leaf}")) for leaf in ("id", "runId"))
+    if run and at.options.settings.spark.run_name == "databricks":
+        yield at.run, RUN_NAME, NAME_DATABRICKS, run
+    workspace = at.options.settings.links.databricks
+    if workspace is not None and job and run:
+        url = f"{workspace.rstrip('/')}/jobs/{quote(job, safe='')}/runs/{quote(run, safe='')}"
+        yield at.run, RUN_URL, URL_DATABRICKS, url
+
+
+def _text(value: Any) -> str:
+    return str(value) if isinstance(value, (str, int)) and not isinstance(value, bool) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
+from dh_bridge.translation.columns import Field, SchemaFields, TypeTable, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 _REMEMBERED = 4096
-_remembered: dict[tuple[bytes, str, bool, bool, bool], SchemaFields] = {}
+_remembered: dict[tuple[bytes, str, bool, bool, bool, str, TypeTable], SchemaFields] = {}
 
 
 class Schema(Facet):
@@ -45,7 +45,9 @@ def schema(facet: Schema, at: Place) -> Statements:
         return
     found = _schema_fields(facet, at)
     at.columns = found.columns
-    if found.typed:
+    if found.typed and at.name.platform in at.options.settings.schema_.skip_platforms:
+        at.withheld("", "schema-owned")
+    elif found.typed:
         yield at.dataset, SCHEMA, "", found
     elif at.role == "input" and at.task:
         for position, field in enumerate(facet.fields):
@@ -62,11 +64,14 @@ def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
     """Return the rendered fields; the same facet of the same kind of dataset is rendered once (same bytes)."""
     name = at.name
     assert name is not None  # noqa: S101 - the caller has looked
-    expand = at.options.settings.schema_.expand_types
-    key = (bytes(at.raw), name.platform, name.lower_columns, name.column_case is not None, expand)
+    settings, types = at.options.settings.schema_, at.options.column_types
+    expand, paths = settings.expand_types, settings.field_paths.get(name.platform, "auto")
+    key = (bytes(at.raw), name.platform, name.lower_columns, name.column_case is not None, expand, paths, types)
     found = _remembered.get(key)
     if found is None:
-        found = schema_fields(facet.fields or [], platform=name.platform, column=name.column, expand=expand)
+        found = schema_fields(
+            facet.fields or [], platform=name.platform, column=name.column, paths=paths, types=types, expand=expand
+        )
         if len(_remembered) >= _REMEMBERED:
             _remembered.clear()
         _remembered[key] = found
