@@ -16,12 +16,12 @@ from dh_bridge.openlineage.events import DeadLetter
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
-#: Name of a mode for people -> what of the settings makes it (identity.md 3).
-MODES = {
-    "default": {"mode": "default"},
-    "datahub-openlineage": {"mode": "compat"},
-    "datahub-airflow-plugin": {"mode": "join", "tools": ("airflow",)},
-    "datahub-dbt-source": {"mode": "join", "tools": ("dbt",)},
+#: Name of a mode for people -> `identity.mode`, and the tools to join (identity.md 3).
+MODES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "default": ("default", ()),
+    "datahub-openlineage": ("compat", ()),
+    "datahub-airflow-plugin": ("join", ("airflow",)),
+    "datahub-dbt-source": ("join", ("dbt",)),
 }
 
 
@@ -60,9 +60,9 @@ def identity(*, settings: Settings, events: tuple[str, ...], mode: str | None, a
 
 def in_mode(settings: Settings, mode: str) -> Settings:
     """Return the settings in another mode; how the mode is configured stays as it is."""
-    chosen = MODES[mode]
+    chosen, tools = MODES[mode]
     join = settings.identity.join
-    if "tools" in chosen:
-        join = join.model_copy(update={"tools": chosen["tools"]})
-    identity = settings.identity.model_copy(update={"mode": chosen["mode"], "join": join})
+    if tools:
+        join = join.model_copy(update={"tools": tools})
+    identity = settings.identity.model_copy(update={"mode": chosen, "join": join})
     return settings.model_copy(update={"identity": identity})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import asdict
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.examples import examples
@@ -40,7 +41,7 @@ def learn(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on
             else:
                 learner.see(item)
         if as_json:
-            write(map(json_line, (found._asdict() for found in learner.findings())))
+            write(map(json_line, (asdict(found) for found in learner.findings())))
         else:
             click.echo(learner.page(), nl=False)
         outcome.leave()

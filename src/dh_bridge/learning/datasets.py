@@ -100,6 +100,8 @@ class Datasets:
         pairs: dict[tuple[str, str], _Pair] = {}
         for key, seen in self._seen.items():
             for one, other in combinations(sorted(seen), 2):
+                if _spelled_apart(one, other):
+                    continue
                 pair = pairs.get((one, other))
                 if pair is None:
                     pair = pairs[one, other] = _Pair(alike(one, other), [], 0)
@@ -126,6 +128,11 @@ class Datasets:
                 yield Finding(
                     "project-number", text, count, ("naming", "project_numbers"), (number, "PROJECT-ID"), sure=False
                 )
+
+
+def _spelled_apart(one: str, other: str) -> bool:
+    """Whether two namespaces differ in the spelling of their scheme alone: ``s3a://lake`` is ``s3://lake``."""
+    return one.partition("://")[1:] == other.partition("://")[1:]
 
 
 def _one_place(pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> Iterator[Finding]:

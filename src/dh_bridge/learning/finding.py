@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]+")
 _SHOWN = 100
@@ -12,7 +14,7 @@ MOST = 100
 """Names of one kind that are told apart, as evidence."""
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True):
     """One thing that was noticed ``count`` times, for people in ``text``.
 
     ``path`` names the setting (``("naming", "locations")``), () for a warning; ``value`` is what to add to it: a member

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
 from dh_bridge.learning.places import alike, best, groups, url
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from dh_bridge.translation.identity.hints import Hints
     from dh_bridge.translation.options import Options
 
+_Key = TypeVar("_Key")
+
 _FEW = 8
+_NOBODYS = "platform: identity.default_platform"
+_VERSION = re.compile(r"v?\d+(?:[.-]\w+)+", re.IGNORECASE).fullmatch
 #: Stamps at the end of an application's name, as Spark's listener writes them: lower case, all else an underscore.
 STAMPS = (
     r"\d{4}[_-]\d{2}[_-]\d{2}(?:[t_-]\d{2}(?:[_-]?\d{2}){0,2}(?:[_-]\d+)?z?)?",
@@ -77,8 +81,8 @@ class Jobs:
             starts = self._runs.at(bare(said.run_id))
             if starts is not None:
                 _note(starts, (job.namespace, said.root[0] if said.root else ""), int(event.type == "START"))
-        if self._identity.producer(event.producer) is None and not any("rules[" in why for why in job.rules[:1]):
-            _note(self._strangers.at(event.producer or ""), job.name, most=MOST)
+        if event.producer and _NOBODYS in job.rules:
+            _note(self._strangers.at(_any_version(event.producer)), job.name, most=MOST)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what there is to say."""
@@ -195,12 +199,17 @@ def _stamped(key: str, names: Counter[str]) -> Finding:
 
 
 def _stranger(producer: str, jobs: Counter[str]) -> Finding:
-    rule = {"producer": re.escape(producer), "platform": "PLATFORM"}
+    rule = {"producer": producer, "platform": "PLATFORM"}
     text = f"nobody's we know, {shown(producer)} sends {times(len(jobs), 'job', most=MOST)} ({listed(sorted(jobs))})"
     return Finding("unknown-producer", text, jobs.total(), ("identity", "rules"), rule, sure=False)
 
 
-def _note(counter: Counter[str] | Counter[tuple[str, str]] | None, key: str, count: int = 1, most: int = _FEW) -> None:
+def _any_version(producer: str) -> str:
+    """Return a regular expression for a producer's URI that fits its other versions, too."""
+    return "/".join("[^/]+" if _VERSION(part) else re.escape(part) for part in producer.split("/"))
+
+
+def _note(counter: Counter[_Key] | None, key: _Key, count: int = 1, most: int = _FEW) -> None:
     """Count ``key``; beyond ``most`` keys only those that are known."""
     if counter is not None and (key in counter or len(counter) < most):
         counter[key] += count

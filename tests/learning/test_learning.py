@@ -1,0 +1,444 @@
+"""Proposals of ``learn``: each with its evidence, and all of them settings that our own loader takes."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+import yaml
+
+from dh_bridge.learning import Learner, learn
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import load
+from dh_bridge.translation.options import Options
+
+AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+DBT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
+RUN = "018cc251-f400-7026-81fb-56cf8ce0{:04x}"
+
+
+def event(
+    name="dag.task", *, namespace="ns", run=0, kind="START", producer=AIRFLOW, datasets=(), run_facets=None, **job
+):
+    body = {
+        "eventTime": "2026-01-01T00:00:00Z", "eventType": kind, "producer": producer,
+        "run": {"runId": RUN.format(run), "facets": run_facets or {}},
+        "job": {"namespace": namespace, "name": name, "facets": job},
+        "outputs": [
+            {"namespace": one[0], "name": one[1], "facets": {"schema": {"fields": [{"name": c} for c in one[2]]}} if len(one) > 2 else {}}
+            for one in datasets
+        ],
+    }  # fmt: skip
+    return parse(json.dumps(body).encode(), "here")
+
+
+def findings(*events, **settings):
+    return learn(events, Settings(**settings)).findings()
+
+
+def loaded(tmp_path, *events, **settings):
+    """Return the settings that the page proposes."""
+    page = learn(events, Settings(**settings)).page()
+    file = tmp_path / "learned.yml"
+    file.write_text(page)
+    return load(file, environ={}).settings, page
+
+
+# -- datasets -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kept", "why"),
+    [
+        ("postgres://db.example.com:5432", "postgres://10.0.0.5:5432", 0, "a name and an address"),
+        ("postgres://db.example.com", "postgres://db.example.com:5432", 1, "one host, with and without its port"),
+        ("postgres://db:5432", "postgres://db.example.com:5432", 1, "a short and a full name"),
+        ("mysql://localhost:3306", "mysql://db:3306", 1, "a name and an address"),
+        ("kafka://a:9092,b:9092", "kafka://b:9092,c:9092", 0, "one host"),
+        (
+            "postgres://10.0.0.5",
+            "postgres://db.example.com:5432",
+            1,
+            "a name and an address, with and without its port",
+        ),
+    ],
+)
+def test_one_server_under_two_names_is_one_location(tmp_path, one, other, kept, why):
+    events = [event(datasets=[(place, f"shop.public.t{n}")]) for place in (one, other) for n in range(3)]
+    (found,) = findings(*events)
+    assert (found.kind, found.count) == ("one-location", 6)
+    assert found.text.startswith(f"{why}: 3 datasets under several of them (")
+    settings, _ = loaded(tmp_path, *events)
+    (location,) = settings.naming.locations
+    assert {location.canonical, *location.aliases} == {one, other}
+    assert location.canonical == (one, other)[kept]
+    assert findings(*events, naming={"locations": [location.model_dump()]}) == []
+
+
+def test_an_address_that_a_pattern_cannot_hold_is_left_to_people(tmp_path):
+    events = [event(datasets=[("mysql://[::1]:3306", "a.b"), ("mysql://db:3306", "a.b")])]
+    settings, page = loaded(tmp_path, *events)
+    assert settings == Settings()
+    assert "# - {canonical: mysql://db:3306, aliases: ['mysql://[::1]:3306']}" in page
+
+
+def test_three_names_of_one_server_are_one_group(tmp_path):
+    places = ["postgres://db:5432", "postgres://db.example.com:5432", "postgres://10.0.0.5:5432"]
+    settings, _ = loaded(tmp_path, *(event(datasets=[(place, "shop.public.t")]) for place in places))
+    (location,) = settings.naming.locations
+    assert location.canonical == places[1]
+    assert sorted(location.aliases) == sorted([places[0], places[2]])
+
+
+def test_two_servers_that_write_one_urn_are_a_warning_with_what_speaks_for_two(tmp_path):
+    events = [
+        event(datasets=[(f"postgres://{host}:5432", f"shop.public.t{n}", columns)])
+        for host, columns in (("crm", ["id", "a"]), ("erp", ["id", "b"]), ("erp", ["id", "b"]))
+        for n in range(2)
+    ]
+    (found,) = findings(*events)
+    assert (found.kind, found.count, found.sure) == ("collision", 2, False)
+    assert "their columns differ in 2" in found.text
+    assert found.value == {"namespace": "postgres://crm:5432", "platform_instance": "INSTANCE"}
+    settings, page = loaded(tmp_path, *events)
+    assert settings == Settings()
+    assert "# - {namespace: postgres://crm:5432, platform_instance: INSTANCE}" in page
+
+
+def test_two_ports_of_a_host_are_two_servers():
+    events = [event(datasets=[(f"postgres://db:{port}", "shop.public.t", ["id"])]) for port in (5432, 5433)]
+    (found,) = findings(*events)
+    assert found.kind == "collision"
+    assert "columns differ" not in found.text
+
+
+def test_buckets_that_stand_in_the_urn_collide_with_nobody():
+    assert findings(event(datasets=[("s3://a", "x/y"), ("s3://b", "x/y"), ("s3a://a", "x/y")])) == []
+
+
+def test_a_project_number_is_named_by_the_tables_of_its_project(tmp_path):
+    events = [
+        event(datasets=[("bigquery", f"{project}.ds.t{n}")]) for project in ("123456789", "my-shop") for n in range(2)
+    ]
+    settings, page = loaded(tmp_path, *events)
+    assert settings.naming.project_numbers == {"123456789": "my-shop"}
+    assert "2 tables of that name in my-shop" in page
+    assert findings(*events, naming={"project_numbers": {"123456789": "my-shop"}}) == []
+
+
+def test_a_project_number_that_nothing_else_names_is_left_to_people(tmp_path):
+    settings, page = loaded(tmp_path, event(datasets=[("bigquery", "123456789.ds.t")]))
+    assert settings == Settings()
+    assert "# '123456789': PROJECT-ID" in page
+    assert "gcloud projects describe" in page
+
+
+def test_an_unknown_namespace_is_named_with_its_tables():
+    events = [event(datasets=[("acmedb://u:secret@h:1", name)]) for name in "abcda"]
+    (found,) = findings(*events)
+    assert (found.kind, found.count) == ("unknown-namespace", 5)
+    assert found.value == {"namespace": "acmedb://h:1", "platform": "acmedb"}
+    assert found.text.endswith("4 datasets (a, b, c and 1 more)")
+    (found,) = findings(event(datasets=[("somewhere", "a")]))
+    assert found.value["platform"] == "PLATFORM"
+
+
+def test_an_unknown_system_under_two_names_is_one_location():
+    kinds = [found.kind for found in findings(event(datasets=[("acmedb://h:1", "a"), ("acmedb://h", "a")]))]
+    assert kinds == ["one-location", "unknown-namespace", "unknown-namespace"]
+
+
+def test_dataset_events_count_too():
+    body = {
+        "eventTime": "2026-01-01T00:00:00Z",
+        "producer": AIRFLOW,
+        "dataset": {"namespace": "somewhere", "name": "a"},
+    }
+    assert [found.kind for found in findings(parse(json.dumps(body).encode(), "here"))] == ["unknown-namespace"]
+
+
+# -- jobs -----------------------------------------------------------------------------------------------------------
+
+
+def test_two_addresses_of_one_airflow_are_one_namespace(tmp_path):
+    places = ["http://airflow:8080", "https://airflow.example.com:8080", "http://10.1.1.1:8080"]
+    events = [event(f"d{n}", namespace=place, run=n, kind="COMPLETE") for place in places for n in range(2)]
+    settings, page = loaded(tmp_path, *events)
+    (group,) = settings.identity.namespaces
+    assert group.canonical == "https://airflow.example.com:8080"
+    assert "2 jobs under several of them (d0, d1)" in page
+    assert findings(*events, identity={"namespaces": [group.model_dump()]}) == []
+
+
+def test_two_hosts_with_the_same_jobs_are_a_question(tmp_path):
+    events = [
+        event(f"d{n}", namespace=place, run=n, kind="COMPLETE")
+        for place in ("http://a:1", "http://b:1")
+        for n in range(3)
+    ]
+    settings, page = loaded(tmp_path, *events)
+    assert settings == Settings()
+    assert "one installation, or two of the same jobs?" in page
+
+
+def test_the_same_jobs_in_dev_and_prod_are_no_news():
+    assert (
+        findings(
+            *(
+                event(f"d{n}", namespace=place, run=n + len(place), kind="COMPLETE")
+                for place in ("dev", "production")
+                for n in range(5)
+            )
+        )
+        == []
+    )
+
+
+def test_dotted_dags_get_one_rule_that_makes_them_flows(tmp_path):
+    dag = {"jobType": {"jobType": "DAG", "integration": "AIRFLOW"}}
+    events = [
+        event("finance.daily", run=1, **dag), event("finance.daily.eu", run=2, **dag), event("finance.daily.eu.load", run=3),
+        event("hr.weekly.load", run=4, run_facets={"airflow": {"dag": {"dag_id": "hr.weekly"}}}), event("plain", run=5, **dag),
+        event("plain.task", run=6, run_facets={"airflow": {"dag": {"dag_id": "plain"}}}),
+    ]  # fmt: skip
+    settings, page = loaded(tmp_path, *events)
+    identity = Options(settings).identity
+    flows = [identity.job("ns", one.name, AIRFLOW) for one in events]
+    assert [job.flow_id for job in flows] == [
+        "finance.daily", "finance.daily.eu", "finance.daily.eu", "hr.weekly", "plain", "plain",
+    ]  # fmt: skip
+    assert [job.level for job in flows] == ["flow", "flow", "job", "job", "flow", "job"]
+    assert "3 flows whose name has a dot: finance.daily, finance.daily.eu, hr.weekly" in page
+    assert "rules[0]" not in str(identity.job("other", "finance.daily", AIRFLOW).rules)
+
+
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        ("_20260101", "_20260102"),
+        ("_2026_01_01", "_2026_01_02"),
+        ("_2026_01_01t10_00_00", "_2026_01_02t10_00"),
+        ("_20260101120000", "_20260102120000"),
+        ("_1767225600", "_1767225601"),
+        ("_20260101_1200", "_20260101_1300"),
+        ("_018cc251_f400_7026_81fb_56cf8ce05681", "_018cc251_f400_7026_81fb_56cf8ce05682"),
+        ("-2026-01-01", "-2026-01-02"),
+    ],
+)
+def test_applications_with_a_time_in_their_name_become_one(tmp_path, stamps):
+    app = {"jobType": {"jobType": "APPLICATION", "integration": "SPARK"}}
+    events = [event(f"orders{stamp}", run=n, producer=SPARK, **app) for n, stamp in enumerate(stamps)]
+    events += [event(f"orders{stamps[0]}.execute_insert.t", run=9, producer=SPARK)]
+    settings, page = loaded(tmp_path, *events)
+    identity = Options(settings).identity
+    jobs = [identity.job("ns", one.name, SPARK) for one in events]
+    assert {job.flow_id for job in jobs} == {"orders"}
+    assert [job.job_id for job in jobs] == ["orders", "orders", "orders.execute_insert.t"]
+    assert "2 names with a time in it" in page
+
+
+def test_one_name_with_a_number_is_no_stamp():
+    assert findings(event("orders_20260101", producer=SPARK), event("etl_v2", run=1), event("etl_2026", run=2)) == []
+
+
+def test_two_names_of_one_dbt_node_are_noticed(tmp_path):
+    def node(name, unique_id, kind="MODEL", run=0):
+        return event(name, producer=DBT, run=run, jobType={"jobType": kind}, dbt_node={"unique_id": unique_id})
+
+    events = [
+        node("shop.a.shop.orders", "model.shop.orders"), node("shop.a.shop.orders.build.run", "model.shop.orders", run=1),
+        node("shop.a.shop.orders.test", "model.shop.orders", "TEST", 2), node("shop.a.shop.one", "model.shop.one", run=3),
+    ]  # fmt: skip
+    settings, page = loaded(tmp_path, *events)
+    assert settings.dbt.node_identity == "unique_id"
+    assert (
+        "1 dbt node under several names: model.shop.orders is shop.a.shop.orders, shop.a.shop.orders.build.run" in page
+    )
+    assert findings(*events, dbt={"node_identity": "unique_id"}) == []
+
+
+def test_run_ids_of_two_installations_are_noticed(tmp_path):
+    events = [event(f"d{n}", namespace=place, run=n) for place in ("dev", "prod") for n in range(4)]
+    settings, page = loaded(tmp_path, *events)
+    assert settings.identity.salt == "namespace"
+    assert "4 run ids began more than once: in dev, prod" in page
+    found = findings(*events, identity={"salt": "namespace"})
+    assert [one.kind for one in found] == []
+
+
+def test_one_run_that_begins_in_one_namespace_and_ends_in_another_is_one_run():
+    kinds = {found.kind for found in findings(event(namespace="a"), event(namespace="b", kind="COMPLETE"))}
+    assert "two-installations" not in kinds
+    kinds = {found.kind for found in findings(event(namespace="http://a:1"), event(namespace="http://a"))}
+    assert "two-installations" not in kinds
+
+
+def test_two_installations_with_one_namespace_are_told_by_their_roots():
+    roots = [
+        {"parent": {"run": {"runId": "p"}, "job": {}, "root": {"run": {"runId": "r"}, "job": {"namespace": root}}}}
+        for root in "xy"
+    ]
+    found = findings(*(event(run_facets=root) for root in roots))
+    assert [(one.kind, one.path) for one in found] == [("two-installations", ())]
+    assert "give each its own" in found[0].text
+
+
+def test_jobs_of_two_platforms_and_runs_of_two_jobs_are_warnings():
+    found = findings(event("d"), event("d", producer=SPARK), event("e", kind="COMPLETE"))
+    assert {one.kind: one.count for one in found} == {"two-platforms": 1, "run-two-jobs": 1}
+    assert all(one.path == () for one in found)
+
+
+def test_a_producer_that_is_nobodys_is_named_whatever_its_version():
+    events = [
+        event(name, producer=f"https://acme.example/etl/{version}")
+        for name, version in zip("aab", ("1.2", "1.3", "v2-0"), strict=True)
+    ]
+    found = [one for one in findings(*events) if one.kind == "unknown-producer"]
+    assert [one.value["producer"] for one in found] == [r"https://acme\.example/etl/[^/]+"]
+    assert found[0].count == 3
+    assert not [
+        one
+        for one in findings(*events, identity={"rules": [{"producer": "acme", "platform": "x"}]})
+        if one.kind == "unknown-producer"
+    ]
+
+
+def test_placeholders_tell_nothing():
+    assert findings(event("unknown", producer="https://acme.example")) == []
+
+
+# -- the page -------------------------------------------------------------------------------------------------------
+
+HOSTILE = [
+    "a: b",
+    "- x",
+    "#",
+    "'",
+    '"',
+    "${HOME}",
+    "x\ny: 1",
+    "\u2028",
+    "{a}",
+    "[b",
+    "é",
+    "null",
+    "&x",
+    "*x",
+    "!t",
+    "%",
+    "\x00",
+    "`",
+    "|",
+    "\t",
+]
+
+
+def hostile_events():
+    dag = {"jobType": {"jobType": "DAG", "integration": "AIRFLOW"}}
+    for number, text in enumerate(HOSTILE):
+        place = f"acme{number}://h{text}"
+        yield event(
+            f"f{text}.d{text}", namespace=text, run=number, producer=AIRFLOW,
+            datasets=[(f"{place}:1", text), (place, text), (text, text), ("bigquery", f"12345{number}.{text}.t"), ("bigquery", f"{text}.{text}.t")],
+            **dag,
+        )  # fmt: skip
+        yield event(f"{text}_2026010{number % 9}", namespace=text, run=100 + number, producer=f"p{text}")
+        yield event(f"{text}_2026020{number % 9}", namespace=text, run=200 + number, producer=f"p{text}")
+
+
+def test_whatever_names_hold_the_page_is_settings(tmp_path):
+    settings, _ = loaded(tmp_path, *hostile_events())
+    assert len(settings.identity.rules) > len(HOSTILE)
+    Options(settings)  # the rules compile
+    for rule in settings.identity.rules:
+        assert rule.namespace is not None
+
+
+def test_what_is_proposed_as_a_comment_is_settings_when_the_comment_goes(tmp_path):
+    page = learn(hostile_events(), Settings()).page()
+    bare = [line.replace("# ", "", 1) if _is_yaml(line) else line for line in page.splitlines()]
+    file = tmp_path / "all.yml"
+    file.write_text("\n".join(bare))
+    assert len(load(file, environ={}).settings.naming.rules) > 3
+
+
+def _is_yaml(line):
+    text = line.strip()
+    return text.startswith("# ") and text[2:].startswith(
+        ("- {", "naming:", "identity:", "rules:", "project_numbers:", "'", "locations:")
+    )
+
+
+def test_a_page_without_proposals_is_an_empty_settings_file(tmp_path):
+    settings, page = loaded(tmp_path, event())
+    assert page == "# 1 event: 0 proposals, 0 warnings\n"
+    assert settings == Settings()
+
+
+def test_settings_keep_their_order_and_the_evidence_its_count():
+    events = [
+        event("orders_20260101", producer=SPARK), event("orders_20260102", producer=SPARK, run=1),
+        event(datasets=[("postgres://db", "a.b.c"), ("postgres://db:5432", "a.b.c")], run=2),
+    ]  # fmt: skip
+    page = learn(events, Settings()).page()
+    assert list(yaml.safe_load(page)) == ["naming", "identity"]
+    assert "# one-location (2): " in page
+    assert page.startswith("# 3 events: 2 proposals, 0 warnings\n")
+
+
+def test_the_order_of_events_does_not_matter():
+    events = list(hostile_events())
+    page = learn(events, Settings()).page()
+    for seed in range(3):
+        random.Random(seed).shuffle(events)  # noqa: S311 - an order, no secret
+        assert sorted(learn(events, Settings()).page().splitlines()) == sorted(page.splitlines())
+
+
+# -- long inputs ----------------------------------------------------------------------------------------------------
+
+
+def many(count):
+    for number in range(count):
+        yield event(
+            f"d{number}.t", namespace=f"n{number % 700}", run=number, producer=f"https://acme.example/{number}",
+            datasets=[(f"postgres://h{number % 900}:5432", f"a.b.t{number % 300}"), (f"x{number}://h", "t")],
+            dbt_node={"unique_id": f"model.a.{number}"},
+        )  # fmt: skip
+
+
+def test_a_long_input_takes_no_more_memory_than_a_short_one():
+    sizes = []
+    for count in (1000, 3000):
+        learner = learn(many(count), Settings(), limit=100)
+        samples = [
+            sample
+            for part in (learner._jobs, learner._datasets)
+            for sample in vars(part).values()
+            if hasattr(sample, "share")
+        ]
+        assert samples
+        assert all(len(list(sample.items())) <= 100 for sample in samples)
+        sizes.append(len(samples))
+        assert "too many names for all: the evidence is of about 1 in " in learner.page()
+    assert sizes[0] == sizes[1]
+
+
+def test_what_is_said_of_a_kept_name_is_all_of_it():
+    learner = Learner(Settings(), limit=10)
+    for _ in range(3):
+        for number in range(200):
+            learner.see(event(datasets=[(f"acme{number}://h", "t")]))
+    found = [one for one in learner.findings() if one.kind == "unknown-namespace"]
+    assert 0 < len(found) <= 10
+    assert {one.count for one in found} == {3}
+
+
+def test_many_names_of_one_kind_are_counted_to_a_hundred():
+    events = (event(datasets=[("somewhere", f"t{number}")]) for number in range(150))
+    (found,) = findings(*events)
+    assert "at least 100 datasets (t0, t1, t10 and 97 more)" in found.text
+    assert found.count == 100
