@@ -164,7 +164,8 @@ class Gms:
             found = catalog.aspects(urn)
         for name, value in found.items():
             if not names or name in names:
-                yield name, {"value": value, "systemMetadata": self.metadata.get((urn, name), {})}
+                stamp = {"time": 0, "actor": "urn:li:corpuser:etl"}
+                yield name, {"value": value, "systemMetadata": self.metadata.get((urn, name), {}), "auditStamp": stamp}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -222,7 +223,14 @@ class _Handler(BaseHTTPRequestHandler):
             return self._ingested(gms, query["action"][0], request)
         if path.startswith("/aspects/"):
             return self._aspect(gms, unquote(path.removeprefix("/aspects/")), query["aspect"][0])
-        if path.startswith("/openapi/v3/entity/") and path.endswith("/batchGet"):
+        if path.startswith("/entitiesV2/"):
+            urn = unquote(path.removeprefix("/entitiesV2/"))
+            names = query.get("aspects", ["List()"])[0].removeprefix("List(").removesuffix(")")
+            found = dict(gms.aspects(urn, names.split(",") if names else []))
+            if not found:
+                raise RefusedError(404, f"Entity {urn} does not exist")
+            return {"urn": urn, "aspects": {name: {"name": name, "version": 0, **held} for name, held in found.items()}}
+        if path.startswith("/openapi/v3/entity/") and path.endswith("/batchGet") and gms.batches:
             wanted = request.json
             found = [{"urn": one["urn"], **dict(gms.aspects(one["urn"], sorted(set(one) - {"urn"})))} for one in wanted]
             return [one for one in found if len(one) > 1]

@@ -13,7 +13,7 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Delivery, SinkOptions, Versioned, open_sink
+from dh_bridge.sinks.base import Delivery, Present, Readable, SinkOptions, Versioned, open_sink
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
 ANN = "urn:li:corpuser:ann"
@@ -390,6 +390,7 @@ def test_the_server_tells_its_version(tmp_path, named_by, environment, version):
         gms.environment = environment
         with opened(gms) as sink:
             assert isinstance(sink, Versioned)
+            assert isinstance(sink, Readable)
             assert sink.version() == version
             assert sink.version() == version
         assert [one.path for one in gms.requests] == ["/config"]
@@ -451,3 +452,28 @@ def test_a_rate_is_kept(gms, monkeypatch):
         sink.emit(many(35))
     assert [len(one.json["proposals"]) for one in gms.writes] == [10, 10, 10, 5]
     assert sum(slept) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("batches", [True, False])
+def test_what_was_written_can_be_read_with_who_wrote_it(tmp_path, batches):
+    with Gms(tmp_path / "gms.db", batches=batches) as gms, opened(gms, run_id="mine", pipeline="nightly") as sink:
+        sink.emit([*proposals(), *many(150)])
+        assert sink.read({DATASET: ["subTypes", "status"], CAFE: [], "urn:li:dataset:gone": ["status"]}) == {
+            DATASET: {"subTypes": Present({"typeNames": ["Table"]}, "mine", "nightly", "urn:li:corpuser:etl")},
+            CAFE: {
+                "datasetProperties": Present(
+                    {"customProperties": {}, "name": 'café ☃ 𝄞 " \\ \n', "tags": []},
+                    "mine",
+                    "nightly",
+                    "urn:li:corpuser:etl",
+                )
+            },
+        }
+        asked = {one.entity_urn: ["subTypes"] for one in many(150)}
+        assert list(sink.read(asked)) == list(asked)
+
+
+def test_what_cannot_be_read_is_an_error_of_one_of_two_kinds(gms):
+    gms.token = "t"  # noqa: S105 - none
+    with opened(gms) as sink, pytest.raises(SinkError, match="answers 401"):
+        sink.read({DATASET: []})

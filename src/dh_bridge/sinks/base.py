@@ -8,7 +8,7 @@ of its own with ``msgspec.convert``, and puts ``options.system_metadata()`` on w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
@@ -87,6 +87,24 @@ class Versioned(Protocol):
 
     def version(self) -> str | None:
         """Return the server's version, None when it does not say; a SinkError when it does not answer."""
+        ...
+
+
+class Present(msgspec.Struct, frozen=True):
+    """An aspect that is there: its value, and, where the place knows it, the run, the pipeline and the actor that wrote it."""
+
+    value: dict[str, Any]
+    run_id: str | None = None
+    pipeline_name: str | None = None
+    actor: str | None = None
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """A sink that also says what is there."""
+
+    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
+        """Return the present aspects by URN and name: ``wanted`` names URNs and their aspects, none of them meaning all."""
         ...
 
 

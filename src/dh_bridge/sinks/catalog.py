@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.base import Present
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from types import TracebackType
 
     from typing_extensions import Self
@@ -31,6 +32,16 @@ class CatalogSink:
         if self._closed:
             raise SinkError("is closed", where="catalog:")
         return self.catalog.apply(proposals)
+
+    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
+        """Return the present aspects: ``wanted`` names URNs and their aspects, none of them meaning all."""
+        found = {}
+        for urn, names in wanted.items():
+            aspects = self.catalog.aspects(urn)
+            held = {name: Present(value) for name, value in aspects.items() if not names or name in names}
+            if held:
+                found[urn] = held
+        return found
 
     def close(self) -> None:
         """Close the catalogue."""

@@ -13,16 +13,17 @@ from dh_bridge.sinks.rest.answers import Refusal, TooOldError, too_old
 from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
 from dh_bridge.sinks.rest.connection import Connection
 from dh_bridge.sinks.rest.options import RestOptions
+from dh_bridge.sinks.rest.reading import Reader
 from dh_bridge.sinks.rest.server import Server, server
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from types import TracebackType
 
     from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import SinkOptions
+    from dh_bridge.sinks.base import Present, SinkOptions
 
 _PATIENCE = 16
 """Proposals of one request that may be refused for reasons that may not lie in them, before it is given up as a whole."""
@@ -40,6 +41,7 @@ class RestSink:
     def __init__(self, connection: Connection, rest: RestOptions, options: SinkOptions) -> None:
         self.where = connection.where
         self._connection = connection
+        self._reader = Reader(connection)
         self._rest = rest
         self._options = options
         self._server: Server | None = None
@@ -60,6 +62,10 @@ class RestSink:
     def version(self) -> str | None:
         """Return the version of DataHub that the server's aspects are those of; None when it does not say."""
         return self.server().version
+
+    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
+        """Return the present aspects: ``wanted`` names URNs and their aspects, none of them meaning all."""
+        return self._reader.read(wanted)
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver proposals, as many requests as it takes."""
