@@ -64,11 +64,11 @@ def kafka(parts_folder: Path) -> Iterator[Kafka]:
         broker = Broker(folder)
         broker.start()
         assert broker.program is not None
-        return broker.program, {"bootstrap": broker.bootstrap}
+        return broker.program, {"bootstrap": broker.bootstrap, "safe": broker.safe, "authority": broker.authority}
 
     need_parts(KAFKA)
     with shared(parts_folder / "kafka", start) as said:
-        yield Kafka(said["bootstrap"])
+        yield Kafka(**said)
 
 
 @pytest.fixture(scope="session")

@@ -10,31 +10,37 @@ import logging
 import signal
 import subprocess
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from realparts.certificates import loopback_certificate
 from realparts.jars import KAFKA, fetched
 from realparts.java import FRUGAL, java
 from realparts.process import Program, free_port
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from confluent_kafka import Message
 
 QUIET = {"log_level": 0, "logger": logging.getLogger("realparts.kafka")}
 """librdkafka speaks up for every port that is closed."""
 CLUSTER = "MkU3OEVBNTcwNTJENDM2Qk"  # 16 bytes in base64 for URLs; one that begins with a dash would be read as a flag
+PASSWORD = "the-password-of-ann"  # noqa: S105 - of a broker on loopback
 PROPERTIES = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{inner}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{inner}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},SAFE://127.0.0.1:{safe},CONTROLLER://127.0.0.1:{inner}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SAFE://127.0.0.1:{safe}
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SAFE:SASL_SSL,CONTROLLER:PLAINTEXT
+listener.name.safe.sasl.enabled.mechanisms=PLAIN
+listener.name.safe.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_ann="{password}";
+listener.name.safe.ssl.keystore.type=PEM
+listener.name.safe.ssl.keystore.certificate.chain={certificate}
+listener.name.safe.ssl.keystore.key={key}
 log.dirs={folder}/data
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
@@ -51,10 +57,15 @@ auto.create.topics.enable=false
 
 
 class Kafka:
-    """A broker by its address: what tests do with one that others use too."""
+    """A broker by its address: what tests do with one that others use too.
 
-    def __init__(self, bootstrap: str) -> None:
+    ``safe``: its other door, with TLS (``authority``: the file of the certificate) and a login, user ``ann`` and PASSWORD.
+    """
+
+    def __init__(self, bootstrap: str, safe: str, authority: str) -> None:
         self.bootstrap = bootstrap
+        self.safe = safe
+        self.authority = authority
 
     def topic(self, prefix: str = "t", partitions: int = 1, **config: str) -> str:
         """Make a topic of a new name that begins with ``prefix``, and return its name."""
@@ -101,11 +112,15 @@ class Broker(Kafka):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port, inner = free_port(), free_port()
-        super().__init__(f"127.0.0.1:{self._port}")
+        port, safe, inner = free_port(), free_port(), free_port()
+        super().__init__(f"127.0.0.1:{port}", f"127.0.0.1:{safe}", str(folder / "authority.pem"))
         folder.mkdir(parents=True, exist_ok=True)
+        certificate, key = loopback_certificate()
+        Path(self.authority).write_text(certificate, encoding="utf-8")
+        ports = {"port": port, "safe": safe, "inner": inner}
+        pem = {"certificate": _one_line(certificate), "key": _one_line(key)}
         self._settings = folder / "server.properties"
-        self._settings.write_text(PROPERTIES.format(port=self._port, inner=inner, folder=folder), encoding="utf-8")
+        self._settings.write_text(PROPERTIES.format(**ports, **pem, folder=folder, password=PASSWORD), encoding="utf-8")
         self._java = [java(), *FRUGAL, "-Xmx384m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
         self._java += ["-cp", f"{fetched(KAFKA)}/*"]
         self.program: Program | None = None
@@ -131,3 +146,8 @@ class Broker(Kafka):
         if self.program is not None:
             self.program.kill(sign)
             self.program = None
+
+
+def _one_line(pem: str) -> str:
+    """Return a text as a value of Java's properties."""
+    return pem.strip().replace("\n", "\\n")

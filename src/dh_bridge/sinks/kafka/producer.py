@@ -176,9 +176,9 @@ def _missing(failed: dict[int, KafkaError], place: int, error: KafkaError | None
 
 def _named(path: Any) -> Any:
     """Return the function ``module:function``, as DataHub's own recipes name theirs."""
-    module, colon, name = str(path).partition(":")
+    module, _, name = str(path).partition(":")
     try:
-        return getattr(import_module(module), name) if colon else None
+        return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise SettingsError(
             f"{path!r} is no function", where="kafka.producer, oauth_cb", now="write module:function"

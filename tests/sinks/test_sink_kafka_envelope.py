@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import struct
+from io import BytesIO
+
+import fastavro
+import pytest
+from datahub.metadata.schema_classes import (
+    GenericAspectClass,
+    MetadataChangeProposalClass,
+    SystemMetadataClass,
+)
+from sink_contract import CAFE, DATASET, proposals
+
+from dh_bridge.datahub import schemas
+from dh_bridge.datahub.profiles import known_profiles
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.datahub.wire import aspect_text
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.kafka.envelope import Envelope
+
+METADATA = {"lastObserved": 1700000000123, "runId": "dh_bridge-1", "pipelineName": "shop"}
+
+
+def schema(version):
+    return schemas.load(schemas.index(version).envelope)
+
+
+def envelope(version, number=7):
+    return Envelope(schema(version), number, where="registry")
+
+
+def written(version, proposal, metadata=METADATA, *, keyed=False):
+    made = envelope(version)
+    return made.message(proposal, made.tail(metadata), keyed=keyed)
+
+
+def oracle(version, proposal, metadata=METADATA):
+    """Return the same proposal as fastavro writes it in one go, from the object of acryl-datahub."""
+    text, kind = aspect_text(proposal)
+    system = SystemMetadataClass(**metadata) if metadata else None
+    mcp = MetadataChangeProposalClass(
+        entityType=proposal.entity_type,
+        entityUrn=proposal.entity_urn,
+        changeType=proposal.change_type,
+        aspectName=proposal.aspect_name,
+        aspect=GenericAspectClass(value=text, contentType=kind),
+        systemMetadata=system,
+    )
+    out = BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema(version)), mcp.to_obj(tuples=True))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("version", known_profiles())
+@pytest.mark.parametrize("metadata", [METADATA, None], ids=["with-run", "without-run"])
+@pytest.mark.parametrize("proposal", proposals(), ids=lambda proposal: proposal.aspect_name)
+def test_the_bytes_are_those_of_acryl_datahub_s_object_in_each_version_s_layout(version, metadata, proposal):
+    assert written(version, proposal, metadata)[5:] == oracle(version, proposal, metadata)
+
+
+@pytest.mark.parametrize("version", known_profiles())
+def test_every_byte_is_read_back(version):
+    for proposal in proposals():
+        source = BytesIO(written(version, proposal)[5:])
+        record = fastavro.schemaless_reader(source, fastavro.parse_schema(schema(version)))
+        assert source.read() == b""
+        assert record["entityUrn"] == proposal.entity_urn
+        assert record["systemMetadata"]["runId"] == METADATA["runId"]
+        assert record["systemMetadata"]["pipelineName"] == METADATA["pipelineName"]
+        assert record["systemMetadata"]["lastObserved"] == METADATA["lastObserved"]
+
+
+def test_the_three_layouts_differ_which_is_why_the_registry_is_asked():
+    proposal = proposals()[0]
+    assert len({written(version, proposal) for version in ("0.15.0", "1.2", "1.5")}) == 3
+    assert written("1.5", proposal) == written("1.7", proposal)
+
+
+def test_the_framing_names_the_schema():
+    made = envelope("1.7", number=1_000_042)
+    message = made.message(proposals()[0], made.tail(None), keyed=False)
+    assert struct.unpack(">bI", message[:5]) == (0, 1_000_042)
+
+
+def test_the_aspect_is_ascii_json_with_its_content_type():
+    source = BytesIO(written("1.7", proposals()[1])[5:])
+    record = fastavro.schemaless_reader(source, fastavro.parse_schema(schema("1.7")))
+    assert record["aspect"]["contentType"] == "application/json-patch+json"
+    assert record["aspect"]["value"].isascii()
+    assert b"caf\\u00e9" in record["aspect"]["value"]
+    assert record["entityUrn"] == CAFE
+
+
+def test_tags_are_patched_with_their_keys_where_the_reader_wants_them():
+    tag = patch("dataset", DATASET, "globalTags", [{"op": "add", "path": "/tags/urn:li:tag:x", "value": {"tag": "x"}}])
+    assert b"arrayPrimaryKeys" in written("1.7", tag, keyed=True)
+    assert b"arrayPrimaryKeys" not in written("1.7", tag, keyed=False)
+
+
+@pytest.mark.parametrize(
+    ("version", "keyed"),
+    [("0.15.0", False), ("1.0", False), ("1.2", False), ("1.4", False), ("1.5", True), ("1.7", True)],
+)
+def test_the_envelope_tells_who_wants_keys(version, keyed):
+    assert envelope(version).keyed is keyed
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "string",
+        ["null"],
+        {},
+        {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]},
+        {"type": "record", "name": "MetadataChangeProposal", "fields": [{"name": "entityType", "type": "string"}]},
+        {**schemas.load(schemas.index("1.7").envelope), "name": "MetadataChangeLog"},
+    ],
+)
+def test_a_schema_of_something_else_is_refused(other):
+    with pytest.raises(SinkError, match="not that of a MetadataChangeProposal") as caught:
+        Envelope(other, 3, where="registry")
+    assert caught.value.retryable is False
+
+
+@pytest.mark.parametrize("value", [{"name": "\ud800"}, {"name": object()}], ids=["lone-surrogate", "no-json"])
+def test_what_is_no_json_is_an_error_of_this_proposal(value):
+    with pytest.raises((TypeError, ValueError)):
+        written("1.7", upsert("dataset", DATASET, "datasetProperties", value))

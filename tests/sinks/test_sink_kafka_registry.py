@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+import requests
+import responses
+from responses import matchers
+
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.kafka.options import RegistryOptions
+from dh_bridge.sinks.kafka.registry import Registry
+
+URL = "http://registry:8081"
+VERSIONS = f"{URL}/subjects/MCP-value/versions"
+LATEST = f"{VERSIONS}/latest"
+THEIRS = {"type": "record", "name": "Theirs", "fields": []}
+OURS = {"type": "record", "name": "Ours", "fields": []}
+
+
+@pytest.fixture
+def answers():
+    with responses.RequestsMock(assert_all_requests_are_fired=False) as mocked:
+        yield mocked
+
+
+def asked(**options):
+    registry = Registry(RegistryOptions(**{"url": URL, **options}))
+    try:
+        return registry.envelope("MCP-value", OURS)
+    finally:
+        registry.close()
+
+
+def refused(**options):
+    with pytest.raises(SinkError) as caught:
+        asked(**options)
+    return caught.value
+
+
+def calls(answers):
+    return [(call.request.method, call.request.url.removeprefix(URL)) for call in answers.calls]
+
+
+def has_latest(answers, **more):
+    answers.get(LATEST, json={"id": 9, "version": 2, "schema": json.dumps(THEIRS)}, **more)
+
+
+def test_the_registry_s_own_envelope_is_used_and_nothing_is_written(answers):
+    has_latest(answers)
+    assert asked() == (9, THEIRS)
+    assert calls(answers) == [("GET", "/subjects/MCP-value/versions/latest")]
+
+
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_without_one_ours_is_registered_and_what_the_id_stands_for_is_used(answers, status):
+    """GMS answers 501 to the first call, and with the id of its own envelope to the second, whatever was posted."""
+    answers.get(LATEST, status=status, json={"error_code": 40401, "message": "Subject 'MCP-value' not found."})
+    answers.post(VERSIONS, json={"id": 16}, match=[matchers.json_params_matcher({"schema": json.dumps(OURS)})])
+    answers.get(f"{URL}/schemas/ids/16", json={"schemaType": "AVRO", "schema": json.dumps(THEIRS), "maxId": 16})
+    assert asked() == (16, THEIRS)
+    assert answers.calls[1].request.headers["Content-Type"] == "application/vnd.schemaregistry.v1+json"
+
+
+def test_an_id_of_zero_is_an_id(answers):
+    """Older servers give their first schema the id 0."""
+    answers.get(LATEST, status=501)
+    answers.post(VERSIONS, json={"id": 0})
+    answers.get(f"{URL}/schemas/ids/0", json={"schema": json.dumps(THEIRS)})
+    assert asked() == (0, THEIRS)
+
+
+def test_who_may_only_read_registers_nothing(answers):
+    answers.get(LATEST, status=404)
+    error = refused(register=False)
+    assert not error.retryable
+    assert "kafka.registry.register" in str(error)
+    assert len(answers.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "header"),
+    [
+        ({"user": "ann", "password": "pw"}, "Basic " + base64.b64encode(b"ann:pw").decode()),
+        ({"user": "key"}, "Basic " + base64.b64encode(b"key:").decode()),
+        ({"token": "t0k3n"}, "Bearer t0k3n"),
+        ({"headers": {"X-Api-Key": "k"}}, None),
+    ],
+)
+def test_it_says_who_we_are(answers, options, header):
+    has_latest(answers)
+    asked(**options)
+    sent = answers.calls[0].request.headers
+    assert sent.get("Authorization") == header
+    assert sent.get("X-Api-Key") == options.get("headers", {}).get("X-Api-Key")
+
+
+def test_netrc_says_nothing(answers, tmp_path, monkeypatch):
+    (tmp_path / "netrc").write_text("machine registry login other password secret\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    has_latest(answers)
+    asked(token="t0k3n")  # noqa: S106 - of nobody
+    asked()
+    assert [call.request.headers.get("Authorization") for call in answers.calls] == ["Bearer t0k3n", None]
+
+
+@pytest.mark.parametrize(
+    ("status", "retryable", "hint"),
+    [
+        (401, False, "kafka.registry.user"),
+        (403, False, "kafka.registry.register"),
+        (422, False, ""),
+        (429, True, ""),
+        (500, True, ""),
+        (503, True, ""),
+        (302, False, ""),
+    ],
+)
+def test_a_registry_that_does_not_give_is_told_with_its_words(answers, status, retryable, hint, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    answers.get(LATEST, status=status, json={"error_code": status, "message": "words of its own"})
+    error = refused()
+    assert error.retryable is retryable
+    assert f"answers {status}: words of its own" in str(error)
+    assert hint in str(error)
+
+
+def test_a_busy_registry_is_asked_again(answers, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    answers.get(LATEST, status=503)
+    answers.get(LATEST, status=429)
+    has_latest(answers)
+    assert asked() == (9, THEIRS)
+
+
+@pytest.mark.parametrize(("status", "hint"), [(409, "kafka.registry.register"), (403, "right"), (404, "with its path")])
+def test_a_registry_that_does_not_take_ours_is_told(answers, status, hint):
+    answers.get(LATEST, status=404)
+    answers.post(VERSIONS, status=status, json={"message": "no"})
+    error = refused()
+    assert not error.retryable
+    assert hint in str(error)
+
+
+@pytest.mark.parametrize(
+    ("failure", "retryable", "reason"),
+    [
+        (requests.exceptions.ConnectionError("refused"), True, "the connection failed"),
+        (requests.exceptions.ReadTimeout("late"), True, "no answer within 30 s"),
+        (requests.exceptions.ConnectTimeout("late"), True, "no answer within 30 s"),
+        (requests.exceptions.ChunkedEncodingError("cut"), True, "the connection failed"),
+        (OSError("gone"), True, "the connection failed"),
+        (requests.exceptions.SSLError("unknown authority"), False, "kafka.registry.ca_bundle"),
+        (requests.exceptions.InvalidHeader("bad"), False, "look at kafka.registry"),
+    ],
+)
+def test_each_way_to_be_unreachable_is_one_kind(answers, failure, retryable, reason):
+    answers.get(LATEST, body=failure)
+    error = refused()
+    assert error.retryable is retryable
+    assert reason in str(error)
+    assert URL in str(error)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<html>login</html>",
+        "[]",
+        "{}",
+        '{"id": "nine", "schema": "{}"}',
+        '{"id": 9}',
+        '{"id": 9, "schema": "no json"}',
+        '{"id": 9, "schema": 5}',
+    ],
+)
+def test_what_is_no_registry_is_told(answers, body):
+    answers.get(LATEST, body=body)
+    error = refused()
+    assert not error.retryable
+    assert "kafka.registry.url" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("registry:8081", "no address"),
+        ("ftp://registry", "no address"),
+        ("http://", "no address"),
+        ("http://registry:99999", "no address"),
+        ("http://registry/?x=1", "no address"),
+        ("http://ann:pw@registry:8081", "would be shown"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_a_setting(url, reason):
+    with pytest.raises(SettingsError, match=reason) as caught:
+        Registry(RegistryOptions(url=url))
+    assert "pw" not in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["ca_bundle", "client_certificate", "client_key"])
+def test_a_file_that_is_not_there_is_a_setting(key, tmp_path):
+    with pytest.raises(SettingsError, match=f"kafka.registry.{key}"):
+        Registry(RegistryOptions(url=URL, **{key: str(tmp_path / "none.pem")}))
+
+
+@pytest.mark.parametrize(("verify", "bundle"), [(True, True), (False, False)])
+def test_certificates_are_checked_as_told_whatever_the_environment_says(answers, verify, bundle, tmp_path, monkeypatch):
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "other.pem"))
+    own = tmp_path / "own.pem"
+    own.write_text("")
+    seen = []
+    has_latest(answers)
+    send = requests.Session.request
+
+    def spy(self, *arguments, **named):
+        seen.append((named["verify"], self.cert))
+        return send(self, *arguments, **named)
+
+    monkeypatch.setattr(requests.Session, "request", spy)
+    asked(verify=verify, ca_bundle=str(own), client_certificate=str(own), client_key=str(own))
+    assert seen == [(str(own) if bundle else False, (str(own), str(own)))]
+
+
+def test_without_an_address_it_is_the_registry_of_a_local_datahub():
+    registry = Registry(RegistryOptions())
+    assert registry.where == "schema registry http://localhost:8080/schema-registry/api"
+    registry.close()
