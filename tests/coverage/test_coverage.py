@@ -17,6 +17,7 @@ import copy
 import json
 import re
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,71 @@ def test_every_aspect_that_the_entity_may_have_has_a_row_or_rows_of_its_fields(p
     listed = {name.partition(".")[0].lower() for name in names}
     keys = [aspect_schema(version, SCHEMAS[page][-1])["Aspect"]["entityAspects"] for version in versions()]
     assert {aspect for key in keys for aspect in key if aspect.lower() not in listed} == set()
+
+
+# -- the pages themselves ------------------------------------------------------------------------------------------------
+
+SEEDS = ROOT.parent / "shared" / "seeds"
+DOCUMENTS = {
+    "data_process_instance": "DataProcessInstance\n",
+    "assertion": "Assertion\n",
+    "data_rentgen": ".. _entities:",
+    "google": "ProcessOpenLineageRunEvent",
+}
+
+
+def document(page):
+    """Return the text of the page that a table is about, as it was collected."""
+    found = [path.read_text(encoding="utf-8") for path in sorted(SEEDS.glob("*.txt"))]
+    if not found:
+        pytest.skip(f"the pages of others are expected at {SEEDS}")
+    return next(text for text in found if DOCUMENTS[page] in text[:600])
+
+
+def schemas_of(text):
+    """Yield the JSON schemas of a page of DataHub's documentation."""
+    start = text.find("\nSchema\n")
+    while start >= 0:
+        schema, end = json.JSONDecoder().raw_decode(text, text.index("{", start))
+        yield schema
+        start = text.find("\nSchema\n", end)
+
+
+@pytest.mark.parametrize("page", SCHEMAS)
+def test_every_field_symbol_and_relationship_of_datahubs_own_page_has_a_row(page):
+    listed = {name for where, name, _ in ALL if where == page}
+    found = {name for schema in schemas_of(document(page)) for name in stated({"namespace": "", **schema})}
+    assert len(found) > 60
+    assert sorted(found - listed) == []
+
+
+def rentgens(lines):
+    """Yield ``Entity``, ``Entity.field`` and ``Entity.field SYMBOL`` of Data.Rentgen's page, from its lists of fields."""
+    entity, field, fields = "", "", False
+    for above, line in pairwise(lines):
+        if line and set(line) <= {"~", "^"}:
+            fields = False
+            if "~" in line:
+                entity = above.replace("Relation", "relation")
+                yield entity
+        fields = fields or line.startswith("It contains following fields")
+        told = re.match(r"( *)- ``(\w+(?: user)?)", line) if fields else None
+        if told and not told[1]:
+            field = told[2]
+            yield f"{entity}.{field}"
+        elif told:
+            yield f"{entity}.{field}" + (f" {told[2]}" if told[2].isupper() else f".{told[2]}")
+
+
+def test_every_entity_and_field_of_data_rentgens_page_has_a_row():
+    listed = {name for where, name, _ in ALL if where == "data_rentgen"}
+    found = set(rentgens(document("data_rentgen").splitlines()))
+    assert len(found) > 70
+    assert sorted(found - listed) == []
+
+
+def test_every_attribute_of_googles_table_has_a_row():
+    listed = {name for where, name, _ in ALL if where == "google"}
+    found = set(re.findall(r"^((?:Process|Run|LineageEvent)(?:\.\w+)+|requestId) ", document("google"), re.MULTILINE))
+    assert len(found) == 15
+    assert sorted(found - listed) == []

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.profiles import Profile, profile
-from dh_bridge.translation.columns import default_types, load
+from dh_bridge.translation.columns import TypeTable, default_types, load
 from dh_bridge.translation.identity import Identity
 from dh_bridge.translation.naming import Naming
 
@@ -26,7 +27,11 @@ class Options:
         self.prefix = settings.properties.prefix + "."
         self.actor = settings.actor
         self.queries = settings.queries == "on"
-        schema = settings.schema_
-        overlay = settings.mappings is not None and (settings.mappings / "tables" / "column_types.yaml").exists()
-        self.column_types = load(settings.mappings, schema.types) if schema.types or overlay else default_types()
         self.keep_ephemeral = settings.dbt.ephemeral == "keep"
+
+    @cached_property
+    def column_types(self) -> TypeTable:
+        """The table of column types, with the user's file and settings on top; loaded when the first schema comes."""
+        folder, types = self.settings.mappings, self.settings.schema_.types
+        own = folder is not None and (folder / "tables" / "column_types.yaml").exists()
+        return load(folder, types) if types or own else default_types()
