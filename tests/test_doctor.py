@@ -7,14 +7,17 @@ import subprocess
 from importlib import metadata
 
 import pytest
+from gms import Gms
 
 from dh_bridge import doctor
-from dh_bridge.doctor import MISSING, OK, WRONG, findings
+from dh_bridge.doctor import MISSING, OK, WRONG, Finding, findings
 
 
 @pytest.fixture(autouse=True)
 def _no_settings_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for name in ("URL", "HOST", "TOKEN"):
+        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
 
 
 def _by_subject(*arguments):
@@ -133,3 +136,41 @@ def test_a_fault_of_the_doctor_is_a_finding(monkeypatch):
 
     monkeypatch.setattr(doctor, "_java", explode)
     assert _by_subject()["fault"].found == "RuntimeError: boom"
+
+
+@pytest.fixture
+def gms(tmp_path, monkeypatch):
+    with Gms(tmp_path / "gms.db", version="1.4.0.2", token="good") as server:  # noqa: S106 - none
+        monkeypatch.setenv("DATAHUB_GMS_URL", server.url)
+        monkeypatch.setenv("DATAHUB_GMS_TOKEN", "good")
+        yield server
+
+
+def connections(**options):
+    return [finding for finding in findings(**options) if finding.area == "connections"]
+
+
+def test_a_configured_server_is_named_and_left_alone(gms):
+    assert connections() == [Finding("connections", "rest", OK, gms.url, "dh-bridge doctor --connect asks it")]
+    assert gms.requests == []
+
+
+def test_a_server_is_asked_who_it_is_when_somebody_wants_to_know(gms):
+    assert connections(connect=True) == [Finding("connections", "rest", OK, f"{gms.url}: DataHub 1.4.0.2, profile 1.4")]
+
+
+def test_a_token_that_the_server_does_not_take_is_wrong(gms, monkeypatch):
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", "old")
+    (found,) = connections(connect=True)
+    assert found.status == WRONG
+    assert "answers 401" in found.found
+    assert "old" not in found.found
+    assert "a personal access token that has not expired" in found.remedy
+    assert gms.requests[-1].path != "/config"
+
+
+def test_a_file_of_datahub_that_is_broken_is_wrong(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".datahubenv").write_text("gms: {")
+    (found,) = connections()
+    assert (found.status, "it is not YAML" in found.found) == (WRONG, True)

@@ -60,7 +60,7 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     scheme = known_scheme(target)
     options = SinkOptions(
         file_format=file_format,
-        rest=_rest(settings, target, environ) if scheme in _SERVERS else {},
+        rest=rest_area(settings, target, environ) if scheme in _SERVERS else {},
         kafka=registry_url(plain(settings.kafka), environ) if scheme == "kafka" else {},
         run_id=run_id or new_run_id(),
         pipeline_name=settings.pipeline_name,
@@ -89,7 +89,7 @@ def _version(sink: Sink, scheme: str, options: SinkOptions) -> str | None:
         return server.version() if isinstance(server, Versioned) else None
 
 
-def _rest(settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, Any]:
+def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the area ``rest`` with the server and the token that DataHub's own places name, where it names none."""
     area = plain(settings.rest)
     found = accounts(environ, Path(environ.get("HOME") or Path.home()))

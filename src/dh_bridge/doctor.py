@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge import bundled
 from dh_bridge.datahub.profiles import DEFAULT, profile
+from dh_bridge.delivery import open_destination, rest_area
 from dh_bridge.errors import BridgeError
+from dh_bridge.settings.fields import masked
 from dh_bridge.settings.loading import examine
+from dh_bridge.sinks.base import Readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from dh_bridge.settings import Settings
 
 OK, MISSING, WRONG = "ok", "missing", "wrong"
 
@@ -40,6 +45,9 @@ _EXTRAS = {
 }
 
 
+_EVERYWHERE = "urn:li:corpuser:datahub"
+
+
 class Finding(NamedTuple):
     """One line of the doctor: area, subject, ``ok | missing | wrong``, what was found, and what to do about it."""
 
@@ -50,9 +58,19 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
-def findings(config: Path | str | None = None) -> list[Finding]:
-    """Examine the installation; ``wrong`` is what keeps the bridge from working, ``missing`` what somebody may want."""
-    rooms = (_versions, _bundled, _extras, _java, partial(_settings, config))
+def findings(config: Path | str | None = None, *, connect: bool = False) -> list[Finding]:
+    """Examine the installation; ``wrong`` is what keeps the bridge from working, ``missing`` what somebody may want.
+
+    ``connect`` asks the configured server, too; without it nothing leaves this machine.
+    """
+    rooms = (
+        _versions,
+        _bundled,
+        _extras,
+        _java,
+        partial(_settings, config),
+        partial(_connections, config, connect=connect),
+    )
     return [finding for room in rooms for finding in _visited(room)]
 
 
@@ -134,7 +152,38 @@ def _settings(config: Path | str | None) -> Iterator[Finding]:
         return
     yield Finding("settings", "file", OK, str(loaded.file) if loaded.file else "none; the defaults hold")
     yield from _profile(loaded.settings.profile)
-    yield Finding("connections", "servers", OK, "none configured: emit writes to files and catalogues")
+
+
+def _connections(config: Path | str | None, *, connect: bool) -> Iterator[Finding]:
+    loaded, _ = examine(config)
+    if loaded is None:
+        return
+    try:
+        server = rest_area(loaded.settings, "", os.environ)["server"]
+    except BridgeError as error:
+        yield Finding("connections", "rest", WRONG, str(error), error.now)
+        return
+    if server is None:
+        found = "none configured: emit writes to files and catalogues"
+        yield Finding("connections", "servers", OK, found, "rest: set DATAHUB_GMS_URL or rest.server")
+    elif not connect:
+        yield Finding("connections", "rest", OK, masked("server", server), "dh-bridge doctor --connect asks it")
+    else:
+        yield _asked(loaded.settings, server)
+
+
+def _asked(settings: Settings, server: str) -> Finding:
+    """Ask the server who it is, and read an entity that every server has: that needs the token."""
+    try:
+        destination = open_destination("rest:", settings.model_copy(update={"profile": None}))
+        with destination.sink as sink:
+            if isinstance(sink, Readable):
+                sink.read({_EVERYWHERE: ["corpUserKey"]})
+    except BridgeError as error:
+        return Finding("connections", "rest", WRONG, str(error), error.now)
+    version = destination.version or "of an unknown version"
+    chosen = settings.profile or destination.settings.profile or DEFAULT
+    return Finding("connections", "rest", OK, f"{server}: DataHub {version}, profile {chosen}")
 
 
 def _profile(name: str | None) -> Iterator[Finding]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.validation import validator
+from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sdk.naming import Checked, named_check
 from dh_bridge.sdk.run import Run, told_run
 from dh_bridge.settings import Settings
-from dh_bridge.sinks.base import open_sink
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _PLATFORM = "urn:li:dataPlatform:openlineage"
 
 
 class Pipeline:
-    """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"``, or a sink object.
+    """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
 
     ``clock`` returns nanoseconds since 1970. What was opened here is closed by :meth:`close` or at the end of ``with``.
     """
@@ -50,9 +50,16 @@ class Pipeline:
         self.options = settings if isinstance(settings, Options) else Options(settings or Settings())
         self.clock = clock
         self._own = isinstance(sink, str)
-        self.sink: Sink = open_sink(sink) if isinstance(sink, str) else sink
+        self.sink: Sink = self._opened(sink) if isinstance(sink, str) else sink
         self._validator = validator(self.options.profile)
         self._introduced = not self.options.settings.identity.register_platform
+
+    def _opened(self, target: str) -> Sink:
+        """Open a target; the profile is that of its server unless somebody chose one."""
+        destination = open_destination(target, self.options.settings)
+        if destination.settings.profile != self.options.settings.profile:
+            self.options = Options(destination.settings)
+        return destination.sink
 
     def run(  # noqa: PLR0913 - what may be said of a run
         self,
