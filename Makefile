@@ -6,6 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 LOCK := constraints.txt
 LOG := out/pytest.log
+AIRFLOW := .venv-airflow
 
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -33,6 +34,9 @@ check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
+e2e: $(VENV)/.dev $(AIRFLOW)/.ready  ## let a real Airflow call our callbacks and check what comes of it (3 minutes)
+	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py -p no:randomly -n 0
+
 bench: $(VENV)/.dev  ## measure speed and memory, side by side with acryl-datahub (ARGS="--memory 1G")
 	@$(BIN)/python benchmarks/run.py $(ARGS)
 
@@ -46,9 +50,12 @@ lock: $(VENV)/.light  ## refresh constraints.txt, which pins what both commands 
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.10 --upgrade --quiet \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --output-file $(LOCK)
+	@$(BIN)/uv pip compile examples/airflow/requirements.in pyproject.toml --universal --python-version 3.10 --upgrade --quiet \
+		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command "make lock" \
+		--output-file examples/airflow/requirements.txt
 
 clean:  ## remove what the commands made, the virtual environment too
-	rm -rf $(VENV) out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(AIRFLOW) out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: what is installed stays so until pyproject.toml or the lock changes.
@@ -61,6 +68,15 @@ $(VENV)/.dev: pyproject.toml $(LOCK) | $(BIN)/python
 	@echo "installing dh-bridge and what its checks need into $(VENV)"
 	@$(INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.light
+
+# Airflow in an environment of its own, as all its pins are: each line of the file is a version for one Python or another.
+$(AIRFLOW)/.ready: pyproject.toml examples/airflow/requirements.txt | $(BIN)/python
+	@echo "installing Airflow into $(AIRFLOW)"
+	@$(BIN)/python -m venv $(AIRFLOW)
+	@$(AIRFLOW)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r examples/airflow/requirements.txt
+	@PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) \
+		$(AIRFLOW)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \

@@ -36,7 +36,6 @@ ORDERS = Asset("postgres://warehouse.shop.example:5432/shop/staging/orders")
 EVENTS = Path(os.environ.get("SHOP_EVENTS", "/tmp/shop-events"))  # noqa: S108 - where a tool leaves its own events
 
 SETTINGS = {
-    "schedule": None,
     "start_date": datetime(2026, 1, 1, tzinfo=timezone.utc),
     "catchup": False,
     "tags": ["shop", "tier:1"],
@@ -62,21 +61,21 @@ def leave_event(name: str, job: str, **parts: object) -> None:
     (EVENTS / name).write_text(json.dumps(event) + "\n", encoding="utf-8")
 
 
-def tell_events(context) -> None:
+def tell_events(context: dict) -> None:
     """Use the command in a callback: deliver the events that a tool left in a file."""
     file = EVENTS / f"{context['dag'].dag_id}.ndjson"
     command = ["dh-bridge", "emit", str(file), "--to", os.environ["DH_BRIDGE_AIRFLOW__TO"]]
     subprocess.run(command, check=False, timeout=60)
 
 
-with DAG("shop_nightly", description="Orders into the warehouse", **SETTINGS) as nightly:
+with DAG("shop_nightly", schedule=None, description="Orders into the warehouse", **SETTINGS):
 
     @task(outlets=[RAW])
     def extract() -> None:
         """Take the orders from the shop."""
 
     @task(inlets=[RAW], outlets=[ORDERS], retries=2, retry_delay=timedelta(seconds=1))
-    def load(ti=None) -> None:
+    def load(ti: object = None) -> None:
         """Load the orders; the warehouse is restarting when it is first asked."""
         if ti.try_number == 1:
             raise ConnectionError("the warehouse restarts")
@@ -108,7 +107,7 @@ with DAG("shop_nightly", description="Orders into the warehouse", **SETTINGS) as
     extract() >> load() >> [refresh.expand(mart=["revenue", "customers"]), reported]
     reported >> tell
 
-with DAG("shop_audit", **SETTINGS) as audit:
+with DAG("shop_audit", schedule=None, **SETTINGS):
 
     @task(inlets=[ORDERS], on_failure_callback=[emit_on_failure, tell_events])
     def check() -> None:

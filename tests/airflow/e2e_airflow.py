@@ -1,0 +1,243 @@
+"""A real Airflow 3 calls our callbacks, and the embedded catalogue holds what came of it (``make e2e``).
+
+Its scheduler, its server and its DAG processor run both DAGs of examples/airflow: tasks that succeed, fail, are tried again, are
+mapped and skip themselves. Then the same DAGs run for the same day under Airflow's OpenLineage provider: the callbacks keep
+silent, and the provider's events give the same flows, jobs and runs. At last DataHub is down, and no task notices.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from real_airflow import ROOT, Airflow
+
+from dh_bridge import Bridge
+from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
+from dh_bridge.catalog.store import Catalog
+
+VENV = ROOT / ".venv-airflow"
+DAY = datetime(2026, 1, 2, tzinfo=timezone.utc)
+NAMESPACE = "shop-airflow"
+FLOW = f"urn:li:dataFlow:(airflow,%s,{NAMESPACE})"
+TOOLS = {f"urn:li:dataProcessInstance:01941f29-7c00-7000-8000-00000000000{number}" for number in (1, 2)}
+#: What `airflow dags test` does, for several DAGs in one process.
+TEST = """
+import sys
+from datetime import datetime, timezone
+from airflow.dag_processing.dagbag import DagBag
+bag = DagBag(sys.argv[1])
+assert not bag.import_errors, bag.import_errors
+for name in sys.argv[2:]:
+    run = bag.dags[name].test(logical_date=datetime(2026, 1, 2, tzinfo=timezone.utc))
+    print(name, "ended as", run.state.value)
+"""
+# run -> what is told of it
+RUNS = {
+    ("shop_nightly",): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
+    ("shop_nightly", "extract"): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
+    ("shop_nightly", "load", 1): [("STARTED", 1, None), ("COMPLETE", 1, "UP_FOR_RETRY")],
+    ("shop_nightly", "load", 2): [("STARTED", 2, None), ("COMPLETE", 2, "SUCCESS")],
+    ("shop_nightly", "refresh", 1, 0): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
+    ("shop_nightly", "refresh", 1, 1): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
+    ("shop_nightly", "report"): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
+    ("shop_nightly", "tell"): [("STARTED", 1, None), ("COMPLETE", 1, "SUCCESS")],
+    ("shop_audit",): [("STARTED", 1, None), ("COMPLETE", 1, "FAILURE")],
+    ("shop_audit", "check"): [("STARTED", 1, None), ("COMPLETE", 1, "FAILURE")],
+    ("shop_audit", "publish"): [("STARTED", 1, None), ("COMPLETE", 1, "SKIPPED")],
+}
+TASKS = [run for run in RUNS if len(run) > 1]
+
+
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory):
+    """Return a home of Airflow with an empty database."""
+    home = tmp_path_factory.mktemp("airflow") / "empty"
+    Airflow(VENV, home).run("airflow", "db", "migrate", name="migrate")
+    return home
+
+
+@pytest.fixture
+def airflow(empty, tmp_path):
+    shutil.copytree(empty, tmp_path / "home")
+    found = Airflow(VENV, tmp_path / "home")
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="session")
+def scheduled(empty, tmp_path_factory):
+    """Let the scheduler run both DAGs; return the catalogue, Airflow's states of the tasks, and the logs."""
+    home = tmp_path_factory.mktemp("scheduled") / "home"
+    shutil.copytree(empty, home)
+    airflow = Airflow(VENV, home)
+    try:
+        airflow.start(DH_BRIDGE_AIRFLOW__TO=f"catalog:{home / 'shop.db'}", DH_BRIDGE_AIRFLOW__TIMEOUT="9.9")
+        for dag in ("shop_nightly", "shop_audit"):
+            airflow.api(f"/dags/{dag}/dagRuns", {"logical_date": DAY.isoformat(), "dag_run_id": f"{dag}_1"})
+        dag_runs = [run_urn("shop_nightly"), run_urn("shop_audit")]
+        airflow.until(lambda: all(ended(home / "shop.db", urn) for urn in dag_runs), 240, "both DAG runs are told")
+        states = {
+            (one["dag_id"], one["task_id"], one["map_index"]): one["state"]
+            for one in airflow.api("/dags/~/dagRuns/~/taskInstances?limit=100")["task_instances"]
+        }
+        yield home / "shop.db", states, airflow.logs()
+    finally:
+        airflow.stop()
+
+
+@pytest.fixture(scope="session")
+def catalog(scheduled):
+    with Catalog(scheduled[0], readonly=True) as found:
+        yield found
+
+
+def run_urn(dag, task=None, try_number=1, map_index=-1):
+    if task is None:
+        found = dag_run_id(NAMESPACE, dag, DAY, 0)
+    else:
+        found = task_run_id(NAMESPACE, dag, task, DAY, try_number=try_number, map_index=map_index)
+    return f"urn:li:dataProcessInstance:{found}"
+
+
+def ended(file, urn):
+    if not Path(file).exists():
+        return False
+    with Catalog(file, readonly=True) as catalog:
+        return any(one["status"] == "COMPLETE" for one in catalog.timeseries(urn, "dataProcessInstanceRunEvent"))
+
+
+def history(catalog, urn):
+    points = catalog.timeseries(urn, "dataProcessInstanceRunEvent")
+    return [(one["status"], one["attempt"], one.get("result", {}).get("type")) for one in points]
+
+
+def job_urn(dag, task):
+    return f"urn:li:dataJob:({FLOW % dag},{dag}.{task})"
+
+
+def aspect(catalog, urn, name):
+    return catalog.aspects(urn)[name]
+
+
+def edges(catalog, dag, task, field):
+    found = catalog.aspects(job_urn(dag, task)).get("dataJobInputOutput", {}).get(field, [])
+    return sorted(edge["destinationUrn"] for edge in found)
+
+
+def test_airflow_itself_saw_what_the_dags_do(scheduled):
+    _, states, _ = scheduled
+    assert states == {
+        ("shop_nightly", "extract", -1): "success", ("shop_nightly", "load", -1): "success",
+        ("shop_nightly", "refresh", 0): "success", ("shop_nightly", "refresh", 1): "success",
+        ("shop_nightly", "report", -1): "success", ("shop_nightly", "tell", -1): "success",
+        ("shop_audit", "check", -1): "failed", ("shop_audit", "publish", -1): "skipped",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: ".".join(map(str, run)))
+def test_every_try_and_every_dag_run_has_its_history(run, catalog):
+    assert history(catalog, run_urn(*run)) == RUNS[run]
+
+
+def test_there_are_no_other_runs(catalog):
+    assert set(catalog.entities("dataProcessInstance")) == {run_urn(*run) for run in RUNS} | TOOLS
+
+
+@pytest.mark.parametrize("run", TASKS, ids=lambda run: ".".join(map(str, run)))
+def test_a_task_belongs_to_its_dag_run_and_its_job(run, catalog):
+    found = aspect(catalog, run_urn(*run), "dataProcessInstanceRelationships")
+    assert (found["parentInstance"], found["parentTemplate"]) == (run_urn(run[0]), job_urn(*run[:2]))
+
+
+def test_a_mapped_task_is_named_by_its_index(catalog):
+    for index in (0, 1):
+        found = aspect(catalog, run_urn("shop_nightly", "refresh", 1, index), "dataProcessInstanceProperties")
+        assert found["name"] == f"shop_nightly_1[{index}] #1"
+        assert found["customProperties"]["openlineage.airflow.taskInstance.map_index"] == str(index)
+
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.staging.orders,PROD)"
+RAW = "urn:li:dataset:(urn:li:dataPlatform:s3,shop-lake/raw/orders,PROD)"
+REPORT = "urn:li:dataset:(urn:li:dataPlatform:file,/tmp/shop/report.csv,PROD)"
+
+
+@pytest.mark.parametrize(
+    ("dag", "task", "inputs", "outputs", "after"),
+    [
+        ("shop_nightly", "extract", [], [RAW], []),
+        ("shop_nightly", "load", [RAW], [ORDERS], ["extract"]),
+        ("shop_nightly", "refresh", [ORDERS], [], ["load"]),
+        ("shop_nightly", "report", [ORDERS], [REPORT], ["load"]),
+        ("shop_nightly", "tell", [], [], ["report"]),
+        ("shop_audit", "check", [ORDERS], [], []),
+        ("shop_audit", "publish", [], [], []),
+    ],
+)
+def test_inlets_outlets_and_upstream_tasks_are_lineage(dag, task, inputs, outputs, after, catalog):
+    assert edges(catalog, dag, task, "inputDatasetEdges") == inputs
+    assert edges(catalog, dag, task, "outputDatasetEdges") == outputs
+    assert edges(catalog, dag, task, "inputDatajobEdges") == [job_urn(dag, one) for one in after]
+
+
+def test_an_error_is_told_with_its_stack_trace(catalog):
+    for run, error in (
+        (("shop_audit", "check"), "ValueError: 3 orders have no customer"),
+        (("shop_nightly", "load", 1), "ConnectionError: the warehouse restarts"),
+    ):
+        said = aspect(catalog, run_urn(*run), "dataProcessInstanceProperties")["customProperties"]
+        assert said["openlineage.errorMessage.message"] == error.partition(": ")[2]
+        assert "shop.py" in said["openlineage.errorMessage.stackTrace"]
+        assert said["openlineage.errorMessage.stackTrace"].endswith(f"{error}\n")
+
+
+def test_owners_tags_and_documentation_are_told(catalog):
+    job = catalog.aspects(job_urn("shop_nightly", "load"))
+    flow = catalog.aspects(FLOW % "shop_nightly")
+    for found in (job, flow):
+        assert {one["owner"] for one in found["ownership"]["owners"]} == {
+            "urn:li:corpuser:alice",
+            "urn:li:corpuser:data-team",
+        }
+        assert {one["tag"] for one in found["globalTags"]["tags"]} == {"urn:li:tag:shop", "urn:li:tag:tier:1"}
+    assert flow["dataFlowInfo"]["description"] == "Orders into the warehouse"
+    assert job["dataJobInfo"]["description"].startswith("Load the orders")
+
+
+def test_the_command_delivers_in_a_task_and_in_a_callback(catalog):
+    in_task, in_callback = sorted(TOOLS)
+    assert history(catalog, in_task) == [("COMPLETE", 1, "SUCCESS")]
+    assert history(catalog, in_callback) == [("COMPLETE", 1, "FAILURE")]
+
+
+def entities(catalog_or_proposals):
+    return {
+        urn
+        for urn in catalog_or_proposals
+        if urn.startswith(("urn:li:dataFlow:", "urn:li:dataJob:", "urn:li:dataProcess"))
+    }
+
+
+def test_under_the_provider_callbacks_keep_silent_and_its_events_give_the_same_entities(airflow, catalog):
+    told = airflow.home / "provider.ndjson"
+    text = airflow.run(
+        "python", "-c", TEST, str(ROOT / "examples" / "airflow" / "dags"), "shop_nightly", "shop_audit",
+        name="provider", DH_BRIDGE_AIRFLOW__TO=f"catalog:{airflow.home / 'shop.db'}",
+        AIRFLOW__OPENLINEAGE__TRANSPORT=json.dumps({"type": "file", "log_file_path": str(told), "append": True}),
+    )  # fmt: skip
+    assert "emit_on_success tells nothing: Airflow's OpenLineage provider is active and tells of every run" in text
+    ours = {urn for urn in entities(catalog.entities()) if urn not in TOOLS and ",tools)" not in urn}
+    theirs = entities(one.entity_urn for one in Bridge().translate(told.read_bytes()).proposals)
+    assert theirs == ours
+
+
+def test_an_outage_of_datahub_fails_no_task(airflow):
+    text = airflow.run(
+        "python", "-c", TEST, str(ROOT / "examples" / "airflow" / "dags"), "shop_nightly",
+        name="outage", DH_BRIDGE_AIRFLOW__TO="rest:http://127.0.0.1:9", DH_BRIDGE_AIRFLOW__TIMEOUT="0.5",
+    )  # fmt: skip
+    assert "shop_nightly ended as success" in text
+    assert "shop_nightly.load (try 2) is not told to DataHub" in text
