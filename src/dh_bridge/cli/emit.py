@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "target",
     required=True,
     metavar="TARGET",
-    help="rest:URL, rest: (DATAHUB_GMS_URL), catalog:FILE, file:PATH.",
+    help="rest:URL, rest: (DATAHUB_GMS_URL), kafka:BROKERS, catalog:FILE, file:PATH.",
 )
 @click.option(
     "--format", "file_format", type=click.Choice(["ndjson", "json"]), help="Format of a file whose ending tells none."
@@ -66,9 +66,10 @@ def emit(  # noqa: PLR0913 - one parameter per option
     """Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.
 
     rest:URL is DataHub's metadata service, such as rest:http://localhost:8080; rest: alone takes the server and the token that
-    DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN or ~/.datahubenv name. A catalogue is one SQLite file that lineage, get and runs look
-    into. A .ndjson file holds what translate writes, a .json file what DataHub's own `datahub ingest` reads with its file
-    source. The summary goes to stderr.
+    DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN or ~/.datahubenv name. kafka:BROKERS, such as kafka:localhost:9092, is the topic that
+    DataHub reads; its envelope comes from the schema registry (KAFKA_SCHEMAREGISTRY_URL or kafka.registry.url). A catalogue is
+    one SQLite file that lineage, get and runs look into. A .ndjson file holds what translate writes, a .json file what
+    DataHub's own `datahub ingest` reads with its file source. The summary goes to stderr.
     """
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:

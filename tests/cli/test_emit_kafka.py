@@ -1,0 +1,137 @@
+"""``emit --to kafka:BROKERS`` on a real broker, as README.md prints it; its settings, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from proposals_of_kafka import read
+
+ROOT = Path(__file__).resolve().parents[2]
+EVENTS = ROOT / "examples" / "events"
+TOPIC = "MetadataChangeProposal_v1"
+
+
+@pytest.fixture
+def topic(kafka):
+    return kafka.topic("proposals")
+
+
+@pytest.fixture(autouse=True)
+def _no_server_of_anybody(monkeypatch):
+    for name in ("DATAHUB_GMS_URL", "DATAHUB_GMS_HOST", "KAFKA_SCHEMAREGISTRY_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.kafka
+def test_all_that_is_translated_arrives_with_its_run(run, kafka, registry, topic):
+    result = run(
+        *("emit", str(EVENTS), "--to", f"kafka:{kafka.bootstrap}", "--run-id", "mine"),
+        *("--set", f"kafka.topic={topic}", "--set", f"kafka.registry.url={registry.url}"),
+    )
+    assert result.exit_code == 0, result.stderr
+    messages = kafka.messages(topic)
+    told = run("translate", str(EVENTS)).stdout.splitlines()
+    assert [(mcp.entityUrn, mcp.aspectName, mcp.systemMetadata.runId) for mcp in read(messages, registry.url)] == [
+        (line["entityUrn"], line["aspectName"], "mine") for line in map(json.loads, told)
+    ]
+    assert result.stderr.splitlines()[-1].split() == ["delivered", f"{len(messages):,}"]
+
+
+@pytest.mark.kafka
+def test_readme_s_lines_run_as_printed(kafka, registry, tmp_path):
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"through Kafka.+?```console\n(.+?)```", page, re.DOTALL)[1]
+    lines = [line.removeprefix("$ ") for line in block.splitlines()]
+    assert len(lines) <= 10
+    assert lines.pop(0) == "pip install '.[kafka]'"  # it is installed here
+    if TOPIC not in kafka.admin().list_topics(timeout=30).topics:
+        kafka.make(TOPIC)
+    present = len(kafka.messages(TOPIC))
+    shutil.copy(next(EVENTS.rglob("*.ndjson")), tmp_path / "my_events.ndjson")
+    script = "\n".join(lines)
+    ours = script.replace("localhost:9092", kafka.bootstrap).replace("http://localhost:8081 ", f"{registry.url} ")
+    assert ours.count("127.0.0.1") == 2
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-ec", ours],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PATH": path},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "delivered" in done.stderr
+    assert len(kafka.messages(TOPIC)) > present
+
+
+def test_brokers_that_do_not_answer_are_exit_code_3(run):
+    result = run(
+        *("emit", str(EVENTS), "--to", "kafka:127.0.0.1:1", "--set", "kafka.connect_timeout=0.1"),
+        *("--set", "kafka.registry.url=http://127.0.0.1:1", "--set", "kafka.registry.timeout=1"),
+    )
+    assert result.exit_code == 3
+    assert "schema registry http://127.0.0.1:1: the connection failed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("kafka:", "names no broker"),
+        ("kafka:localhost", "host:port"),
+        ("kafka:http://localhost:9092", "host:port"),
+        ("kafka:a:9092,,b:9092", "host:port"),
+    ],
+)
+def test_a_target_that_names_no_broker_is_exit_code_2(run, target, reason):
+    result = run("emit", str(EVENTS), "--to", target)
+    assert result.exit_code == 2
+    assert reason in result.stderr
+
+
+def test_a_format_is_refused(run):
+    result = run("emit", str(EVENTS), "--to", "kafka:localhost:9092", "--format", "json")
+    assert (result.exit_code, "one format" in result.stderr) == (2, True)
+
+
+SECRET = "s3cr3t-of-ann"  # noqa: S105 - of nobody
+AREA = {
+    "kafka": {
+        "bootstrap": "b:9092",
+        "registry": {"url": "http://r:8081", "user": "ann", "password": SECRET, "token": SECRET, "headers": {"X": SECRET}},
+        "producer": {
+            "security.protocol": "SASL_SSL",
+            "sasl.username": "ann",
+            "sasl.password": SECRET,
+            "ssl.key.password": SECRET,
+            "ssl.key.pem": SECRET,
+            "ssl.keystore.password": SECRET,
+            "sasl.oauthbearer.client.secret": SECRET,
+            "sasl.oauthbearer.config": SECRET,
+        },
+    }
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_the_settings_are_shown_without_their_secrets(run, tmp_path, more):
+    (tmp_path / "dh_bridge.yml").write_text(yaml.safe_dump(AREA))
+    result = run("config", "show", "--given", *more)
+    assert result.exit_code == 0
+    assert SECRET not in result.stdout
+    assert "SASL_SSL" in result.stdout
+    assert "http://r:8081" in result.stdout
+
+
+def test_a_misspelt_setting_is_named(run):
+    result = run("config", "check", "--set", "kafka.registery.url=http://r:8081")
+    assert result.exit_code == 2
+    assert "kafka.registery" in result.stderr
