@@ -13,9 +13,10 @@ from dh_bridge.errors import EventError
 from dh_bridge.sdk.assertion import Assertion
 from dh_bridge.sdk.definitions import Definition, Target
 from dh_bridge.sdk.references import DatasetRef, Table, table
-from dh_bridge.translation.assertions import Check, assertion_info, assertion_urn
+from dh_bridge.translation.assertions import Check, assertion_info, assertion_urn, untold_parameters
 from dh_bridge.translation.identity.families import rows
 from dh_bridge.translation.properties import capped, kept, text
+from dh_bridge.translation.redaction import redacted, redacted_json, redaction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,11 +45,14 @@ def named_check(
 ) -> Assertion:
     """Return the check that a name or a definition says, on ``dataset``."""
     on = _entity(pipeline, dataset)
-    if isinstance(check, str):
-        return _named(pipeline, on, check, said, params)
-    if params:
-        raise EventError(f"a definition says all: {', '.join(params)} besides", where="assertion", now="put it there")
-    return _defined(pipeline, on, check, said)
+    with redaction(pipeline.options.settings.redaction):
+        if isinstance(check, str):
+            return _named(pipeline, on, check, said, params)
+        if params:
+            raise EventError(
+                f"a definition says all: {', '.join(params)} besides", where="assertion", now="put it there"
+            )
+        return _defined(pipeline, on, check, said)
 
 
 def _entity(pipeline: Pipeline, ref: DatasetRef) -> Table:
@@ -66,17 +70,19 @@ def _named(pipeline: Pipeline, on: Table, kind: str, said: Checked, params: dict
     check = Check(
         kind, column=column, name=said.name, description=said.description, content=content, params=params, source=""
     )
-    options = pipeline.options
+    options, chosen = pipeline.options, pipeline.options.settings.assertions
     urn = _given(said.id) or assertion_urn(
-        check, on.urn, said.platform, instance=said.instance, column_path=on.column
+        check, on.urn, said.platform, instance=said.instance, column_path=on.column, identity=chosen.identity
     )  # the one that OpenLineage's facets give the same check
     info = assertion_info(
         check, on.urn,
-        profile=options.profile, platform=said.platform, column_path=on.column, prefix=options.prefix,
+        profile=options.profile, platform=said.platform, column_path=on.column, prefix=options.prefix, kind=chosen.type,
         label=_label(said.platform, options.settings.identity.identity_version, options.settings.mappings),
-        properties=_properties(said), external_url=said.url,
+        properties=_properties(said), external_url=_url(said),
     )  # fmt: skip
-    return Assertion(pipeline, urn, on, check, info, said.platform, said.instance)
+    lost = [f"parameters.{key}" for key in untold_parameters(check, said.platform, chosen.type)]
+    lost += [f"properties.{key}" for key in _properties(said) if key not in info["customProperties"]]
+    return Assertion(pipeline, urn, on, check, info, said.platform, said.instance, lost)
 
 
 def _defined(pipeline: Pipeline, on: Table, check: Definition, said: Checked) -> Assertion:
@@ -86,18 +92,22 @@ def _defined(pipeline: Pipeline, on: Table, check: Definition, said: Checked) ->
         Target(on.urn, on.column, platform), lambda path, what: pipeline.needs("assertionInfo", path, what)
     )
     key = {
-        "platform": said.platform, "instance": said.instance, "dataset": on.urn, "type": body["type"],
-        "d": said.name or text(body),
+        "platform": said.platform, "instance": said.instance, "dataset": on.urn, "type": body["type"], "d": said.name,
     }  # fmt: skip
+    if said.name is None and pipeline.options.settings.assertions.identity == "full":
+        key["d"] = text(body)
+    elif said.name is None:  # checks of one kind, form and column are one
+        form = (part["type"] for part in body.values() if isinstance(part, dict) and "type" in part)
+        key |= {"form": next(form, None), "column": getattr(check, "column", None)}
     info: dict[str, Any] = {"customProperties": _properties(said)}
     if said.name is not None:
         info["customProperties"] = {pipeline.options.prefix + "name": capped(said.name), **info["customProperties"]}
     if said.url is not None:
-        info["externalUrl"] = said.url
-    info |= body
+        info["externalUrl"] = _url(said)
+    info |= redacted_json(body)
     info["source"] = {"type": "EXTERNAL"}
     if said.description:
-        info["description"] = capped(said.description, 65_536)
+        info["description"] = capped(redacted(said.description), 65_536)
     urn = _given(said.id) or urns.assertion_urn(
         datahub_guid({name: one for name, one in key.items() if one is not None})
     )
@@ -118,6 +128,10 @@ def _properties(said: Checked) -> dict[str, str]:
     found = {"suite_name": said.suite, **said.properties}
     written = {key: kept(key, value) for key, value in found.items()}
     return {key: value for key, value in written.items() if value is not None}
+
+
+def _url(said: Checked) -> str | None:
+    return redacted(said.url) if said.url is not None else None
 
 
 def _plain(value: Any) -> Any:

@@ -257,3 +257,18 @@ def test_datahub_s_own_types_have_room_for_less(kind, lost):
     gone = {name for name, value in long.items() if value not in text}
     assert gone == {name for name, said in told_params(found).items() if said == ("withheld", "too-large")}
     assert bool(gone) is lost
+
+
+@pytest.mark.parametrize(("profile", "kind"), [("0.15.0", "auto"), ("1.7", "auto"), ("1.7", "native")])
+def test_what_a_check_says_in_words_and_sql_is_redacted(profile, kind):
+    url = "postgres://ann:hunter2@db/x"
+    check = {
+        "assertion": "custom_sql", "name": "mine", "success": False, "description": f"see {url}", "content": f"select * from x('{url}')",
+        "params": {"at": url}, "expected": url, "actual": url,
+    }  # fmt: skip
+    for name in ("custom_sql", "expression_is_true", "custom_sql_query"):
+        body = facet(assertions=[{**check, "assertion": name}])
+        found = of_input("dataQualityAssertions", body, bag="inputFacets", profile=profile, assertions={"type": kind})
+        text = str([one.value for one in found.proposals if one.aspect_name.startswith("assertion")])
+        assert "hunter2" not in text
+        assert text.count("***@db") >= 4

@@ -10,6 +10,7 @@ from dh_bridge.translation.assertions.native import native_form
 from dh_bridge.translation.assertions.reading import Reading, read
 from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.properties import PREFIX, bounded, capped, kept, text
+from dh_bridge.translation.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -73,7 +74,7 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
     # no `created`: unknown, and it would make the aspect differ from run to run
     info["source"] = {"type": "EXTERNAL"}
     if (description := said(check.description)) is not None:
-        info["description"] = capped(description, DESCRIPTION_CAP)
+        info["description"] = capped(redacted(description), DESCRIPTION_CAP)
     return info
 
 
@@ -139,7 +140,7 @@ def _typed(check: Check, found: Reading, table: AssertionTable) -> dict[str, Any
     if native := native_parameters(check, table):
         typed["nativeParameters"] = native
     if found.logic is not None:
-        typed["logic"] = capped(found.logic, LOGIC_CAP)
+        typed["logic"] = capped(redacted(found.logic), LOGIC_CAP)
     return typed
 
 
