@@ -158,6 +158,18 @@ class Gms:
                 raise RefusedError(422, f"ValidationException: {error}") from error
         return found
 
+    def rolled_back(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return what a rollback of a run would touch; nothing is changed."""
+        if set(body) != {"runId", "dryRun", "safe"}:
+            raise RefusedError(400, f"Parameters are {sorted(body)}")
+        rows = [
+            {"runId": body["runId"], "urn": urn, "aspectName": name, "timestamp": 0, "keyAspect": False}
+            for (urn, name), one in self.metadata.items()
+            if one.get("runId") == body["runId"]
+        ]
+        entities = len({row["urn"] for row in rows})
+        return {"aspectRowSummaries": rows, "aspectsReverted": len(rows), "entitiesAffected": entities}
+
     def aspects(self, urn: str, names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the aspects of an entity as OpenAPI gives them, with their systemMetadata."""
         with self._lock, Catalog(self.place, readonly=True) as catalog:
@@ -221,6 +233,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise RefusedError(401, "Unauthorized to perform this action.")
         if path == "/aspects" and request.method == "POST":
             return self._ingested(gms, query["action"][0], request)
+        if path == "/runs" and query["action"] == ["rollback"]:
+            return {"value": gms.rolled_back(request.json)}
         if path.startswith("/aspects/"):
             return self._aspect(gms, unquote(path.removeprefix("/aspects/")), query["aspect"][0])
         if path.startswith("/entitiesV2/"):

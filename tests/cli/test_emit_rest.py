@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -122,3 +125,16 @@ def test_the_rate_is_a_flag(run, gms, monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.pauses.sleep", [].append)
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--max-rate", "50").exit_code == 0
     assert max(len(one.json["proposals"]) for one in gms.writes) == 50
+
+
+def test_datahubs_own_rollback_finds_the_run(run, gms, tmp_path):
+    run("emit", EVENTS, "--to", f"rest:{gms.url}", "--run-id", "mine")
+    command = [str(Path(sys.executable).with_name("datahub")), "ingest", "rollback", "--run-id", "mine", "--force"]
+    quiet = {"HOME": str(tmp_path), "DATAHUB_TELEMETRY_ENABLED": "false", "DATAHUB_GMS_URL": gms.url}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | quiet, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    asked = next(one for one in gms.requests if one.path == "/runs?action=rollback")
+    assert asked.json == {"runId": "mine", "dryRun": False, "safe": True}
+    assert (
+        f"deleted {len({urn for urn, _ in gms.metadata})} entities and rolled back {len(gms.metadata)}" in done.stdout
+    )
