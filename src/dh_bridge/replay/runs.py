@@ -125,7 +125,9 @@ class Runs:
             told, waits = witness(state, self._options), is_open(state, self._options)
             if told is not None or waits:
                 yield Said(self._last[state.key][2], told, waits)
-            if waits:
+            if waits:  # counted here, not when it is folded again
+                self.counts.runs += bool(state.urn)
+                self.counts.newer += newer_aspects(state, self._options)
                 self._last.pop(state.key)
                 continue
             settle([state], ())

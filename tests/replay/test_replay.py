@@ -1,0 +1,173 @@
+"""In parts as in one: runs folded apart, what they share folded by entity, give the catalogue of one call (ruling 13)."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from zlib import crc32
+
+import pytest
+from gen_runs import group
+from samples import corpus, dataset, event, examples, needs_corpus
+from samples import packed as sent
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.replay.entities import Entities, gather, group_of
+from dh_bridge.replay.others import named_runs
+from dh_bridge.replay.packing import packed, unpacked
+from dh_bridge.replay.records import Record, record
+from dh_bridge.replay.runs import Run, Runs, Said
+
+SEED = 2026
+LINEAGE = {"namespace": "postgres://db:5432", "type": "DATASET"}
+
+
+def dumped(proposals):
+    """Return what a catalogue holds after ``proposals``, none of which it may refuse."""
+    with Catalog(":memory:") as catalog:
+        assert catalog.apply(proposals).failed == []
+        return list(dump(catalog))
+
+
+@cache
+def compiled(settings):
+    return Bridge(Settings.model_validate_json(settings))
+
+
+def bridge(settings):
+    """Return a bridge, the same for the same settings: compiling them takes longer than a small group of runs."""
+    return compiled(settings.model_dump_json(by_alias=True))
+
+
+def in_parts(raws, settings, parts=3, held=7):
+    """Return (proposals, number of runs that closed late) of events that are worked on in parts."""
+    options, zone = bridge(settings).options, bridge(settings).zone
+    records = [record(parse(raw, f"e[{position}]"), options) for position, raw in enumerate(raws)]
+    random.Random(SEED).shuffle(records)  # noqa: S311 - reproducible, not secret
+    shares = [[one for one in records if crc32(one.key.encode()) % parts == part] for part in range(parts)]
+    runs, pieces, said = [], [], []
+
+    def work(share, witnesses=None):
+        folded = Runs(options, zone, witnesses=witnesses, held=held)
+        for item in folded.translated(sorted(share, key=lambda one: one.key)):
+            if isinstance(item, Run):
+                runs.append(item)
+            elif isinstance(item, Said):
+                said.append(item)
+            else:
+                pieces.append((item[0], item[1], packed(item[2])))
+        assert folded.rejected == []
+        return folded.counts
+
+    assert sum(work(share).events for share in shares) == len(raws)
+    witnesses = [packed(one.told) for one in said if one.told is not None]
+    again = {one.key for one in said if one.open} | {urn for told in witnesses for urn in named_runs(unpacked(told))}
+    runs = [run for run in runs if run.key not in again]
+    for share in shares:
+        work([one for one in share if one.key in again], witnesses)
+    groups = {}
+    for key, urn, data in pieces:
+        groups.setdefault(key, []).append((urn, unpacked(data)))
+    entities = Entities(options)
+    shared = [proposal for found in groups.values() for proposal in entities.group(gather(found))]
+    assert entities.rejected == []
+    return [*shared, *(proposal for run in runs for proposal in run.proposals)], len(again)
+
+
+def differs(raws, settings):
+    in_one = Bridge(settings) if settings.filters.through else bridge(settings)
+    return dumped(in_one.translate(raws).proposals) != dumped(in_parts(raws, settings)[0])
+
+
+OTHER = {
+    "temporary datasets": {"filters": {"through": ["*t2*"]}, "profile": "1.7"},
+    "lineage on datasets": {"column_lineage": {"target": "dataset"}, "materialize": "outputs"},
+    "strictly redacted": {"redaction": "strict", "column_lineage": {"target": "both"}},
+    "native checks": {"assertions": {"type": "native"}, "profile": "1.7"},
+    "no platform": {"identity": {"register_platform": False}},
+}
+
+
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+@pytest.mark.parametrize("block", range(3))
+def test_generated_runs_end_the_same_in_parts(block, profile):
+    settings = Settings(profile=profile)
+    late = [i for i in range(block * 40, block * 40 + 40) if differs(sent(group(SEED, i)), settings)]
+    assert late == []
+
+
+@pytest.mark.parametrize("case", OTHER)
+def test_settings_that_look_beyond_one_run_hold_in_parts_too(case):
+    settings = Settings(**OTHER[case])
+    assert [i for i in range(25) if differs(sent(group(SEED, i)), settings)] == []
+
+
+def test_what_producers_really_sent_ends_the_same_in_parts():
+    assert not differs([one.raw for one in examples()], Settings(profile="1.7"))
+
+
+@needs_corpus
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+def test_the_corpus_ends_the_same_in_parts(profile):
+    assert not differs([one.raw for one in corpus()], Settings(profile=profile))
+
+
+def test_a_run_that_another_one_names_waits_for_it():
+    run = "018cc251-f400-734d-88b3-1e3d63fe6210"
+    other = "018cc251-f400-734d-88b3-1e3d63fe6211"
+    target = {"type": "RUN", "runId": other, "namespace": "ns", "name": "etl.other"}
+    lineage = {"lineage": [{**target, "inputs": [{**LINEAGE, "name": "d.s.x"}]}]}
+    events = sent(
+        [
+            event("COMPLETE", run=run, job_facets={"lineage": lineage}, outputs=[dataset("d.s.a")]),
+            event("START", run=other, job="etl.other", inputs=[dataset("d.s.b")]),
+        ]
+    )
+    settings = Settings(profile="1.7")
+    found, late = in_parts(events, settings)
+    assert dumped(found) == dumped(Bridge(settings).translate(events).proposals)
+    assert late in (0, 1)
+
+
+def test_tests_that_dbt_skipped_are_told_from_failed_ones_in_another_part():
+    events = [one.raw for one in examples() if "dbt.ndjson" in one.place]
+    _, late = in_parts(events, Settings())
+    assert late > 0
+
+
+def test_a_record_that_is_no_event_is_a_dead_letter_and_the_others_go_on():
+    runs = Runs(Bridge().options, Bridge().zone)
+    good = record(parse(sent([event()])[0], "a"), Bridge().options)
+    found = list(runs.translated([Record("x", 0, "b:2", b"{"), good]))
+    (letter,) = [one for one in found if isinstance(one, DeadLetter)]
+    assert (letter.place, letter.raw) == ("b:2", b"{")
+    assert (runs.counts.events, runs.counts.dead, runs.counts.runs) == (1, 1, 1)
+
+
+def test_a_run_of_many_events_lets_go_of_their_bytes():
+    raws = sent([event("RUNNING", f"2026-11-20T10:{i // 60:02}:{i % 60:02}Z", inputs=[]) for i in range(1500)])
+    runs = Runs(Bridge().options, Bridge().zone)
+    for position, raw in enumerate(raws):
+        runs.fold(Record("run", 0, str(position), raw))
+    (state,) = runs._fold.runs.values()
+    assert sum(1 for stamp, _ in state.events if stamp[2]._raw == b"") == 500
+    assert len({stamp[2].value for stamp, _ in state.events}) == 1500
+
+
+def test_a_job_without_words_of_its_own_is_of_the_flow_that_its_urn_names():
+    urn = "urn:li:dataJob:(urn:li:dataFlow:(spark,app,ns),a.b)"
+    assert group_of(urn, {}) == "urn:li:dataFlow:(spark,app,ns)"
+    assert group_of("urn:li:assertion:x", {}) == "urn:li:assertion:x"
+
+
+def test_packed_cells_carry_digests_instead_of_events():
+    raw = json.dumps(event(inputs=[dataset("d.s.t")], run_facets={"x": {"text": "y" * 5000}})).encode()
+    runs = Runs(Bridge().options, Bridge().zone)
+    pieces = [one for one in runs.translated([Record("k", 0, "p", raw)]) if isinstance(one, tuple)]
+    assert pieces
+    assert all(len(packed(slots)) < 3000 for _, _, slots in pieces)
