@@ -61,6 +61,8 @@ RUN_URL = Slot("RUN_URL", _PROPERTIES, latest)
 RUN_USER = Slot("RUN_USER", _PROPERTIES, latest)
 #: "" -> (parent run URN, job namespace, job name)
 PARENT = Slot("PARENT", _RELATIONSHIPS, latest)
+#: "" -> name of the operation, where it folds into a task or an application (identity.md 3g)
+FOLDED = Slot("FOLDED", _RELATIONSHIPS, latest)
 #: URN by which other events know a run whose own URN is one of a tool of DataHub (identity.md 3c) -> its run id
 RUN_ALIAS = Slot("RUN_ALIAS", _RELATIONSHIPS, latest)
 #: run URN -> None

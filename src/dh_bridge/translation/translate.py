@@ -11,6 +11,7 @@ from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
 from dh_bridge.translation.history import History, history
 from dh_bridge.translation.joined import matched, told
+from dh_bridge.translation.operations import carried, without
 from dh_bridge.translation.other_runs import hand_over
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.datasets import dataset_proposals
@@ -69,6 +70,7 @@ class Fold:
         run_through(states)
         if len(states) > 1:
             withdraw_skipped(states)
+        folded = carried(states)
         for state in states:
             found = history(
                 state.events, streaming=streaming(state), heartbeat=settings.heartbeat, other_as=settings.other_as
@@ -76,6 +78,8 @@ class Fold:
             histories.append(found)
             contribute(state, found, shared, self.options)
         written = proposals(states, histories, shared, self.options)
+        if self.options.settings.identity.fold_runs == "drop":
+            written = without(written, folded)
         return self._valid(told(written, states, histories, self.options))
 
     def _valid(self, found: Iterable[Proposal]) -> list[Proposal]:

@@ -13,12 +13,14 @@ from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import unknown
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.joined import tell_alias
+from dh_bridge.translation.operations import OPERATION_OWNER
 from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.place import Attach, Place, Role
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
     DATASET,
     DATASET_PROPERTIES,
+    FOLDED,
     INPUT,
     JOB,
     JOB_PROPERTIES,
@@ -112,7 +114,8 @@ class Walk:
         return found
 
     def _job(self, event: Event, state: RunState, at: Place) -> None:
-        job = at.job = at.identity.job(event.namespace, event.name, event.producer)
+        named = at.identity.job(event.namespace, event.name, event.producer)
+        job = at.job = at.identity.carrier(named, event.producer)
         state.saw(job, at.stamp, terminal=event.terminal)
         producer = self.options.identity.producer(event.producer)
         state.single = state.single or (producer is not None and producer.single_event)
@@ -124,7 +127,10 @@ class Walk:
         at.owner = job.flow_urn if job.level == "flow" else job.job_urn
         at.task = job.job_urn
         statements: list[Statement] = [(job.flow_urn, JOB, "", job)]
-        if job.level == "flow":
+        if job is not named:  # what is said of the operation is said of no job that is written
+            at.owner = OPERATION_OWNER
+            statements += [(at.run, FOLDED, "", event.name)] if at.run else []
+        elif job.level == "flow":
             statements.append((job.flow_urn, OWN_JOB, "", job))
         if self.options.identity.has_job(job, has_io=False):  # a flow-level job's twin is settled with its run
             statements.append((job.job_urn, JOB, "", job))
