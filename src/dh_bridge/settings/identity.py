@@ -48,6 +48,7 @@ def _short(text: str) -> str:
     return text
 
 
+Granularity = Literal["operation", "task", "application"]
 Regex = Annotated[str, AfterValidator(_regex)]
 Platform = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,50}$")]
 Instance = Annotated[str, Field(min_length=1), AfterValidator(_short)]
@@ -93,6 +94,7 @@ class JobRule(BaseModel):
         min_length=1,
         description="Id of the job, as `flow`; a group that took no part makes a flow-level job.",
     )
+    granularity: Granularity | None = Field(default=None, description="Granularity of these jobs.")
     skip: bool = Field(default=False, description="Write nothing for these jobs and their runs.")
 
     @model_validator(mode="after")
@@ -102,9 +104,11 @@ class JobRule(BaseModel):
             for group in _GROUP.findall(template or ""):
                 if group not in groups:
                     raise ValueError(f"`{key}` uses {{{group}}}, but `name` has no such group")
-        effects = (self.platform, self.instance, self.cluster, self.env, self.flow, self.job)
+        effects = (self.platform, self.instance, self.cluster, self.env, self.flow, self.job, self.granularity)
         if not self.skip and not any(effects):
-            raise ValueError("the rule says nothing: give platform, instance, cluster, env, flow, job or skip")
+            raise ValueError(
+                "the rule says nothing: give platform, instance, cluster, env, flow, job, granularity or skip"
+            )
         return self
 
 
@@ -207,6 +211,16 @@ class IdentitySettings(BaseModel):
         default="flow",
         description="A job named like its flow (an Airflow DAG, a Spark application) is the flow; it is a task too when it"
         " has inputs or outputs, or always (`flow+task`, for servers without runs of flows).",
+    )
+    granularity: Granularity = Field(
+        default="operation",
+        description="How much is one job: each `operation`, or folded into the `task` (SQL of an Airflow task or a dbt node),"
+        " or into the `application` too (all that a Spark application ran). Joins with DataHub's Airflow plugin fold tasks.",
+    )
+    fold_runs: Literal["drop", "keep"] = Field(
+        default="drop",
+        description="Runs of folded operations: the run above carries what they read and wrote (`drop`), or they are"
+        " written, too.",
     )
     salt: Literal["namespace"] | None = Field(
         default=None,

@@ -17,6 +17,7 @@ from dh_bridge.translation.identity.airflow_plugin import AirflowPlugin
 from dh_bridge.translation.identity.compat import Compat
 from dh_bridge.translation.identity.dbt_nodes import DbtSource, UniqueIds
 from dh_bridge.translation.identity.families import Families, Producer, rows
+from dh_bridge.translation.identity.granularity import OPERATION, application_of, task_of
 from dh_bridge.translation.identity.hints import Hints, hints
 from dh_bridge.translation.identity.job import AIRFLOW, DBT, Job
 from dh_bridge.translation.identity.modes import DefaultMode, Mode, Sender
@@ -92,6 +93,13 @@ class Identity:
         if _short(*key):
             _remember(self._jobs, key, job)
         return job
+
+    def carrier(self, job: Job, producer: str | None) -> Job:
+        """Return the job that carries the inputs and outputs of ``job``: itself, unless its granularity folds it."""
+        if job.granularity == OPERATION or job.placeholder or job.skip:
+            return job
+        task = task_of(job)
+        return (application_of(job) or job) if task is None else self.job(job.namespace, task, producer)
 
     def producer(self, uri: str | None) -> Producer | None:
         """Return the family of a producer's URI, None when it is nobody's we know."""

@@ -13,6 +13,7 @@ import msgspec
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import data_flow_urn, data_job_urn, run_urn
 from dh_bridge.settings.identity import FABRIC_TYPES
+from dh_bridge.translation.identity.granularity import OPERATION, TASK
 from dh_bridge.translation.identity.job import AIRFLOW
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ class AirflowPlugin:
             env=fabric if fabric in FABRIC_TYPES else None,
             rules=(f"join: airflow, DAG by {why}",),
             lints=(),
-            joined=None if is_query(hints) else AIRFLOW,
+            joined=None if _QUERY.search(found.name) else AIRFLOW,
+            # The plugin's clean-up soft-deletes tasks of its cluster that no DAG has (identity.md 3c).
+            granularity=TASK if found.granularity == OPERATION else found.granularity,
         )
 
     def run(self, asked: RunReference, own: Job, hints: Hints) -> str | None:

@@ -67,6 +67,7 @@ class Compat:
             rules=(f"compat: {said.level}",),
             lints=(),
             joined=ENDPOINT,
+            granularity="operation",
         )
 
     def run(self, asked: RunReference, own: Job, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature

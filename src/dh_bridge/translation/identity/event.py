@@ -64,6 +64,7 @@ def event_identity(identity: Identity, facts: EventFacts) -> dict[str, Any]:
     """Return the event's URNs and names, and the rule behind each; what does not exist is None."""
     names = identity if facts.hints is None else identity.seen(facts.hints)
     job = names.job(facts.namespace, facts.name, facts.producer)
+    carrier = names.carrier(job, facts.producer)
     has_job = identity.has_job(job, has_io=facts.has_io)
     return {
         "event": facts.place,
@@ -74,6 +75,7 @@ def event_identity(identity: Identity, facts: EventFacts) -> dict[str, Any]:
         "dataJob": job.job_urn if has_job else None,
         "flow_name": job.flow_name,
         "job_name": job.job_name if has_job else None,
+        "folds_into": carrier.job_urn if carrier is not job else None,
         **_run(names, facts, job),
         "subType": job_subtype(facts.job_type),
         "runSubType": run_subtype(facts.job_type) if facts.run_id is not None else None,

@@ -19,6 +19,7 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     so. ``shared``: unrelated runs share the job, so it gets no lineage of its own. ``rules`` says what made each part.
     ``sender`` says which kind of producer sent it, the same for all its versions (None: a reference without one).
     ``joined`` names the tool of DataHub whose ids these are, ``template`` is the dataset that a job of dbt's is there.
+    ``granularity`` says how much folds into one job (``granularity.py``).
     """
 
     platform: str
@@ -42,3 +43,4 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     sender: str | None = None
     joined: str | None = None
     template: str | None = None
+    granularity: str = "operation"

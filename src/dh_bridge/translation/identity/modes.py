@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from dh_bridge.datahub.urns import data_flow_urn, data_job_urn, encode
+from dh_bridge.datahub.urns import data_flow_urn, data_job_urn
 from dh_bridge.settings.identity import FABRIC_TYPES
 from dh_bridge.translation.identity.job import Job
 from dh_bridge.translation.identity.lints import NAME_CUT
@@ -21,11 +21,11 @@ from dh_bridge.translation.identity.words import (
     PLACEHOLDER,
     clean,
     cut,
-    url_length,
+    fitted,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from dh_bridge.settings.identity import IdentitySettings
     from dh_bridge.translation.identity.families import Families, Producer
@@ -58,6 +58,7 @@ class DefaultMode:
 
     def __init__(self, settings: IdentitySettings, families: Families, splitting: Splitting) -> None:
         self._cluster = clean(settings.cluster, DEFAULT_NAMESPACE) if settings.cluster else None
+        self._granularity = settings.granularity
         self._families = families
         self._splitting = splitting
 
@@ -75,8 +76,8 @@ class DefaultMode:
         instance = rule.instance if rule else None
         whole = parts.flow if instance is None else f"{instance}.{parts.flow}"
         cluster_id = cut(cluster, CLUSTER_LIMIT)
-        flow_id, flow_urn = _fitted(whole, lambda part: data_flow_urn(platform, part, cluster_id), FLOW_LIMIT)
-        job_id, job_urn = _fitted(parts.job, lambda part: data_job_urn(flow_urn, part), JOB_LIMIT)
+        flow_id, flow_urn = fitted(whole, lambda part: data_flow_urn(platform, part, cluster_id), FLOW_LIMIT)
+        job_id, job_urn = fitted(parts.job, lambda part: data_job_urn(flow_urn, part), JOB_LIMIT)
         level = "flow" if parts.job == parts.flow else "job"
         env, why_env = _env(cluster, rule)
         is_cut = flow_id != whole or job_id != parts.job or cluster_id != cluster
@@ -108,6 +109,7 @@ class DefaultMode:
             lints=(NAME_CUT,) if is_cut else (),
             shared=parts.shared,
             sender=sender.kind,
+            granularity=(rule.granularity if rule else None) or self._granularity,
         )
 
     def _platform(self, namespace: str, rule: Rule | None, sender: Sender) -> tuple[str, str] | None:
@@ -151,13 +153,3 @@ def _env(cluster: str, rule: Rule | None) -> tuple[str | None, str]:
         return rule.env, rule.label
     fabric = cluster.upper()
     return (fabric, "cluster") if fabric in FABRIC_TYPES else (None, "")
-
-
-def _fitted(component: str, urn: Callable[[str], str], limit: int) -> tuple[str, str]:
-    """Return the component, cut if its URN would be too long, and the URN."""
-    made = urn(component)
-    over = url_length(made) - limit
-    if over <= 0:
-        return component, made
-    short = cut(component, url_length(encode(component)) - over)
-    return short, urn(short)

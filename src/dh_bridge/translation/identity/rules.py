@@ -40,6 +40,7 @@ class Rule(NamedTuple):
     cluster: str | None
     env: str | None
     skip: bool
+    granularity: str | None = None
 
     def sent_by(self, uri: str | None) -> bool:
         """Whether the rule can hold for this producer; a reference to a job (None) fits no producer's rule."""
@@ -74,4 +75,5 @@ def _rule(label: str, rule: JobRule) -> Rule:
         cluster=clean(rule.cluster, DEFAULT_NAMESPACE) if rule.cluster else None,
         env=rule.env,
         skip=rule.skip,
+        granularity=rule.granularity,
     )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from dh_bridge.translation.identity.granularity import OPERATION, task_of
+
 if TYPE_CHECKING:
     from dh_bridge.translation.identity import Identity
     from dh_bridge.translation.identity.families import Producer
@@ -42,6 +44,11 @@ class Seen:
     def job(self, namespace: str, name: str, producer: str | None) -> Job:
         """Return the event's own job, or another one that its producer's facets name."""
         return self._laid_over(self._identity.job(namespace, name, producer))
+
+    def carrier(self, job: Job, producer: str | None) -> Job:
+        """Return the job that carries the inputs and outputs of ``job``."""
+        task = task_of(job) if job.granularity != OPERATION and not job.placeholder and not job.skip else None
+        return self._identity.carrier(job, producer) if task is None else self.job(job.namespace, task, producer)
 
     def reference(self, namespace: str, name: str, *, near: Job | None) -> Job | None:
         """Return the job that the event refers to; None: unresolved."""

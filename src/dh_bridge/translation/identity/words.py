@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from dh_bridge.datahub.urns import encode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dh_bridge.settings.identity import IdentitySettings
 
 PLACEHOLDER = "unknown"
@@ -54,6 +56,16 @@ def cut(component: str, room: int) -> str:
         if left < 0:
             return f"{component[:end]}--{sha256(component.encode()).hexdigest()[:16]}"
     raise AssertionError(component)  # pragma: no cover - it did not fit with 18 bytes more
+
+
+def fitted(component: str, urn: Callable[[str], str], limit: int) -> tuple[str, str]:
+    """Return the component, cut if its URN would take more than ``limit`` bytes, and the URN."""
+    made = urn(component)
+    over = url_length(made) - limit
+    if over <= 0:
+        return component, made
+    short = cut(component, url_length(encode(component)) - over)
+    return short, urn(short)
 
 
 class Words:

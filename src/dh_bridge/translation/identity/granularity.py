@@ -1,0 +1,43 @@
+"""Granularity: which job carries the inputs and outputs of an operation (identity.md 3g).
+
+A function of the job's name alone, so that START and COMPLETE always fold alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.datahub.urns import data_job_urn
+from dh_bridge.translation.identity.words import JOB_LIMIT, fitted
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.identity.job import Job
+
+OPERATION, TASK, APPLICATION = "operation", "task", "application"
+
+#: platform -> the names of its operations; the group is the task
+_OPERATIONS = {
+    "airflow": re.compile(r"(.+)\.(?:manual_)?query\.\d+", re.DOTALL).fullmatch,
+    "dbt": re.compile(r"(.+)\.sql\.\d+", re.DOTALL).fullmatch,
+}
+_APPLICATIONS = frozenset({"spark"})
+
+
+def task_of(job: Job) -> str | None:
+    """Return the name of the task or node that ran the operation, None when the job is no operation of one."""
+    named = _OPERATIONS.get(job.platform)
+    match = named(job.name) if named is not None and job.granularity != OPERATION else None
+    return None if match is None else str(match[1])
+
+
+def application_of(job: Job) -> Job | None:
+    """Return the twin of the application that ran the job, the shape of DataHub's Spark agent; None for other jobs."""
+    if job.granularity != APPLICATION or job.level == "flow" or job.platform not in _APPLICATIONS:
+        return None
+    job_id, job_urn = fitted(job.flow_name, lambda part: data_job_urn(job.flow_urn, part), JOB_LIMIT)
+    return msgspec.structs.replace(
+        job, level="flow", job_id=job_id, job_urn=job_urn, job_name=job.flow_name, name=job.flow_name
+    )
