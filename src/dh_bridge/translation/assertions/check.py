@@ -22,7 +22,8 @@ class Check(msgspec.Struct, gc=False):
     """One entry of ``dataQualityAssertions``, ``test`` or ``greatExpectations_assertions``.
 
     ``assertion`` is the kind of the check (``type`` of a test, ``expectationType`` of an expectation); ``success`` is
-    None when nothing readable was said; ``status`` is a test's own word; ``source`` the key of the facet.
+    None when nothing readable was said; ``status`` is a test's own word; ``source`` the key of the facet; ``others`` are
+    the URNs of the datasets that it is about as well, beside the one that it is a check of.
     """
 
     assertion: str
@@ -39,6 +40,7 @@ class Check(msgspec.Struct, gc=False):
     failures: int | None = None
     source: str = "dataQualityAssertions"
     status: str | None = None
+    others: tuple[str, ...] = ()
 
 
 def said(value: Any) -> Any:

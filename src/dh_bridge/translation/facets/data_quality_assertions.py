@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.singular import asserted, is_singular, others
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -44,15 +45,20 @@ class DataQualityAssertions(Facet):
 )  # fmt: skip
 def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statements:
     """One assertion per check on the dataset; its result once per terminal event of the run."""
-    checks = []
+    checks, leaves = [], []
     for position, one in enumerate(facet.assertions or ()):
         success = success_of(one.success, f"assertions[{position}].success", at)
-        checks.append(
-            Check(
-                assertion=one.assertion or one.name or "unknown", success=success, column=one.column, severity=one.severity,
-                name=one.name, description=one.description, expected=one.expected, actual=one.actual,
-                content=one.content, content_type=one.contentType, params=one.params or {}, source="dataQualityAssertions",
-            )
+        check = Check(
+            assertion=one.assertion or one.name or "unknown", success=success, column=one.column, severity=one.severity,
+            name=one.name, description=one.description, expected=one.expected, actual=one.actual,
+            content=one.content, content_type=one.contentType, params=one.params or {}, source="dataQualityAssertions",
         )  # fmt: skip
-    leaves = [f"assertions[{position}].success" for position in range(len(checks))] if at.notes is not None else None
-    yield from stated_checks(checks, at.dataset, at, leaves=leaves)
+        if at.role == "input" and is_singular(check, at):
+            dataset = asserted(check, at)
+            if dataset != at.dataset:
+                at.withheld(f"assertions[{position}]", f"duplicate-of:the same test of {dataset}")
+                continue
+            check.others = others(at.dataset, at)
+        checks.append(check)
+        leaves.append(f"assertions[{position}].success")
+    yield from stated_checks(checks, at.dataset, at, leaves=leaves if at.notes is not None else None)

@@ -8,6 +8,7 @@ from dh_bridge.translation.assertions import Check, datasets_of_test, merge, out
 from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, stated, stated_checks
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.singular import asserted, is_singular, others
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -66,6 +67,9 @@ def test(facet: Tests, at: Place) -> Statements:
             _note_skipped(f"tests[{position}]", at)
             continue
         datasets = datasets_of_test(check, at.tested, several=at.options.settings.assertions.multi_dataset)
+        if datasets and is_singular(check, at):
+            datasets = datasets if len(datasets) == 1 else [asserted(check, at)]
+            check.others = others(datasets[0], at)
         if ended == "UNKNOWN" or not datasets:
             _note_untold(f"tests[{position}]", at, malformed=ended == "UNKNOWN")
             untold.append({"name": one.name, "status": one.status, "severity": one.severity, "type": one.type})

@@ -117,7 +117,7 @@ def _results(
                 time=time,
                 run_id=state.run_id or None,
                 result=result,
-                context=context,
+                context={**context, "datasets": list(check.others)} if check.others else context,
                 batch=value(run_slots, BATCH),
                 partition=part.spec() if part is not None else check_partition(check),
             )
