@@ -61,6 +61,8 @@ USER_TARGETS = (
 
 # -- RUN_TYPE: hints by name; `identity.runs.run_type` weighs them in the order of facets.md 3.3 -----------------------
 TYPE_PROCESSING = "processing_type"
+#: what the parent says of its own job (ruling 10), where the run's own says nothing
+TYPE_INHERITED = "inherited_processing_type"
 TYPE_START_REASON = "start_reason"
 TYPE_AIRFLOW_RUN = "airflow_run_type"
 TYPE_NOMINAL = "nominal"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import DPI, TOTALS, facet, pair, told, totals
+from facet_cases import DPI, JOB, TOTALS, facet, pair, told, totals
 
 
 def hive(operation="CREATETABLE_AS_SELECT", query="q-1", **bags):
@@ -43,3 +43,10 @@ def test_a_lifecycle_word_says_more():
 def test_what_is_no_id_names_nothing(query):
     assert hive(query=query).one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
     assert told(pair(run={"hive_query": facet()})).has(DPI, "dataProcessInstanceProperties")
+
+
+def test_the_operation_is_the_job_s_second_subtype():
+    run = {"hive_query": facet(queryId="q", operationName="CREATETABLE_AS_SELECT")}
+    job = {"jobType": facet(processingType="BATCH", integration="HIVE", jobType="QUERY")}
+    assert told(pair(run=run, job=job)).one(JOB, "subTypes") == {"typeNames": ["Query", "CREATETABLE_AS_SELECT"]}
+    assert not told(pair(run=run)).has(JOB, "subTypes")

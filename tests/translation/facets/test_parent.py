@@ -104,3 +104,24 @@ def test_the_client_s_class_is_read():
     found = told(client_pair(run={"parent": made}))
     assert relationships(found)["parentInstance"] == PARENT_DPI
     assert found.kept(DPI)["root.dpi"] == PARENT_DPI
+
+
+def test_the_root_s_job_is_told_of_the_job_too():
+    root = {"run": {"runId": PARENT}, "job": {"namespace": "cron", "name": "nightly"}}
+    found = of_run(
+        "parent", facet(run={"runId": PARENT}, job={"namespace": "shop", "name": "daily"}, root=root), report=True
+    )
+    assert found.kept(JOB)["root.job"] == found.kept(DPI)["root.job"] == "cron/nightly"
+    assert found.verdicts()["$.run.facets.parent.root.job.name"] == (
+        "kept",
+        "dataJobInfo.customProperties[openlineage.root.job]",
+    )
+
+
+@pytest.mark.parametrize(("own", "kind"), [(None, "STREAMING"), ("STREAMING", "STREAMING"), ("BATCH", None)])
+def test_what_the_parent_says_of_its_job_tells_the_type_where_the_run_does_not(own, kind):
+    forwarded = {"jobType": {"processingType": "STREAMING", "integration": "SPARK", "jobType": "APPLICATION"}}
+    parent = facet(run={"runId": PARENT}, job={"namespace": "shop", "name": "app", "facets": forwarded})
+    job = {} if own is None else {"jobType": facet(processingType=own, integration="SPARK", jobType="SQL_JOB")}
+    found = told(pair(run={"parent": parent}, job=job))
+    assert found.one(DPI, "dataProcessInstanceProperties").get("type") == kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import DPI, TOTALS, facet, pair, told, totals
+from facet_cases import DPI, JOB, TOTALS, facet, pair, told, totals
 
 BODY = {
     "server_address": "trino.example",
@@ -72,3 +72,18 @@ def test_the_sql_says_more_and_a_lifecycle_word_most():
 @pytest.mark.parametrize("user", ["", None, 7, {}])
 def test_what_is_no_user_is_none(user):
     assert "user" not in query(user=user).kept(DPI)
+
+
+def test_its_kind_is_the_job_s_second_subtype_but_not_of_a_job_for_all_queries():
+    job = {"jobType": facet(processingType="BATCH", integration="TRINO", jobType="QUERY")}
+    assert query(job=job).one(JOB, "subTypes") == {"typeNames": ["Query", "INSERT"]}
+    events = pair(
+        run={"trino_query_context": facet(**BODY)},
+        job=job,
+        namespace="trino://db:8080",
+        name="20261120_010000_00042_abcde",
+    )
+    (subtypes,) = [
+        one.value for one in told(events).proposals if (one.entity_type, one.aspect_name) == ("dataJob", "subTypes")
+    ]
+    assert subtypes == {"typeNames": ["Query"]}

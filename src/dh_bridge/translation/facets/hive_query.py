@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import NAME_QUERY, OPERATION_HIVE
-from dh_bridge.translation.slots import OPERATION, RUN_NAME, Statements
+from dh_bridge.translation.slots import OPERATION, RUN_NAME, SUBTYPES, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
+
+_LONGEST = 100
 
 
 @facet(
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
     at="run",
     leaves={
         "queryId": mapped("dataProcessInstanceProperties.name", "dataProcessInstanceProperties.customProperties"),
-        "operationName": mapped("operation.operationType", "dataProcessInstanceProperties.customProperties"),
+        "operationName": mapped(
+            "operation.operationType", "subTypes.typeNames", "dataProcessInstanceProperties.customProperties"
+        ),
         "**": kept(),
     },
     producer="Hive",
 )
 def hive_query(opened: Open, at: Place) -> Statements:
-    """Query id as the name of the run; the operation of its outputs where no lifecycle word is said."""
+    """Query id as the name of the run; the operation of its outputs where no lifecycle word is said, the job's second subtype."""
     properties = flattened("hive_query", opened.body)
     if properties:
         yield property_statement(at, properties)
@@ -33,5 +37,6 @@ def hive_query(opened: Open, at: Place) -> Statements:
         yield at.run, RUN_NAME, NAME_QUERY, query
     operation = opened.body.get("operationName")
     if isinstance(operation, str) and operation:
+        yield at.owner, SUBTYPES, "operator", operation[:_LONGEST]
         for output in at.outputs:
             yield output, OPERATION, OPERATION_HIVE, operation

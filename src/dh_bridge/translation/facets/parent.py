@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.translation.airflow import part
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.slots import JOB_PROPERTIES, PARENT, Statements
+from dh_bridge.translation.rungs import TYPE_INHERITED
+from dh_bridge.translation.slots import JOB_PROPERTIES, PARENT, RUN_TYPE, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -45,6 +47,10 @@ class Parent(Facet):
 _RELATION = "dataProcessInstanceRelationships.parentInstance"
 _PROPERTIES = "dataProcessInstanceProperties.customProperties"
 _PARENT_JOB = tuple(f"{aspect}.customProperties[openlineage.parent.job]" for aspect in ("dataJobInfo", "dataFlowInfo"))
+_ROOT_JOB = kept(
+    *(f"{aspect}.customProperties[openlineage.root.job]" for aspect in ("dataJobInfo", "dataFlowInfo")),
+    f"{_PROPERTIES}[openlineage.root.job]",
+)
 
 
 @facet(
@@ -57,8 +63,8 @@ _PARENT_JOB = tuple(f"{aspect}.customProperties[openlineage.parent.job]" for asp
         "job.namespace": mapped(*_PARENT_JOB, _RELATION),
         "job.name": mapped(*_PARENT_JOB, _RELATION),
         "root.run.runId": kept(f"{_PROPERTIES}[openlineage.root.runId]"),
-        "root.job.namespace": kept(f"{_PROPERTIES}[openlineage.root.job]"),
-        "root.job.name": kept(f"{_PROPERTIES}[openlineage.root.job]"),
+        "root.job.namespace": _ROOT_JOB,
+        "root.job.name": _ROOT_JOB,
         "run.facets": withheld("envelope"),
         "job.facets": withheld("envelope"),
         "root.run.facets": withheld("envelope"),
@@ -95,8 +101,14 @@ def parent(facet: Parent, at: Place) -> Statements:
     _forwarded("parent.job.facets", job.facets, properties)
     if properties:
         yield property_statement(at, properties)
-    if at.owner and job.name:
-        yield at.owner, JOB_PROPERTIES, "parent", {"parent.job": f"{job.namespace}/{job.name}"}
+    above = {"parent.job": f"{job.namespace}/{job.name}"} if job.name else {}
+    if "root.job" in properties:
+        above["root.job"] = properties["root.job"]
+    if at.owner and above:
+        yield at.owner, JOB_PROPERTIES, "parent", above
+    word = part(job.facets or {}, "jobType").get("processingType")
+    if isinstance(word, str) and word and at.run:
+        yield at.run, RUN_TYPE, TYPE_INHERITED, word
 
 
 def _forwarded(key: str, facets: dict[str, Any] | None, into: dict[str, str]) -> None:

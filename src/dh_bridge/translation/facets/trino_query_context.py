@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import OPERATION_TRINO, USER_TARGETS, USER_TRINO
-from dh_bridge.translation.slots import OPERATION, RUN_USER, Statements
+from dh_bridge.translation.slots import OPERATION, RUN_USER, SUBTYPES, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 _PROPERTIES = "dataProcessInstanceProperties"
+_LONGEST = 100
 
 
 @facet(
@@ -20,7 +21,7 @@ _PROPERTIES = "dataProcessInstanceProperties"
     at="run",
     leaves={
         "user": mapped(*USER_TARGETS),
-        "query_type": mapped("operation.operationType", f"{_PROPERTIES}.customProperties"),
+        "query_type": mapped("operation.operationType", "subTypes.typeNames", f"{_PROPERTIES}.customProperties"),
         "**": kept(),
     },
     producer="Trino",
@@ -34,5 +35,7 @@ def trino_query_context(opened: Open, at: Place) -> Statements:
     if isinstance(user, str) and user:
         yield at.run, RUN_USER, USER_TRINO, user
     if isinstance(kind, str) and kind:
+        if at.job is not None and not at.job.shared:  # the queries of one job may be of any kind
+            yield at.owner, SUBTYPES, "operator", kind[:_LONGEST]
         for output in at.outputs:
             yield output, OPERATION, OPERATION_TRINO, kind

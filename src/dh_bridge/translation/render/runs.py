@@ -15,7 +15,7 @@ from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.run_events import page_of, run_event
 from dh_bridge.translation.render.stamps import audit_stamp
-from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_START_REASON, names
+from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_INHERITED, TYPE_PROCESSING, TYPE_START_REASON, names
 from dh_bridge.translation.slots import (
     ATTEMPT,
     INPUT,
@@ -225,7 +225,7 @@ def _type(slots: Slots) -> str | None:
     if RUN_TYPE not in slots:
         return None
     return run_type(
-        processing_type=value(slots, RUN_TYPE, "processing_type"),
+        processing_type=value(slots, RUN_TYPE, TYPE_PROCESSING) or value(slots, RUN_TYPE, TYPE_INHERITED),
         start_reason=value(slots, RUN_TYPE, "start_reason"),
         airflow_run_type=value(slots, RUN_TYPE, "airflow_run_type"),
         nominal=bool(value(slots, RUN_TYPE, "nominal")),
