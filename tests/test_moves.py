@@ -127,6 +127,14 @@ def test_a_flow_that_falls_into_two_is_set_apart_and_left_where_nothing_keeps_it
     assert [move.why for move in found.apart] == [SPLIT, SPLIT]
 
 
+def test_jobs_that_fold_into_an_application_are_merged_by_people():
+    spark = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+    events = [event("app.a", producer=spark, io=True), event("app.b", producer=spark, io=True)]
+    found = plan(events, new={"identity": {"granularity": "application"}})
+    twin = "urn:li:dataJob:(urn:li:dataFlow:(spark,app,ns),app)"
+    assert [(move.target, move.why) for move in found.apart] == [(twin, MERGE), (twin, MERGE)]
+
+
 def test_who_moves_onto_one_that_stays_is_set_apart():
     rules = [{"name": "a", "flow": "b", "job": "b"}]
     found = plan([event("a"), event("b")], new={"identity": {"rules": rules}})

@@ -98,8 +98,9 @@ class Moves:
         has_io = bool(event.inputs or event.outputs)
         old, new = self._old.identity.of(event), self._new.identity.of(event)
         for position, name in enumerate(_jobs_of(event)):
-            was = old.job(event.namespace, name, event.producer)
-            becomes = new.job(event.namespace, name, event.producer)
+            was, becomes = (
+                names.carrier(names.job(event.namespace, name, event.producer), event.producer) for names in (old, new)
+            )
             own_io = has_io and position == 0
             if not was.placeholder and not was.skip:
                 yield was.flow_urn, None if becomes.placeholder or becomes.skip else becomes.flow_urn

@@ -135,14 +135,16 @@ def test_lineage_patch_adds_edges_and_nothing_else():
     assert (edges.aspect_name, edges.change_type) == ("dataJobInputOutput", "PATCH")
 
 
-def test_sql_of_a_task_which_the_plugin_does_not_know_is_written_as_a_task():
+def test_sql_of_a_task_folds_into_the_plugins_task():
     sql = event(
-        "shop.daily.load.query.1", APP_RUN, facets=parent("shop.daily.load", SECOND_TRY), outputs=[OUTPUT],
+        "shop.daily.load.query.1", APP_RUN, "COMPLETE", 4, facets=parent("shop.daily.load", SECOND_TRY), outputs=[OUTPUT],
         job_facets={"jobType": {"jobType": "QUERY", "integration": "AIRFLOW"}},
     )  # fmt: skip
-    proposals = translated([*EVENTS, sql])
-    found = [proposal.entity_urn for proposal in proposals if proposal.entity_urn.startswith("urn:li:dataJob:")]
-    assert set(found) == {f"urn:li:dataJob:({FLOW},load.query.1)"}
+    others = [one for one in EVENTS if one["run"]["runId"] != APP_RUN]
+    proposals = translated([*others, sql], airflow={"lineage": "patch"})
+    found = {proposal.entity_urn for proposal in proposals if proposal.entity_urn.startswith("urn:li:dataJob:")}
+    assert found == {TASK}
+    assert not [proposal for proposal in proposals if proposal.entity_urn.endswith(APP_RUN)]
 
 
 def test_another_airflows_jobs_of_another_mode_are_not_the_plugins():

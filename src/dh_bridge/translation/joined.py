@@ -7,14 +7,13 @@ facet ``airflow`` tell it; runs that others know by OpenLineage's id are matched
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.translation.fold import fold, pour, value
 from dh_bridge.translation.identity.job import AIRFLOW, DBT, ENDPOINT
 from dh_bridge.translation.identity.runs import bare
-from dh_bridge.translation.slots import PARENT, RUN_ALIAS, UPSTREAM_RUN
+from dh_bridge.translation.slots import FOLDED, PARENT, RUN_ALIAS, UPSTREAM_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
 _RELATIONSHIPS = "dataProcessInstanceRelationships"
 _EDGES = "dataJobInputOutput"
-_SQL_TASK = re.compile(r"\.(?:manual_)?query\.\d+\)\Z")
 
 
 def tell_alias(event: Event, state: RunState, at: Place) -> None:
@@ -84,7 +82,8 @@ def told(
             continue
         yield proposal
     for state, history in zip(states, histories, strict=True):
-        if state.urn in linked and history.terminals:
+        # SQL of a task, which folds into it, has no run there.
+        if state.urn in linked and history.terminals and FOLDED not in state.cells.get(state.urn, {}):
             yield from _links(state, jobs[state.urn], options)
 
 
@@ -96,11 +95,10 @@ def _is_linked(job: Job, settings: IdentitySettings) -> bool:
 
 
 def _is_plugins(urn: str, flow_end: str) -> bool:
-    """Whether the plugin writes the flow or job: all of its cluster, but the SQL of tasks, of which it knows nothing."""
+    """Whether the plugin writes the flow or job: all of its cluster."""
     if urn.startswith("urn:li:dataFlow:(airflow,"):
         return urn.endswith(flow_end)
-    is_job = urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(airflow,")
-    return is_job and f"{flow_end}," in urn and not _SQL_TASK.search(urn)
+    return urn.startswith("urn:li:dataJob:(urn:li:dataFlow:(airflow,") and f"{flow_end}," in urn
 
 
 def _endpoints(relationships: dict[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,48 @@ def test_the_default_mode_reads_the_same_of_an_event_as_of_its_names(vector):
     assert row["dataFlow"] == job.flow_urn
 
 
+GRAINS = [
+    (grain, vector)
+    for vector in DOCUMENT["vectors"]
+    for grain in ("operation", "task", "application")
+    if "runId" in vector["input"]
+]
+
+
+@pytest.mark.parametrize(("grain", "vector"), GRAINS, ids=[f"{vector['id']}-{grain}" for grain, vector in GRAINS])
+def test_what_is_read_and_written_goes_to_the_job_of_the_vector(grain, vector):
+    said = settings("default", vector.get("config")).model_copy(update={"granularity": grain, "mode": "default"})
+    found = event_identity(Identity(said), event_facts(event(vector["input"])))
+    assert found["folds_into"] == vector["expect"].get("granularity", {}).get(grain)
+    assert {key: found[key] for key in vector["expect"]["default"]} == vector["expect"]["default"]
+
+
+def test_the_vectors_of_granularity_are_all_there():
+    assert sum("granularity" in vector["expect"] for vector in DOCUMENT["vectors"]) == 10
+
+
+def test_a_rule_folds_some_jobs_and_leaves_others():
+    rules = [{"name": r"app\..*", "granularity": "application"}]
+    identity = Identity(IdentitySettings(rules=rules))
+    assert row(identity, name="app.x", producer=SPARK)["folds_into"].endswith("(spark,app,ns),app)")
+    assert row(identity, name="other.x", producer=SPARK)["folds_into"] is None
+    whole = Identity(
+        IdentitySettings(granularity="application", rules=[{"name": r"app\..*", "granularity": "operation"}])
+    )
+    assert row(whole, name="app.x", producer=SPARK)["folds_into"] is None
+    assert row(whole, name="other.x", producer=SPARK)["folds_into"].endswith("(spark,other,ns),other)")
+
+
+def test_joins_with_the_plugin_fold_the_sql_of_tasks():
+    sql = task_event(name="my.dag.grp.load.query.1", jobType={"jobType": "QUERY"})
+    task = "urn:li:dataJob:(urn:li:dataFlow:(airflow,my.dag,prod),grp.load)"
+    assert row(plugin(), **sql)["folds_into"] == task
+    assert row(plugin(), **task_event())["folds_into"] is None
+    assert row(plugin(), name="a.b", producer=SPARK)["folds_into"] is None
+    everything = Identity(IdentitySettings(mode="compat", granularity="application"))
+    assert row(everything, name="a.b", producer=SPARK)["folds_into"] is None
+
+
 # -- compat ---------------------------------------------------------------------------------------------------------
 
 

@@ -140,7 +140,7 @@ def test_a_job_says_what_made_its_parts():
         ({"rules": [{"instance": "é" * 51}]}, "100 bytes"),
         ({"rules": [{"platform": "a,b"}]}, "pattern"),
         ({"rules": [{"env": "PRODUCTION"}]}, "Input should be"),
-        ({"rules": [{"granularity": "task"}]}, "Extra inputs"),
+        ({"rules": [{"granularity": "dag"}]}, "'operation', 'task' or 'application'"),
         ({"mode": "joined"}, "'default', 'compat' or 'join'"),
         ({"mode": "join"}, "joins nobody"),
         ({"mode": "join", "join": {"tools": ["spark"]}}, "'airflow' or 'dbt'"),
