@@ -76,6 +76,8 @@ def test_a_shorter_beginning_never_replaces_the_whole_and_another_statement_does
         ("drop table x", "DROP"),
         ("alter table x drop column y", "ALTER"),
         ("alter table x rename to y", "ALTER"),
+        ("comment on table x is 'merged'", "ALTER"),
+        ("comment on column x.y is 'z'", "ALTER"),
         ("copy x from 's3://b'", "INSERT"),
         ("-- delete this\nselect 1", "INSERT"),
         ("/* drop */ select 'update'", "INSERT"),
