@@ -14,7 +14,7 @@ from dh_bridge.translation.identity.granularity import APPLICATION
 from dh_bridge.translation.slots import FOLDED, INPUT, OUTPUT, PARENT, STATISTIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.translation.laws import Cell, Stamp
@@ -55,15 +55,9 @@ def carried(states: list[RunState]) -> frozenset[str]:
     return frozenset(done)
 
 
-def without(found: Iterable[Proposal], runs: frozenset[str]) -> Iterable[Proposal]:
+def without(found: Iterator[Proposal], runs: frozenset[str]) -> Iterator[Proposal]:
     """Return the proposals without those of the runs whose facts others carry."""
-    return found if not runs else _without(found, runs)
-
-
-def _without(found: Iterable[Proposal], runs: frozenset[str]) -> Iterator[Proposal]:
-    for proposal in found:
-        if proposal.entity_urn not in runs:
-            yield proposal
+    return found if not runs else (proposal for proposal in found if proposal.entity_urn not in runs)
 
 
 def _operation(state: RunState) -> str | None:
