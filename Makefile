@@ -69,11 +69,14 @@ $(VENV)/.dev: pyproject.toml $(LOCK) | $(BIN)/python
 	@$(INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.light
 
-# Airflow in an environment of its own, as all its pins are: each line of the file is a version for one Python or another.
+# Airflow in an environment of its own, with all its 170 packages pinned. uv takes seconds for them where pip takes minutes; where uv
+# does not reach the index that pip is set to, pip installs them.
 $(AIRFLOW)/.ready: pyproject.toml examples/airflow/requirements.txt | $(BIN)/python
 	@echo "installing Airflow into $(AIRFLOW)"
 	@$(BIN)/python -m venv $(AIRFLOW)
-	@$(AIRFLOW)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r examples/airflow/requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip install --quiet --python $(AIRFLOW)/bin/python --no-deps -r examples/airflow/requirements.txt 2> $(AIRFLOW)/uv.log || \
+		$(AIRFLOW)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r examples/airflow/requirements.txt
 	@PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) \
 		$(AIRFLOW)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
