@@ -221,7 +221,6 @@ LADDERS = {
     "operation.operationType": "a word that is no operation leaves it to the next rung",
     "assertionRunEvent.batchSpec": "the active batch definition stands before the batch's specification",
 }
-_NATIVE = "schemaMetadata.fields[].nativeDataType"
 #: Facets that name the dataset otherwise (identity.md): its own name is a property then.
 NAMED_OTHERWISE = ("symlinks", "catalog")
 #: Withheld leaves by whose value another leaf is judged.
@@ -258,10 +257,6 @@ def exempt(line, document, path, value, **how):  # noqa: PLR0911 - a line for ea
         return line["reason"] in JUDGING
     if line["target"] in LADDERS and (not how["whole"] or written(changed, **how) != written(document, **how)):
         return True  # ruling 29: it does not win; in a call without a START it is no property either
-    if (
-        line["target"] == "schemaMetadata.fields[].type"
-    ):  # a field with fields is a record, and one of no known type is null
-        return at_target(written(changed, **how), _NATIVE) != at_target(written(document, **how), _NATIVE)
     if len(path) == 3 and path[0] in ("inputs", "outputs"):
         dataset = document[path[0]][path[1]]
         if any(key in dataset.get("facets", {}) for key in NAMED_OTHERWISE):

@@ -32,7 +32,8 @@ _FIELDS = mapped("schemaMetadata.fields", "dataJobInputOutput.inputDatasetFields
     remember=True,
     leaves={
         "fields[].name": _FIELDS,
-        "fields[].type": mapped("schemaMetadata.fields[].type"),
+        # the text itself, of which several mean one type of DataHub's
+        "fields[].type": mapped("schemaMetadata.fields[].nativeDataType", "schemaMetadata.fields[].type"),
         "fields[].description": mapped("schemaMetadata.fields[].description"),
         "fields[].ordinal_position": mapped("schemaMetadata.fields"),
         "fields[].fields.**": mapped("schemaMetadata.fields"),
