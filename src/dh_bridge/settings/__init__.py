@@ -34,6 +34,7 @@ from dh_bridge.settings.output import (
     SchemaSettings,
     SourceCode,
     SubsetSettings,
+    SymlinkSettings,
     TagSettings,
 )
 from dh_bridge.settings.rest import RestSettings
@@ -62,6 +63,7 @@ __all__ = [
     "Settings",
     "SparkSettings",
     "SubsetSettings",
+    "SymlinkSettings",
     "TagSettings",
 ]
 
@@ -119,6 +121,7 @@ class Settings(BaseModel):
     lifecycle: LifecycleSettings = Field(default=LifecycleSettings(), description="Datasets that come and go.")
     subset: SubsetSettings = Field(default=SubsetSettings(), description="Conditions and partitions of a run.")
     owners: OwnerSettings = Field(default=OwnerSettings(), description="Owners.")
+    symlinks: SymlinkSettings = Field(default=SymlinkSettings(), description="Other names of datasets.")
     tags: TagSettings = Field(default=TagSettings(), description="Tags.")
     dataplex_fqn: DataplexFqn = Field(
         default="off",

@@ -177,6 +177,18 @@ class OwnerSettings(BaseModel):
     )
 
 
+class SymlinkSettings(BaseModel):
+    """Other names of datasets (facets.md 4.8)."""
+
+    model_config = _MODEL
+
+    siblings: bool = Field(
+        default=False,
+        description="Show a table and the files behind it as one in DataHub: siblings, of which the table is the primary"
+        " one.",
+    )
+
+
 class TagSettings(BaseModel):
     """Tags (facets.md 1.1, 35 to 37)."""
 

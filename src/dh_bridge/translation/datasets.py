@@ -25,7 +25,8 @@ class _Preference(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def _preference() -> _Preference:
+def preference() -> _Preference:
+    """Return which systems' names of a dataset come before those of which others (``mappings/tables/symlinks.yaml``)."""
     row = table("symlinks")
     return _Preference(frozenset(row["preferred"]), frozenset(row["over"]))
 
@@ -79,8 +80,8 @@ def _read(dataset: Dataset, key: str) -> dict[str, Any]:
 
 
 def _by_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
-    preference = _preference()
-    if name.system is not None and name.system not in preference.over:
+    rows = preference()
+    if name.system is not None and name.system not in rows.over:
         return name
     identifiers = _read(dataset, "symlinks").get("identifiers")
     framework = str(_read(dataset, "catalog").get("framework") or "").lower()
@@ -92,7 +93,7 @@ def _by_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
             continue
         select = "iceberg" if namespace.startswith("http") or framework == "iceberg" else None
         found = naming(namespace, other, select=select)
-        if found.system in preference.preferred and found.endpoint is not None:
+        if found.system in rows.preferred and found.endpoint is not None:
             return found
     return name
 

@@ -387,3 +387,49 @@ def test_a_table_of_types_in_the_users_own_folder_counts(tmp_path):
     found = Bridge(Settings(mappings=tmp_path)).translate(pair(outputs=[totals(facets={"schema": COLUMNS})]))
     (schema,) = [one.value for one in found.proposals if one.aspect_name == "schemaMetadata"]
     assert schema["fields"][0]["type"] == {"type": {"com.linkedin.schema.BooleanType": {}}}
+
+
+# -- siblings ----------------------------------------------------------------------------------------------------------
+
+TABLE = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.totals,PROD)"
+FILES = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/shop/totals,PROD)"
+
+
+def linked(namespace, name, other_namespace, other_name, kind="TABLE", **settings):
+    links = facet(identifiers=[{"namespace": other_namespace, "name": other_name, "type": kind}])
+    output = {"namespace": namespace, "name": name, "facets": {"symlinks": links}}
+    return told(pair(outputs=[output]), symlinks={"siblings": True}, **settings)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("s3://lake", "shop/totals", "hive://metastore:9083", "shop.totals"),
+        ("hive://metastore:9083", "shop.totals", "s3://lake", "shop/totals", "LOCATION"),
+    ],
+)
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+def test_a_table_and_its_files_are_siblings_by_choice(names, profile):
+    found = linked(*names, profile=profile)
+    assert found.patched(TABLE, "siblings") == {"/siblings/" + FILES.replace("/", "~1"): FILES, "/primary": True}
+    assert found.patched(FILES, "siblings") == {f"/siblings/{TABLE}": TABLE, "/primary": False}
+    assert found.has(FILES, "datasetProperties")
+    assert not any(FILES in one["path"] for one in found.one(JOB, "dataJobInputOutput"))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("kafka://broker:9092", "orders", "kafka://broker:9092", "orders"),
+        ("s3://lake", "shop/totals", "file:/lake/iceberg", "shop.totals"),
+        ("s3://lake", "shop/totals", "gs://lake", "shop/totals"),
+        ("hive://metastore:9083", "shop.totals", "arn:aws:glue:eu-west-1:1", "table/shop/totals"),
+    ],
+)
+def test_other_names_of_one_thing_are_no_siblings(names):
+    assert not any(one.aspect_name == "siblings" for one in linked(*names).proposals)
+
+
+def test_nobody_gets_siblings_who_did_not_ask():
+    found = of_output("symlinks", facet(identifiers=[{"namespace": "hive://m:9083", "name": "a.b", "type": "TABLE"}]))
+    assert not any(one.aspect_name == "siblings" for one in found.proposals)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.datasets import preference
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import DATASET, SIBLING, Statements
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.naming import Name
     from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
 
 
 class Identifier(Facet):
@@ -39,7 +41,7 @@ _PROPERTY = mapped("datasetProperties.customProperties")
     leaves={f"identifiers[].{leaf}": _PROPERTY for leaf in ("namespace", "name", "type")},
 )
 def symlinks(facet: Symlinks, at: Place) -> Statements:
-    """All identifiers as one property; never a lineage edge."""
+    """All identifiers as one property, never a lineage edge; a table and its files are siblings by ``symlinks.siblings``."""
     rows = [[one.type or "", one.namespace or "", one.name or ""] for one in facet.identifiers or ()]
     if at.name is not None:
         # Where a catalogue's name became the URN, the dataset's own is one of the others (facets.md 1.1/34).
@@ -47,3 +49,19 @@ def symlinks(facet: Symlinks, at: Place) -> Statements:
         rows += [["", *pair] for pair, name in at.aliases.items() if name is at.name and pair != said]
     if rows:
         yield property_statement(at, {"symlinks": kept_text("symlinks", rows) or ""})
+    if at.options.settings.symlinks.siblings and at.name is not None:
+        for _, namespace, name in rows:
+            yield from _sibling(at.name, at.resolve(namespace, name))
+
+
+def _sibling(one: Name, other: Name) -> Statements:
+    """Yield that a table and its files are siblings; names of one system, or of one kind, are aliases (facets.md 4.8)."""
+    rows = preference()
+    table, files = (one, other) if one.system in rows.preferred else (other, one)
+    if table.system not in rows.preferred or files.system not in rows.over or table.platform == files.platform:
+        return
+    if table.endpoint is None or files.endpoint is None:
+        return
+    yield other.endpoint or "", DATASET, "", other
+    yield table.endpoint, SIBLING, files.endpoint, True
+    yield files.endpoint, SIBLING, table.endpoint, False

@@ -21,6 +21,7 @@ from dh_bridge.translation.slots import (
     LAST_MODIFIED,
     PARTITIONED_BY,
     SCHEMA,
+    SIBLING,
     STATUS,
     SUBTYPES,
     UPSTREAM,
@@ -60,6 +61,8 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     lineage = _upstream(slots, options)
     if lineage:
         yield patch(ENTITY, urn, "upstreamLineage", lineage)
+    if SIBLING in slots:
+        yield patch(ENTITY, urn, "siblings", _siblings(slots[SIBLING]))
     names = _subtypes(slots)
     if names:
         yield upsert(ENTITY, urn, "subTypes", {"typeNames": names})
@@ -71,6 +74,12 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
 def _subtypes(slots: Slots) -> list[str]:
     subtype = value(slots, SUBTYPES)
     return [subtype] if subtype else list(value(slots, SUBTYPES, "datasetType") or ())
+
+
+def _siblings(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
+    """Return the other sides of the dataset: table and files; the table is the primary one."""
+    table = any(primary for _, primary in cells.values())
+    return [*(add(f"/siblings/{escaped(urn)}", urn) for urn in sorted(cells)), add("/primary", table)]
 
 
 def _dropped(slots: Slots) -> bool:
