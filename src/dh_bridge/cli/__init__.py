@@ -38,6 +38,8 @@ MENU: dict[str, dict[str, str]] = {
         "facets": "List the facets that the bridge reads, and where their leaves go.",
     },
     "Operate": {
+        "plan": "Tell what EVENTS would change at PLACE; nothing is written.",
+        "verify": "Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.",
         "learn": "Propose settings that EVENTS call for, as YAML with the evidence.",
         "golden": "Compare the golden files of DIR with what your settings make of their events today.",
         "config": "Check and show the settings.",

@@ -1,0 +1,135 @@
+"""Near misses: datasets that are there under another spelling, and the setting that would make ours the same."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+from dh_bridge.datahub.urns import dataset_urn, is_urn, parse
+from dh_bridge.settings.naming import Env
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dh_bridge.review.state import Place
+
+_PLATFORM = "urn:li:dataPlatform:"
+_QUOTES = str.maketrans("", "", '"`[]')
+_FEW = 5
+
+
+class Near(NamedTuple):
+    """A dataset of ours that is not there, one that is, how their URNs differ, and the settings to try."""
+
+    urn: str
+    found: str
+    differs: str
+    rule: str
+
+
+class _Dataset(NamedTuple):
+    platform: str
+    name: str
+    env: str
+
+    @property
+    def urn(self) -> str:
+        return dataset_urn(self.platform, self.name, self.env)
+
+    @property
+    def folded(self) -> str:
+        return self.name.translate(_QUOTES).casefold()
+
+
+def near_misses(new: Iterable[tuple[str, str | None]], known: Iterable[str]) -> Iterator[Near]:
+    """Yield the near misses of ``new``, (URN, namespace if it is known), among the ``known`` URNs, few for each."""
+    index: dict[str, list[_Dataset]] = defaultdict(list)
+    for urn in known:
+        if (one := _dataset(urn)) is not None:
+            index[_last(one)].append(one)
+    for urn, namespace in new:
+        ours = _dataset(urn)
+        found = (
+            [near for theirs in index.get(_last(ours), ()) if (near := _near(ours, theirs, namespace))] if ours else []
+        )
+        yield from sorted(found, key=lambda near: (near.differs.count(","), near.found))[:_FEW]
+
+
+def spelled_otherwise(new: Iterable[str], place: Place) -> set[str]:
+    """Return the URNs of other spellings of ``new`` that ``place`` has: the way where it cannot list all it has."""
+    asked = {other for urn in new if (ours := _dataset(urn)) is not None for other in _spellings(ours)}
+    return set(place.read({urn: ["datasetKey"] for urn in sorted(asked)})) if asked else set()
+
+
+def _spellings(ours: _Dataset) -> Iterator[str]:
+    bare = ours.name.translate(_QUOTES)
+    names = {ours.name, ours.name.lower(), ours.name.upper(), bare, bare.lower()}
+    short = ours.name
+    while "/" not in short and "." in short:
+        short = short.partition(".")[2]
+        names |= {short, short.lower()}
+    for name in names - {ours.name}:
+        yield ours._replace(name=name).urn
+    for env in get_args(Env):
+        if env != ours.env:
+            yield ours._replace(env=env).urn
+
+
+def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | None:
+    """Return how two datasets with one last name differ, None when they are probably two."""
+    differs: list[str] = []
+    rule: dict[str, str] = {"namespace": namespace} if namespace else {}
+    if ours.platform != theirs.platform:
+        differs.append("platform")
+        rule["platform"] = theirs.platform
+    if ours.env != theirs.env:
+        differs.append("env")
+        rule["env"] = theirs.env
+    mine, other = ours.folded, theirs.folded
+    if mine != other:
+        if other.endswith(f".{mine}"):
+            differs.append("instance or tiers")
+            rule["platform_instance"] = theirs.name[: -len(ours.name) - 1]
+        elif mine.endswith(f".{other}"):
+            differs.append("instance or tiers")
+            extra = ours.name[: -len(theirs.name) - 1]
+            rule |= {"name": f"{extra}.{{*rest}}", "rename": "{rest}"}
+        elif _host(ours.name) and _host(ours.name) == _host(theirs.name):
+            differs.append("host")
+        else:
+            return None
+    elif ours.name != theirs.name:
+        if ours.name.translate(_QUOTES) == theirs.name.translate(_QUOTES):
+            differs.append("quoting")
+        else:
+            differs.append("case")
+            rule["case"] = "lower" if theirs.name == theirs.name.lower() else "upper"
+    return Near(ours.urn, theirs.urn, ", ".join(differs), _written(rule, differs)) if differs else None
+
+
+def _written(rule: dict[str, str], differs: list[str]) -> str:
+    """Return a line of YAML for the settings file; flow style, which JSON is part of."""
+    if differs == ["host"]:
+        return "naming.locations: say that both addresses are one place"
+    if differs == ["quoting"]:
+        return "naming.rules: a rule with name and rename that leaves the quotes out"
+    return f"naming: {{rules: [{json.dumps(rule, ensure_ascii=False)}]}}"
+
+
+def _host(name: str) -> tuple[str, str] | None:
+    """Return the first label of the host and the rest of a path; None for what is no path."""
+    first, slash, rest = name.partition("/")
+    return (first.partition(".")[0].casefold(), rest.casefold()) if slash and first else None
+
+
+def _last(one: _Dataset) -> str:
+    """Return the last part of the name, in which near misses are equal."""
+    return one.folded.rpartition("/")[2] if "/" in one.name else one.folded.rpartition(".")[2]
+
+
+def _dataset(urn: str) -> _Dataset | None:
+    if not urn.startswith("urn:li:dataset:") or not is_urn(urn):
+        return None
+    platform, name, env = parse(urn)[1]
+    return _Dataset(platform.removeprefix(_PLATFORM), name, env)

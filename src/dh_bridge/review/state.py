@@ -1,0 +1,124 @@
+"""What is there, and what proposals make of it: a copy in memory, read aspect by aspect as the proposals name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.catalog.timeseries import is_timeseries
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.datahub.urns import entity_type
+from dh_bridge.errors import SinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import Present
+
+_KEYS = {"corpuser": "corpUserKey"}
+
+
+class Place(Protocol):
+    """Where proposals would go: it says what is there."""
+
+    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
+        """Return the present aspects by URN and name; an entity that exists has at least an entry."""
+        ...
+
+
+class Listed:
+    """A place of which only the URNs are known: a file with one on each line."""
+
+    def __init__(self, path: str) -> None:
+        try:
+            lines = Path(path).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SinkError(f"cannot be read: {error}", where=path) from error
+        self.urns = {line.strip().strip('"') for line in lines if line.strip()}
+
+    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
+        """Return an entry without aspects for each URN that is listed."""
+        return {urn: {} for urn in wanted if urn in self.urns}
+
+
+class Change(NamedTuple):
+    """An aspect that proposals name: as it is there (None: not at all), and as they leave it."""
+
+    urn: str
+    aspect: str
+    before: Present | None
+    after: dict[str, Any]
+    replaced: bool
+
+
+class State:
+    """Follows proposals; ``exists`` says which of their entities the place has, ``points`` counts points in time."""
+
+    def __init__(self, place: Place) -> None:
+        self.exists: dict[str, bool] = {}
+        self.points = 0
+        self.refused: list[str] = []
+        self.place = place
+        self._after = Catalog(":memory:")
+        self._before: dict[tuple[str, str], Present | None] = {}
+        self._replaced: set[tuple[str, str]] = set()
+
+    def add(self, proposals: Sequence[Proposal]) -> None:
+        """Read what the proposals name and was not read yet, then apply them to the copy."""
+        new: dict[str, set[str]] = {}
+        for one in proposals:
+            if is_timeseries(one.aspect_name):
+                self.points += 1
+                if one.entity_urn not in self.exists:
+                    new.setdefault(one.entity_urn, set())
+                continue
+            if one.change_type == "UPSERT":
+                self._replaced.add((one.entity_urn, one.aspect_name))
+            if (one.entity_urn, one.aspect_name) not in self._before:
+                new.setdefault(one.entity_urn, set()).add(one.aspect_name)
+        found = self.place.read({urn: {*names, _key(urn)} for urn, names in new.items()}) if new else {}
+        seeds = []
+        for urn, names in new.items():
+            self.exists[urn] = self.exists.get(urn, False) or urn in found
+            for name in names:
+                present = found.get(urn, {}).get(name)
+                self._before[urn, name] = present
+                if present is not None:
+                    seeds.append(upsert(entity_type(urn), urn, name, present.value))
+        self._after.apply(seeds)
+        self.refused += [failure.reason for failure in self._after.apply(proposals).failed]
+
+    def changes(self) -> Iterator[Change]:
+        """Yield every aspect that the proposals named, sorted."""
+        for urn, aspect in sorted(self._before):
+            after = self._after.aspect(urn, aspect)
+            if after is not None:
+                replaced = (urn, aspect) in self._replaced
+                yield Change(urn, aspect, self._before[urn, aspect], after, replaced)
+
+    def raw_names(self, urn: str) -> list[tuple[str, str]]:
+        """Return the OpenLineage names that the proposals say a dataset has."""
+        return self._after.raw_names(urn)
+
+    def close(self) -> None:
+        """Forget the copy."""
+        self._after.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _key(urn: str) -> str:
+    """Return the key aspect, which a server has of every entity that exists."""
+    kind = entity_type(urn)
+    return _KEYS.get(kind, f"{kind}Key")

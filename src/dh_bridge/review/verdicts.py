@@ -1,0 +1,70 @@
+"""What of a delivery is there: written again it would change nothing, or it is missing, trimmed or overwritten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from dh_bridge.catalog.dump import canonical
+from dh_bridge.catalog.shapes import PatchError
+from dh_bridge.catalog.templates import TEMPLATES
+
+if TYPE_CHECKING:
+    from dh_bridge.review.state import Change
+    from dh_bridge.sinks.base import Present
+
+Word = Literal["held", "missing", "trimmed", "overwritten"]
+
+
+class Verdict(NamedTuple):
+    """``held``, or what is wrong: the paths that are gone or say something else, and who wrote the aspect last."""
+
+    word: Word
+    paths: list[str]
+    writer: str | None
+
+
+def verdict(change: Change) -> Verdict:
+    """Compare an aspect as it is there with what the delivery would leave; what others added beside it is no fault."""
+    after = canonical(change.aspect, change.after)
+    if after is None:
+        return Verdict("held", [], None)
+    if change.before is None:
+        return Verdict("missing", [], None)
+    wanted, there = _tree(change.aspect, after), _tree(change.aspect, change.before.value)
+    gone: list[str] = []
+    other: list[str] = []
+    _compare(wanted, there, "", gone, other)
+    if not gone and not other:
+        return Verdict("held", [], None)
+    return Verdict("overwritten" if other else "trimmed", other or gone, writer(change.before))
+
+
+def writer(present: Present) -> str | None:
+    """Return who wrote an aspect: the pipeline and its run, else the actor."""
+    said = [text for text in (present.pipeline_name, present.run_id) if text and text != "no-run-id-provided"]
+    return " ".join(said) or present.actor
+
+
+def _tree(aspect: str, value: dict[str, Any]) -> Any:
+    """Return the aspect with its keyed arrays as objects, so that what others added stands beside, not between."""
+    template = TEMPLATES.get(aspect)
+    try:
+        return value if template is None else template.tree(value)
+    except PatchError:
+        return value
+
+
+def _compare(wanted: Any, there: Any, path: str, gone: list[str], other: list[str]) -> None:
+    if isinstance(wanted, dict) and isinstance(there, dict):
+        for key, value in wanted.items():
+            if value in (None, [], {}):
+                continue
+            if key not in there or there[key] is None:
+                gone.append(f"{path}/{key}")
+            else:
+                _compare(value, there[key], f"{path}/{key}", gone, other)
+    elif isinstance(wanted, list) and isinstance(there, list) and len(wanted) == len(there):
+        for at, (one, found) in enumerate(zip(wanted, there, strict=True)):
+            _compare(one, found, f"{path}/{at}", gone, other)
+    elif wanted != there:
+        other.append(path)

@@ -1,0 +1,112 @@
+"""``plan`` and ``verify``: before and after a delivery, against a server, a catalogue and a file of URNs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from gms import Gms
+
+EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spark.ndjson")
+
+
+@pytest.fixture(autouse=True)
+def _no_server_of_anybody(monkeypatch):
+    for name in ("URL", "HOST", "PORT", "TOKEN"):
+        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
+
+
+@pytest.fixture
+def gms(tmp_path):
+    with Gms(tmp_path / "gms.db", version="1.4.0") as server:
+        yield server
+
+
+def counted(text):
+    rows = [line.split() for line in text.split("\n\n")[0].splitlines()[1:]]
+    return {name: int(number.replace(",", "")) for name, number in rows if number != "0"}
+
+
+@pytest.mark.parametrize("batches", [True, False])
+def test_a_server_before_and_after(run, gms, batches):
+    before = run("plan", EVENTS, "--against", f"rest:{gms.url}")
+    assert before.exit_code == 0, before.stderr
+    assert set(counted(before.stdout)) == {"new", "changed", "added", "points"}
+    assert run("verify", EVENTS, "--against", f"rest:{gms.url}").exit_code == 1
+    assert gms.writes == []
+    run("emit", EVENTS, "--to", f"rest:{gms.url}")
+    gms.batches = batches
+    after = run("plan", EVENTS, "--against", f"rest:{gms.url}", "--fail-on", "new>0", "--fail-on", "changed>0")
+    assert after.exit_code == 0, after.stderr
+    assert set(counted(after.stdout)) == {"found", "unchanged", "points"}
+    checked = run("verify", EVENTS, "--against", f"rest:{gms.url}")
+    assert checked.exit_code == 0, checked.stdout
+    assert "0 missing, 0 trimmed, 0 overwritten" in checked.stderr
+
+
+def test_a_catalogue_before_and_after(run):
+    run("emit", EVENTS, "--to", "catalog:c.db", "--profile", "1.4")
+    assert set(counted(run("plan", EVENTS, "--against", "catalog:c.db", "--profile", "1.4").stdout)) == {
+        "found",
+        "unchanged",
+        "points",
+    }
+    assert run("verify", EVENTS, "--against", "catalog:c.db", "--profile", "1.4", "--sample", "50%").exit_code == 0
+
+
+def test_new_entities_may_fail_a_build(run, tmp_path):
+    (tmp_path / "urns.txt").write_text("")
+    result = run("plan", EVENTS, "--against", "urns.txt", "--fail-on", "new>0")
+    assert result.exit_code == 1
+    assert "is more than was allowed" in result.stderr
+    assert run("plan", EVENTS, "--against", "urns.txt", "--fail-on", "new > 1000").exit_code == 0
+
+
+def test_near_misses_come_with_their_rule(run, tmp_path):
+    rows = [json.loads(line) for line in run("plan", EVENTS, "--against", "/dev/null", "--json").stdout.splitlines()]
+    datasets = [row["urn"] for row in rows if row["kind"] == "new" and row["urn"].startswith("urn:li:dataset:")]
+    (tmp_path / "urns.txt").write_text("\n".join(urn.replace(",PROD)", ",DEV)") for urn in datasets))
+    shown = run("plan", EVENTS, "--against", "urns.txt").stdout
+    assert counted(shown)["near"] == len(datasets) > 0
+    assert '"env": "DEV"' in shown
+
+
+def test_what_a_server_trims_is_found(run, gms):
+    run("emit", EVENTS, "--to", f"rest:{gms.url}")
+    held = gms.aspects
+
+    def trimmed(urn, names):
+        for name, one in held(urn, names):
+            yield (
+                name,
+                {**one, "value": {key: value for key, value in one["value"].items() if key != "customProperties"}},
+            )
+
+    gms.aspects = trimmed
+    result = run("verify", EVENTS, "--against", f"rest:{gms.url}")
+    assert result.exit_code == 1
+    assert "trimmed" in result.stdout
+    assert "/customProperties" in result.stdout
+    rows = [
+        json.loads(line) for line in run("verify", EVENTS, "--against", f"rest:{gms.url}", "--json").stdout.splitlines()
+    ]
+    assert {row["verdict"] for row in rows} == {"trimmed"}
+    assert all(row["writer"].startswith("dh_bridge dh_bridge-") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("plan", EVENTS, "--against", "catalog:none.db"), "there is no catalogue"),
+        (("plan", EVENTS, "--against", "file:x.json"), "cannot be read: use rest:URL"),
+        (("plan", EVENTS, "--against", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
+        (("verify", EVENTS, "--against", "/dev/null"), "holds no aspects"),
+        (("verify", EVENTS, "--against", "rest:", "--sample", "some"), "is no share"),
+        (("verify", EVENTS, "--against", "rest:", "--sample", "0"), "is no share"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(run, arguments, words):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr

@@ -1,0 +1,95 @@
+"""Near misses: which datasets are probably one, and the setting that makes them one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from dh_bridge import Settings, translate
+from dh_bridge.review.near import near_misses, spelled_otherwise
+from dh_bridge.review.state import Listed
+
+
+def urn(name, platform="postgres", env="PROD"):
+    return f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},{env})"
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "differs"),
+    [
+        (urn("shop.public.Orders"), urn("shop.public.orders"), "case"),
+        (urn("shop.public.orders"), urn("SHOP.PUBLIC.ORDERS"), "case"),
+        (urn('shop."public".orders'), urn("shop.public.orders"), "quoting"),
+        (urn("shop.public.orders"), urn("shop.public.orders", env="DEV"), "env"),
+        (urn("shop.public.orders"), urn("east.shop.public.orders"), "instance or tiers"),
+        (urn("shop.public.orders"), urn("public.orders"), "instance or tiers"),
+        (urn("shop.public.orders"), urn("shop.public.orders", "redshift"), "platform"),
+        (urn("h.example.com/a/b", "abs"), urn("h/a/b", "abs"), "host"),
+        (urn("shop.public.Orders"), urn("east.shop.public.orders", env="DEV"), "env, instance or tiers"),
+    ],
+)
+def test_each_difference_is_named(ours, theirs, differs):
+    (found,) = near_misses([(ours, None)], [theirs])
+    assert (found.urn, found.found, found.differs) == (ours, theirs, differs)
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        urn("shop.public.orders_2"),
+        urn("other.public.orders"),
+        urn("b/x/orders", "s3"),
+        "urn:li:dataJob:(urn:li:dataFlow:(a,b,c),orders)",
+        "no urn",
+    ],
+)
+def test_what_is_another_dataset_is_no_near_miss(theirs):
+    assert list(near_misses([(urn("shop.public.orders"), None), ("urn:li:tag:orders", None)], [theirs])) == []
+
+
+def test_the_nearest_come_first_and_are_few():
+    known = [urn(f"i{at}.shop.public.orders", env="DEV") for at in range(9)] + [urn("SHOP.public.orders")]
+    found = [near.found for near in near_misses([(urn("shop.public.orders"), None)], known)]
+    assert found[0] == urn("SHOP.public.orders")
+    assert len(found) == 5
+
+
+EVENT = {
+    "eventType": "COMPLETE",
+    "eventTime": "2026-01-01T00:00:00Z",
+    "producer": "https://example.com/me",
+    "run": {"runId": "01890d3e-0000-7000-8000-000000000001"},
+    "job": {"namespace": "n", "name": "j"},
+    "inputs": [{"namespace": "postgres://db:5432", "name": "shop.public.Orders"}],
+}
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        urn("shop.public.orders"),
+        urn("SHOP.PUBLIC.ORDERS"),
+        urn("shop.public.Orders", env="DEV"),
+        urn("east.shop.public.Orders"),
+        urn("public.Orders"),
+        urn("shop.public.Orders", "redshift"),
+        urn("east.shop.public.orders", env="DEV"),
+    ],
+)
+def test_the_rule_makes_them_one(theirs):
+    (found,) = near_misses([(urn("shop.public.Orders"), "postgres://db:5432")], [theirs])
+    settings = Settings(**yaml.safe_load(found.rule))
+    if "east" in theirs and "DEV" in theirs:  # the case is told once the rest is mended
+        theirs = theirs.replace("orders", "Orders")
+    urns = {one.entity_urn for one in translate(EVENT, settings=settings).proposals}
+    assert theirs in urns, json.dumps(sorted(urns))
+
+
+def test_a_place_that_cannot_list_is_asked_for_other_spellings(tmp_path):
+    there = [urn("shop.public.orders"), urn("orders"), urn("shop.public.Orders", env="DEV"), urn("elsewhere")]
+    (tmp_path / "urns.txt").write_text("\n".join(there))
+    found = spelled_otherwise([urn("shop.public.Orders"), "urn:li:tag:x"], Listed(str(tmp_path / "urns.txt")))
+    assert found == set(there[:3])
+    assert spelled_otherwise([], Listed(str(tmp_path / "urns.txt"))) == set()

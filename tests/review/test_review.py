@@ -1,0 +1,204 @@
+"""What proposals would change at a place, and what of a delivery is there."""
+
+from __future__ import annotations
+
+import pytest
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.errors import SinkError
+from dh_bridge.review.plan import plan
+from dh_bridge.review.state import Listed, State
+from dh_bridge.review.verdicts import verdict
+from dh_bridge.sinks.base import Present
+from dh_bridge.sinks.catalog import CatalogSink
+
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
+RUN = "urn:li:dataProcessInstance:r"
+A, B, C = (f"urn:li:dataset:(urn:li:dataPlatform:s3,lake.{name},PROD)" for name in "abc")
+OURS = {"run_id": "dh_bridge-1", "pipeline_name": "dh_bridge"}
+THEIRS = {"run_id": "snowflake-2", "pipeline_name": "nightly snowflake"}
+
+
+class Place:
+    """A place that has what it is given."""
+
+    def __init__(self, **held: dict[str, Present]) -> None:
+        self.held = held
+        self.asked: list[dict[str, set[str]]] = []
+
+    def read(self, wanted):
+        self.asked.append(wanted)
+        return {
+            urn: {name: present for name, present in self.held[urn].items() if name in names}
+            for urn, names in wanted.items()
+            if urn in self.held
+        }
+
+
+def place(**aspects):
+    """Return a place with a job's aspects."""
+    return Place(**{JOB: aspects})
+
+
+def edge(urn):
+    return {"op": "add", "path": f"/inputDatasetEdges/{urn}", "value": {"destinationUrn": urn}}
+
+
+def reviewed(held, *proposals):
+    with State(held) as state:
+        state.add(list(proposals))
+        return list(state.changes())
+
+
+def planned(held, *proposals, known=()):
+    with State(held) as state:
+        for one in proposals:
+            state.add([one])
+        counts, rows = plan(state, pipeline="dh_bridge", known=known)
+        return {name: number for name, number in counts.items() if number}, rows
+
+
+def point(urn):
+    value = {"timestampMillis": 1, "partitionSpec": {"partition": "P", "type": "FULL_TABLE"}, "status": "STARTED"}
+    return upsert("dataProcessInstance", urn, "dataProcessInstanceRunEvent", value)
+
+
+def test_entities_are_found_or_new_and_asked_for_once():
+    held = place(subTypes=Present({"typeNames": ["Task"]}))
+    sent = [
+        upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]}),
+        upsert("dataset", A, "status", {"removed": True}),
+    ]
+    counts, rows = planned(held, *sent, *sent, point(RUN), point(RUN))
+    assert counts == {"found": 1, "new": 2, "unchanged": 1, "changed": 1, "points": 2}
+    assert [row["kind"] for row in rows] == ["found", "new", "new"]
+    assert held.asked == [
+        {JOB: {"subTypes", "dataJobKey"}},
+        {A: {"status", "datasetKey"}},
+        {RUN: {"dataProcessInstanceKey"}},
+    ]
+
+
+def test_edges_that_come_and_go_are_told():
+    there = {
+        "inputDatasets": [],
+        "outputDatasets": [],
+        "inputDatasetEdges": [{"destinationUrn": A}, {"destinationUrn": B}],
+    }
+    removal = {"op": "remove", "path": f"/inputDatasetEdges/{A}"}
+    sent = patch("dataJob", JOB, "dataJobInputOutput", [edge(C), removal])
+    counts, rows = planned(place(dataJobInputOutput=Present(there, **OURS)), sent)
+    assert counts == {"found": 1, "changed": 1, "added": 1, "removed": 1}
+    assert [(row["kind"], row["target"]) for row in rows if "target" in row] == [("added", C), ("removed", A)]
+
+
+@pytest.mark.parametrize(
+    ("proposal", "how"),
+    [
+        (upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]}), "replaced"),
+        (patch("dataJob", JOB, "dataJobInputOutput", [edge(A)]), "merged"),
+    ],
+)
+def test_aspects_of_others_are_told_with_their_writer(proposal, how):
+    there = {"subTypes": {"typeNames": ["Other"]}, "dataJobInputOutput": {"inputDatasets": [], "outputDatasets": []}}
+    held = place(**{name: Present(value, **THEIRS) for name, value in there.items()})
+    counts, rows = planned(held, proposal)
+    assert counts["foreign"] == 1
+    row = next(row for row in rows if row["kind"] == "foreign")
+    assert (row["writer"], row["how"]) == ("nightly snowflake snowflake-2", how)
+
+
+@pytest.mark.parametrize("present", [OURS, {"run_id": "x", "pipeline_name": "dh_bridge"}, {}])
+def test_our_own_aspects_and_those_of_nobody_are_no_others(present):
+    held = place(subTypes=Present({"typeNames": ["Other"]}, **present))
+    counts, _ = planned(held, upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]}))
+    assert counts == {"found": 1, "changed": 1}
+
+
+def test_what_says_the_same_is_unchanged_whoever_wrote_it():
+    held = place(subTypes=Present({"typeNames": ["Task"]}, **THEIRS))
+    counts, _ = planned(held, upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]}))
+    assert counts == {"found": 1, "unchanged": 1}
+
+
+def test_near_misses_are_found_among_what_is_known_with_the_namespace_of_the_events():
+    name = {"op": "add", "path": "/customProperties/openlineage.namespace", "value": "s3://lake"}
+    other = {"op": "add", "path": "/customProperties/openlineage.name", "value": "a"}
+    counts, rows = planned(
+        Place(), patch("dataset", A, "datasetProperties", [name, other]), known=[A.replace("PROD", "DEV")]
+    )
+    assert counts["near"] == 1
+    assert rows[1]["rule"] == 'naming: {rules: [{"namespace": "s3://lake", "env": "DEV"}]}'
+
+
+def test_what_the_server_would_refuse_is_told():
+    counts, rows = planned(Place(), patch("dataJob", JOB, "dataJobInfo", [{"op": "add", "path": "/x", "value": 1}]))
+    assert counts["refused"] == 1
+    assert "which it must have" in rows[0]["reason"]
+
+
+def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
+    (tmp_path / "urns.txt").write_text(f'{A}\n\n"{B}"\n')
+    counts, _ = planned(
+        Listed(str(tmp_path / "urns.txt")), *(upsert("dataset", urn, "status", {"removed": True}) for urn in (A, B, C))
+    )
+    assert (counts["found"], counts["new"]) == (2, 1)
+    with pytest.raises(SinkError, match="cannot be read"):
+        Listed(str(tmp_path / "none.txt"))
+
+
+def test_nothing_is_written_to_the_place(tmp_path):
+    with CatalogSink(Catalog(tmp_path / "c.db")) as sink:
+        sink.emit([upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task"]})])
+        counts, _ = planned(sink, upsert("dataJob", JOB, "subTypes", {"typeNames": ["Other"]}))
+        assert counts == {"found": 1, "changed": 1}
+        assert sink.catalog.aspect(JOB, "subTypes") == {"typeNames": ["Task"]}
+
+
+NAMED = {"op": "add", "path": "/name", "value": "load"}
+TYPED = {"op": "add", "path": "/type", "value": {"string": "airflow"}}
+KEPT = {"op": "add", "path": "/customProperties/openlineage.x", "value": "1"}
+HELD = {"name": "load", "type": {"string": "airflow"}, "customProperties": {"openlineage.x": "1"}}
+
+
+@pytest.mark.parametrize(
+    ("there", "word", "paths"),
+    [
+        (HELD, "held", []),
+        (HELD | {"description": "of people", "customProperties": {"openlineage.x": "1", "team": "a"}}, "held", []),
+        (None, "missing", []),
+        (
+            {"name": "load", "type": {"string": "airflow"}, "customProperties": {}},
+            "trimmed",
+            ["/customProperties/openlineage.x"],
+        ),
+        ({"name": "load", "customProperties": {"openlineage.x": "1"}}, "trimmed", ["/type"]),
+        (HELD | {"name": "other"}, "overwritten", ["/name"]),
+        (HELD | {"name": "other", "customProperties": {}}, "overwritten", ["/name"]),
+    ],
+)
+def test_what_was_written_is_held_missing_trimmed_or_overwritten(there, word, paths):
+    sent = patch("dataJob", JOB, "dataJobInfo", [NAMED, TYPED, KEPT])
+    # a patch is applied to what is there, so what is there is compared with a delivery onto nothing
+    (change,) = reviewed(Place(), sent)
+    before = None if there is None else Present(there, **THEIRS)
+    found = verdict(change._replace(before=before))
+    assert (found.word, found.paths) == (word, paths)
+    assert found.writer == (None if word in ("held", "missing") else "nightly snowflake snowflake-2")
+
+
+def test_elements_of_others_beside_ours_are_no_fault():
+    sent = patch("dataJob", JOB, "dataJobInputOutput", [edge(A)])
+    (change,) = reviewed(Place(), sent)
+    edges = [{"destinationUrn": B}, {"destinationUrn": A, "created": {"time": 1, "actor": "urn:li:corpuser:x"}}]
+    there = {"inputDatasets": [], "outputDatasets": [], "inputDatasetEdges": edges}
+    assert verdict(change._replace(before=Present(there))).word == "held"
+    there["inputDatasetEdges"] = edges[:1]
+    assert verdict(change._replace(before=Present(there))) == ("trimmed", [f"/inputDatasetEdges/{A}"], None)
+
+
+def test_lists_of_another_length_are_overwritten():
+    (change,) = reviewed(Place(), upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task", "Python"]}))
+    found = verdict(change._replace(before=Present({"typeNames": ["Task"]}, actor="urn:li:corpuser:ann")))
+    assert found == ("overwritten", ["/typeNames"], "urn:li:corpuser:ann")
