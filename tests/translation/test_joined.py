@@ -210,3 +210,12 @@ def test_events_that_the_endpoint_refuses_are_dead_letters_where_the_settings_sa
     translation = Bridge(settings).translate([json.dumps(one) for one in (good, bad)])
     assert [letter.reason for letter in translation.dead] == ["Unable to determine orchestrator, HTTP 500"]
     assert any(proposal.entity_urn.endswith(TASK_RUN) for proposal in translation.proposals)
+
+
+def test_a_rule_that_skips_a_job_skips_its_runs_and_leaves_the_others():
+    settings = Settings(identity={"rules": [{"name": r"shop\.daily\.load", "skip": True}]})
+    proposals = Bridge(settings).translate([json.dumps(one) for one in EVENTS]).proposals
+    runs = {proposal.entity_urn[-1] for proposal in proposals if proposal.entity_type == "dataProcessInstance"}
+    assert runs == {DAG_RUN[-1], APP_RUN[-1]}
+    assert not [proposal for proposal in proposals if proposal.entity_urn.endswith("shop.daily.load)")]
+    assert aspects(proposals, "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)")

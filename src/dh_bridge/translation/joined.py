@@ -16,7 +16,7 @@ from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.slots import FOLDED, PARENT, RUN_ALIAS, UPSTREAM_RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.settings.identity import IdentitySettings
@@ -59,13 +59,19 @@ def matched(states: list[RunState]) -> list[RunState]:
 
 
 def told(
-    found: Iterable[Proposal], states: list[RunState], histories: list[History], options: Options
+    found: Iterator[Proposal], states: list[RunState], histories: list[History], options: Options
 ) -> Iterator[Proposal]:
-    """Yield the proposals without what the mode leaves to others."""
+    """Return the proposals without what the mode leaves to others, and without runs of jobs that a rule skips."""
+    if options.identity.skips:
+        runs = {state.urn for state in states if (job := state.job()) is not None and job.skip and job.joined is None}
+        found = (proposal for proposal in found if proposal.entity_urn not in runs)
+    return found if options.settings.identity.mode == "default" else _told(found, states, histories, options)
+
+
+def _told(
+    found: Iterator[Proposal], states: list[RunState], histories: list[History], options: Options
+) -> Iterator[Proposal]:
     settings = options.settings.identity
-    if settings.mode == "default":
-        yield from found
-        return
     jobs = {state.urn: job for state in states if state.urn and (job := state.job()) is not None and job.joined}
     linked = {urn for urn, job in jobs.items() if _is_linked(job, settings)}
     flow_end = f",{settings.join.airflow.cluster})"

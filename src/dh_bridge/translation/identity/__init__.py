@@ -56,6 +56,7 @@ class Identity:
         self._default = (settings.default_platform, "identity.default_platform")
         self._joined_runs = frozenset((DBT,) if settings.join.airflow.runs == "openlineage" else (DBT, AIRFLOW))
         self._rules = compiled(settings.rules)
+        self.skips = any(rule.skip for rule in self._rules)
         self._always_twin = settings.flow_level_jobs == "flow+task"
         self._jobs: dict[tuple[str, str, str | None], Job] = {}
         self._producers: dict[str, Producer | None] = {}
