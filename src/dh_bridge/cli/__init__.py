@@ -41,6 +41,7 @@ MENU: dict[str, dict[str, str]] = {
         "plan": "Tell what EVENTS would change at PLACE; nothing is written.",
         "verify": "Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.",
         "learn": "Propose settings that EVENTS call for, as YAML with the evidence.",
+        "spark": "Translate archives and streams of events on Spark.",
         "golden": "Compare the golden files of DIR with what your settings make of their events today.",
         "config": "Check and show the settings.",
         "doctor": "Tell what this installation has, what is missing, and how to get it.",

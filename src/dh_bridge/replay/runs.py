@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 HELD = 4_000
 """Entities whose pieces a worker folds before it hands them on: about 100 MB of tables with 40 columns."""
+APART = 0
+"""As ``held``: the pieces of each run apart, so that they can be replaced when the run goes on (streams)."""
 BATCH = 500
 """Open runs that close together."""
 _NEVER = (-(1 << 63), "", "")
@@ -63,6 +65,7 @@ class Runs:
 
     The records of a run come one after the other, in any order (:meth:`closed` is called when another run begins).
     ``witnesses`` are packed ones of all parts: with them every run closes, without them open runs are only named.
+    ``origin`` is, with ``held=APART``, the key of the run whose pieces are being yielded.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class Runs:
         self._fold = Fold(options)
         self._shared: Cells = {}
         self._last: dict[str, tuple[int, str, str]] = {}
+        self.origin = ""
         self._waiting: list[RunState] = []
         self._finding = self._fold._validator.finding  # noqa: SLF001 - the fold's own, so that it is compiled once
         self.counts = Counts()
@@ -134,7 +138,7 @@ class Runs:
             yield from self._rendered(state)
         if len(self._waiting) >= BATCH:
             yield from self._together()
-        if len(self._shared) >= self._held:
+        if len(self._shared) >= max(self._held, 1):
             yield from self._pieces()
 
     def closed_alone(self, keys: Iterable[str]) -> Iterator[Run | Piece]:
@@ -143,7 +147,7 @@ class Runs:
         settle(states, ())
         for state in states:
             yield from self._rendered(state)
-        if len(self._shared) >= self._held:
+        if len(self._shared) >= max(self._held, 1):
             yield from self._pieces()
 
     def witnesses(self) -> list[Witness]:
@@ -167,14 +171,14 @@ class Runs:
             settle_snapshots(state)
         return states
 
-    def _together(self) -> Iterator[Run]:
+    def _together(self) -> Iterator[Run | Piece]:
         states, self._waiting = self._waiting, []
         if states:
             settle(states, [unpacked(told) for told in self._witnesses or ()])
         for state in states:
             yield from self._rendered(state)
 
-    def _rendered(self, state: RunState) -> Iterator[Run]:
+    def _rendered(self, state: RunState) -> Iterator[Run | Piece]:
         settings = self._options.settings.runs
         found = history(
             state.events, streaming=streaming(state), heartbeat=settings.heartbeat, other_as=settings.other_as
@@ -190,9 +194,11 @@ class Runs:
                 self.rejected.append(Rejected(proposal, reason))
         self.counts.runs += bool(state.urn)
         self.counts.newer += newer_aspects(state, self._options)
-        time, place, key = self._last.pop(state.key)
+        time, place, self.origin = self._last.pop(state.key)
         if valid:
-            yield Run(key, state.run_id, time, place, valid)
+            yield Run(self.origin, state.run_id, time, place, valid)
+        if self._held == APART:
+            yield from self._pieces()
 
     def _pieces(self) -> Iterator[Piece]:
         shared, self._shared = self._shared, {}

@@ -1,0 +1,218 @@
+"""``dh-bridge spark``: batch, stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dh_bridge.call import Counts, Translation
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import fail_option, profile_option, with_settings
+from dh_bridge.cli.outcome import Outcome
+from dh_bridge.cli.screen import say
+from dh_bridge.delivery import open_destination
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import open_sink
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dh_bridge.settings import Settings
+
+_FOLDERS = ("parquet:", "ndjson:")
+_SHOWN = 20
+
+
+@click.group()
+@examples("dh-bridge spark batch --events archive/ --to parquet:proposals")
+def spark() -> None:
+    """Translate archives and streams of events on Spark."""
+
+
+def _source(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("--events", multiple=True, metavar="PATH", help="File, folder or, with --format table, name."),
+        click.option("--format", "source_format", metavar="NAME", help="Format of --events: delta, parquet, table …"),
+        click.option("--column", default="value", show_default=True, help="The column that holds the events."),
+        click.option("--kafka", metavar="BROKERS", help="Read a topic instead."),
+        click.option("--topic", metavar="NAME", help="The topic to read."),
+        click.option("--option", "pairs", multiple=True, metavar="KEY=VALUE", help="Option of Spark's reader."),
+        click.option("--to", "target", required=True, metavar="TARGET", help="parquet:DIR, ndjson:DIR, or as emit."),
+        click.option("--bad-records", metavar="DIR", help="Folder for the events that cannot be used."),
+        click.option("--master", metavar="URL", help="Spark master, such as local[4] (default: this machine)."),
+        click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="One setting of Spark."),
+        click.option("--partitions", type=click.IntRange(1), metavar="N", help="Parts (default: three for each core)."),
+    ):
+        command = option(command)
+    return command
+
+
+@spark.command()
+@_source
+@click.option("--report", metavar="DIR", help="Folder for what became of the leaves, by facet and producer.")
+@profile_option
+@fail_option
+@with_settings
+@examples("dh-bridge spark batch --events examples/events --to catalog:shop.db")
+def batch(*, settings: Settings, target: str, report: str | None, fail_on: str, **said: Any) -> None:
+    """Translate all that --events or --kafka hold, and end."""
+    from dh_bridge.spark.report import report as reported  # noqa: PLC0415 - Spark is loaded by the commands that need it
+    from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - as above
+
+    session = _session(said)
+    events = _events(session, said)
+    with Outcome(fail_on=fail_on) as outcome:
+        settings, deliver = _delivery(target, settings, outcome)
+        translated = Translated(events, settings, partitions=said["partitions"])
+        counts = translated.counts()
+        _count(outcome, counts)
+        _bury(outcome, translated.bad_records, said["bad_records"])
+        try:
+            deliver(translated.proposals)
+        except SinkError as error:
+            outcome.break_off(error)
+        if report is not None:
+            reported(events, settings, partitions=said["partitions"]).coalesce(1).write.mode("overwrite").json(report)
+        translated.close()
+        for line in outcome.summary():
+            say(line)
+        outcome.leave()
+
+
+@spark.command()
+@_source
+@click.option(
+    "--checkpoint", required=True, metavar="DIR", help="Folder for offsets and state: the stream goes on there."
+)
+@click.option(
+    "--every", metavar="TIME", help="Time between batches, such as '10 seconds' (default: what is there, then end)."
+)
+@profile_option
+@fail_option
+@with_settings
+@examples("dh-bridge spark stream --events landing/ --checkpoint state/ --to catalog:shop.db")
+def stream(*, settings: Settings, target: str, checkpoint: str, every: str | None, fail_on: str, **said: Any) -> None:
+    """Follow a landing folder or a topic; after each batch the target holds what all events so far come to."""
+    from dh_bridge.spark.streaming import stream as started  # noqa: PLC0415 - as above
+
+    if target.startswith("file:") and target.endswith(".json"):
+        raise click.UsageError("a stream cannot write one JSON array: end the file in .ndjson, or write ndjson:DIR")
+    session = _session(said)
+    events = _stream_events(session, said)
+    with Outcome(fail_on=fail_on) as outcome:
+        settings, deliver = _delivery(target, settings, outcome)
+
+        def take(proposals: DataFrame, bad: DataFrame, number: int) -> None:
+            before = outcome.delivered
+            deliver(proposals)
+            _bury(outcome, bad, said["bad_records"])
+            say(f"batch {number}: {outcome.delivered - before:,} proposals delivered")
+
+        query = started(
+            events, take, checkpoint=checkpoint, settings=settings, partitions=said["partitions"], every=every
+        )
+        query.awaitTermination()
+        outcome.leave()
+
+
+def _session(said: dict[str, Any]) -> SparkSession:
+    from dh_bridge.spark.session import session  # noqa: PLC0415 - as above
+
+    return session(master=said["master"], conf=_pairs(said["confs"], "--conf"))
+
+
+def _pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
+    found = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign:
+            raise click.UsageError(f"{flag} {text}: write {flag} KEY=VALUE")
+        found[key] = value
+    return found
+
+
+def _one_source(said: dict[str, Any]) -> None:
+    if bool(said["events"]) is bool(said["kafka"]):
+        raise click.UsageError("name either --events or --kafka")
+    if said["kafka"] and not said["topic"]:
+        raise click.UsageError("--kafka needs --topic")
+
+
+def _events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
+    from dh_bridge.spark.sources import kafka, read  # noqa: PLC0415 - as above
+
+    _one_source(said)
+    options = _pairs(said["pairs"], "--option")
+    if said["kafka"]:
+        return kafka(session, said["kafka"], said["topic"], options=options)
+    return read(session, said["events"], format=said["source_format"], column=said["column"], options=options)
+
+
+def _stream_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
+    from dh_bridge.spark.sources import frame, kafka, stream_files  # noqa: PLC0415 - as above
+
+    _one_source(said)
+    options = _pairs(said["pairs"], "--option")
+    if said["kafka"]:
+        return kafka(
+            session, said["kafka"], said["topic"], options={"startingOffsets": "earliest", **options}, stream=True
+        )
+    if len(said["events"]) > 1:
+        raise click.UsageError("a stream follows one folder")
+    if said["source_format"] is None:
+        return stream_files(session, said["events"][0], options=options)
+    rows = session.readStream.format(said["source_format"]).options(**options).load(said["events"][0])
+    return frame(rows, said["column"], place=said["source_format"])
+
+
+def _delivery(target: str, settings: Settings, outcome: Outcome) -> tuple[Settings, Callable[[DataFrame], None]]:
+    """Return the settings with the profile that the target wants, and what delivers proposals to it."""
+    from dh_bridge.spark import targets  # noqa: PLC0415 - as above
+
+    if target.startswith(_FOLDERS):
+
+        def into_folder(proposals: DataFrame) -> None:
+            targets.write_folder(proposals, target)
+            outcome.delivered += proposals.count()
+
+        return settings, into_folder
+    destination = open_destination(target, settings)
+    if target.startswith("kafka:"):
+        destination.sink.close()
+
+        def from_executors(proposals: DataFrame) -> None:
+            for row in targets.deliver_apart(proposals, target, destination.options).toLocalIterator():
+                if row.reason is None:
+                    outcome.delivered += row.delivered
+                else:
+                    outcome.refused += 1
+                    say(f"not delivered: {row.entity_urn} {row.aspect_name}: {row.reason}")
+
+        return destination.settings, from_executors
+    destination.sink.close()
+
+    def from_driver(proposals: DataFrame) -> None:
+        # opened for each batch: a stream's are worked on by a thread of Spark's, and a SQLite file belongs to one thread
+        with open_sink(target, destination.options) as sink:
+            for delivery in targets.deliver(proposals, sink):
+                outcome.deliver(delivery)
+
+    return destination.settings, from_driver
+
+
+def _count(outcome: Outcome, counts: Counts) -> None:
+    outcome.add(Translation([], [], [], counts, None))
+    outcome.rejected += counts.rejected
+
+
+def _bury(outcome: Outcome, bad: DataFrame, folder: str | None) -> None:
+    """Count the events that cannot be used, tell of the first ones, and keep all of them where ``folder`` says."""
+    number = bad.count()
+    outcome.dead += number
+    for row in bad.limit(_SHOWN).collect() if number else ():
+        say(f"{row.place}: {row.reason}")
+    if folder is not None and number:
+        bad.write.mode("append").parquet(folder)

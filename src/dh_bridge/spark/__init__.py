@@ -1,0 +1,30 @@
+"""Translation on Spark: bulk and streams, in a notebook, on a cluster, or on this machine (docs/spark.md).
+
+    from dh_bridge import spark
+    events = spark.read(session, "s3a://archive/events/")
+    spark.translate(events).write.parquet("s3a://archive/proposals/")
+
+Nothing here is loaded by ``import dh_bridge``; pyspark is the extra ``dh-bridge[spark]``.
+"""
+
+from dh_bridge.spark.report import report
+from dh_bridge.spark.session import session
+from dh_bridge.spark.sources import frame, kafka, read, stream_files
+from dh_bridge.spark.streaming import stream
+from dh_bridge.spark.targets import deliver, deliver_apart, write_folder
+from dh_bridge.spark.translation import Translated, translate
+
+__all__ = [
+    "Translated",
+    "deliver",
+    "deliver_apart",
+    "frame",
+    "kafka",
+    "read",
+    "report",
+    "session",
+    "stream",
+    "stream_files",
+    "translate",
+    "write_folder",
+]

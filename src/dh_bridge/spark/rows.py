@@ -1,0 +1,59 @@
+"""Rows between the steps: their schemas, in Spark's words and in Arrow's, and batches of bounded size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+Row = tuple[Any, ...]
+
+#: An event on its way to its run; ``reason`` says why one cannot be used, and is null for all others.
+RECORD = "key string, time long, place string, raw binary, reason string"
+#: What a step finds, told apart by ``kind``: a proposal, a piece of what runs share, what a run says of others, counts …
+FOUND = (
+    "kind string, key string, entity_type string, entity_urn string, aspect_name string, change_type string,"
+    " aspect string, time long, run_id string, place string, data binary"
+)
+_TYPES = {"string": pa.string(), "long": pa.int64(), "binary": pa.binary(), "boolean": pa.bool_()}
+
+MOST_ROWS = 2_000
+MOST_BYTES = 8 << 20
+"""A batch ends at either bound, so that memory stays flat whatever the events' size."""
+
+
+def arrow_schema(columns: str) -> pa.Schema:
+    """Return the Arrow schema of columns in Spark's words."""
+    return pa.schema([(name, _TYPES[kind]) for name, kind in (part.split() for part in columns.split(","))])
+
+
+def batches(rows: Iterable[Row], columns: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows as Arrow batches."""
+    schema = arrow_schema(columns)
+    held: list[Row] = []
+    size = 0
+    for row in rows:
+        held.append(row)
+        size += sum(len(cell) for cell in row if isinstance(cell, (str, bytes)))
+        if len(held) >= MOST_ROWS or size >= MOST_BYTES:
+            yield _batch(held, schema)
+            held, size = [], 0
+    if held:
+        yield _batch(held, schema)
+
+
+def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    return pa.RecordBatch.from_arrays(
+        [_array(list(column), field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can name and UTF-8 cannot
+        return pa.array([None if one is None else one.encode("utf-8", "replace").decode() for one in values], kind)

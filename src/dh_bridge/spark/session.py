@@ -1,0 +1,53 @@
+"""A Spark session: the one that is there, else a local one that this machine can carry."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from dh_bridge.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+_LOCAL = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+def session(
+    *, master: str | None = None, conf: Mapping[str, str] | None = None, name: str = "dh-bridge"
+) -> SparkSession:
+    """Return the active session, or make one; ``master`` and ``conf`` as of Spark.
+
+    Without a master, and outside of spark-submit, it is a local one on all cores, bound to the loopback, with this Python
+    for its workers. A SettingsError says when pyspark is not installed.
+    """
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra, loaded when it is asked for
+    except ImportError as error:
+        raise SettingsError("pyspark is not installed", where="spark", now="pip install 'dh-bridge[spark]'") from error
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    builder = SparkSession.builder.appName(name)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit started us: master and the rest are its own
+    if master is None and not submitted:
+        master = "local[*]"
+    if master is not None:
+        builder = builder.master(master)
+        if master.startswith("local"):
+            os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            for key, value in _LOCAL.items():
+                builder = builder.config(key, value)
+    for key, value in (conf or {}).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

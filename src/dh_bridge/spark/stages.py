@@ -1,0 +1,278 @@
+"""What Spark's workers do: Arrow batches in, Arrow batches out, by the loops of :mod:`dh_bridge.replay`. No pyspark here.
+
+Three steps: :class:`Records` finds the events in lines, arrays and files; :class:`FoldRuns` folds records that are sorted by
+run; :class:`FoldEntities` folds pieces that are sorted by group. Each travels to the workers with the settings.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import orjson
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.call import Counts
+from dh_bridge.datahub.proposal import Proposal, patch
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.read import events_of, read_events
+from dh_bridge.replay.entities import Entities, gather
+from dh_bridge.replay.packing import packed, unpacked
+from dh_bridge.replay.records import Record, record
+from dh_bridge.replay.runs import APART, HELD, Run, Runs, Said
+from dh_bridge.settings import Settings
+from dh_bridge.spark.rows import FOUND, RECORD, Row, batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+
+    from dh_bridge.replay.entities import Piece
+    from dh_bridge.translation.translate import Rejected
+
+PROPOSAL, PIECE, TOLD, OPEN, BAD, COUNTS, REJECTED = "proposal", "piece", "told", "open", "bad", "counts", "rejected"
+"""The kinds of rows of FOUND."""
+
+_NO_KEY = "bad"
+
+
+class Step:
+    """A step with its settings, as JSON: small to send, and the key under which a worker keeps what it compiled."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings.model_dump_json(by_alias=True)
+
+    @property
+    def bridge(self) -> Bridge:
+        """The compiled settings; kept by a worker for all its tasks."""
+        return _bridge(self.settings)
+
+
+@lru_cache(maxsize=4)
+def _bridge(settings: str) -> Bridge:
+    gc.set_threshold(100_000, 50, 50)  # as the command line (house.md)
+    found = Bridge(Settings.model_validate_json(settings))
+    gc.freeze()
+    return found
+
+
+class Records(Step):
+    """(place, value, whole) -> RECORD, as :mod:`dh_bridge.spark.sources` gives them."""
+
+    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield a row for each event, and for each one that cannot be used."""
+        return batches(self._rows(found), RECORD)
+
+    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        bridge = self.bridge
+        for batch in found:
+            places, values, wholes = (column.to_pylist() for column in batch.columns)
+            for place, value, whole in zip(places, values, wholes, strict=True):
+                for item in _items(place or "event", value, bridge, whole=whole):
+                    if isinstance(item, DeadLetter):
+                        yield _NO_KEY + item.place, 0, item.place, item.raw, item.reason
+                    else:
+                        one = record(item, bridge.options)
+                        yield one.key, one.time, one.place, one.raw, None
+
+
+def _items(place: str, value: bytes | None, bridge: Bridge, *, whole: bool | None) -> Iterator[Any]:
+    if whole is None:
+        yield from _opened(place, *map(int, (value or b"0-0").split(b"-")), bridge)
+    elif value is None:
+        yield DeadLetter(place, "no event: the column is null here", b"")
+    elif whole:
+        for item in read_events(["-"], stdin=io.BytesIO(value), zone=bridge.zone):
+            yield msgspec.structs.replace(item, place=place + item.place.removeprefix("stdin"))
+    elif value := value.strip():
+        yield from events_of(value, place, bridge.zone)
+
+
+def _opened(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]:
+    """Yield the events of a local file, or of the lines that begin in a part of it; their place is ``path@byte``."""
+    if not end:
+        yield from read_events([path], zone=bridge.zone)
+        return
+    with open(path, "rb") as file:  # noqa: PTH123 - a path as it was named
+        if start:
+            file.seek(start - 1)
+            file.readline()  # the rest of a line that began before
+        position = file.tell()
+        while position < end and (line := file.readline()):
+            if stripped := line.strip():
+                yield from events_of(stripped, f"{path}@{position}", bridge.zone)
+            position += len(line)
+
+
+class FoldRuns(Step):
+    """RECORD, sorted by key -> FOUND: proposals of runs, pieces of what they share, what runs say of others, counts."""
+
+    def __init__(self, settings: Settings, witnesses: list[bytes] | None = None, *, held: int = HELD) -> None:
+        super().__init__(settings)
+        self.witnesses = witnesses
+        self.held = held
+
+    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all runs of a part."""
+        return batches(self._rows(found), FOUND)
+
+    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        bridge = self.bridge
+        dead: list[DeadLetter] = []
+        runs = Runs(bridge.options, bridge.zone, witnesses=self.witnesses, held=self.held)
+        buried = 0
+        for item in runs.translated(_records(found, dead)):
+            if isinstance(item, DeadLetter):
+                dead.append(item)
+            else:
+                yield from _found(item, runs.origin if self.held == APART else None)
+            buried += len(dead)
+            yield from map(_bad, dead)
+            dead.clear()
+        runs.counts.dead = buried + len(dead)
+        yield from map(_bad, dead)
+        yield from _rejections(runs.rejected)
+        yield _row(COUNTS, data=packed(runs.counts))
+
+
+def _found(item: Run | Said | Piece, origin: str | None) -> Iterator[Row]:
+    if isinstance(item, Run):
+        for proposal in item.proposals:
+            yield _proposal(proposal, item.key, item.time // 1000, item.run_id, item.place)
+    elif isinstance(item, Said):
+        if item.told is not None:
+            yield _row(TOLD, item.key, data=packed(item.told))
+        if item.open:
+            yield _row(OPEN, item.key)
+    else:
+        group, urn, slots = item
+        yield _row(PIECE, group, urn=urn, data=packed(slots), origin=origin)
+
+
+def _records(found: Iterable[pa.RecordBatch], dead: list[DeadLetter]) -> Iterator[Record]:
+    """Yield the records; those that are known to be no events go to ``dead``."""
+    for batch in found:
+        for key, time, place, raw, reason in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            if reason is None:
+                yield Record(key, time, place, raw)
+            else:
+                dead.append(DeadLetter(place, reason, raw))
+
+
+class FoldEntities(Step):
+    """(key, urn, data), sorted by key -> FOUND: proposals of what runs share."""
+
+    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all groups of a part."""
+        return batches(self._rows(found), FOUND)
+
+    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        entities, counts = Entities(self.bridge.options), Counts()
+        for _, rows in groupby(_pieces(found), key=itemgetter(0)):
+            proposals = entities.group(gather((urn, unpacked(data)) for _, urn, data in rows))
+            kinds = {proposal.entity_urn: proposal.entity_type for proposal in proposals}
+            counts.jobs += list(kinds.values()).count("dataJob")
+            counts.datasets += list(kinds.values()).count("dataset")
+            for proposal in proposals:
+                yield _proposal(proposal, "", None, None, None)
+        yield from _rejections(entities.rejected)
+        yield _row(COUNTS, data=packed(counts))
+
+
+class ChangeEntities(Step):
+    """(key, urn, data, age), sorted by key -> FOUND: what changes of what runs share, from before a batch to after it.
+
+    ``age``: BEFORE, AFTER or BOTH: when the piece counts.
+    """
+
+    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all groups of a part."""
+        return batches(self._rows(found), FOUND)
+
+    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        entities = Entities(self.bridge.options)
+        for _, rows in groupby(_pieces(found), key=itemgetter(0)):
+            pieces = list(rows)
+            before, after = (
+                entities.group(gather((urn, unpacked(data)) for _, urn, data, age in pieces if age != other))
+                for other in (AFTER, BEFORE)
+            )
+            for proposal in changes(before, after):
+                yield _proposal(proposal, "", None, None, None)
+        yield from _rejections(entities.rejected)
+
+
+BEFORE, AFTER, BOTH = 1, 2, 3
+
+
+def changes(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]:
+    """Yield what is to be sent so that a place that holds ``before`` holds ``after``: a PATCH takes back what is gone."""
+    known = {(one.entity_urn, one.aspect_name): one for one in before}
+    for proposal in after:
+        old = known.pop((proposal.entity_urn, proposal.aspect_name), None)
+        if old is None or old.change_type != "PATCH" or proposal.change_type != "PATCH":
+            if old != proposal:
+                yield proposal
+            continue
+        operations = patched(old.value, proposal.value)
+        if operations:
+            yield patch(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, operations)
+    for old in known.values():
+        if old.change_type == "PATCH" and (operations := patched(old.value, [])):
+            yield patch(old.entity_type, old.entity_urn, old.aspect_name, operations)
+
+
+def patched(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the operations of ``new`` that ``old`` did not have, after removals of what only ``old`` added."""
+    told = {operation["path"] for operation in new}
+    gone = [one["path"] for one in old if one["op"] == "add" and one["path"] not in told]
+    return [{"op": "remove", "path": path} for path in gone] + [one for one in new if one not in old]
+
+
+def _pieces(found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    for batch in found:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+# -- rows of FOUND -------------------------------------------------------------------------------------------------------
+
+
+def _row(
+    kind: str, key: str = "", *, urn: str | None = None, data: bytes | None = None, origin: str | None = None
+) -> Row:
+    return kind, key, None, urn, None, None, None, None, None, origin, data
+
+
+def _proposal(proposal: Proposal, key: str, time: int | None, run_id: str | None, place: str | None) -> Row:
+    return (
+        PROPOSAL,
+        key,
+        proposal.entity_type,
+        proposal.entity_urn,
+        proposal.aspect_name,
+        proposal.change_type,
+        orjson.dumps(proposal.value).decode(),
+        time,
+        run_id or None,
+        place,
+        None,
+    )
+
+
+def _bad(letter: DeadLetter) -> Row:
+    return BAD, "", None, None, None, None, letter.reason, None, None, letter.place, letter.raw
+
+
+def _rejections(rejected: list[Rejected]) -> Iterator[Row]:
+    for one in rejected:
+        proposal = one.proposal
+        yield (
+            REJECTED, "", proposal.entity_type, proposal.entity_urn, proposal.aspect_name, proposal.change_type,
+            one.reason, None, None, None, None,
+        )  # fmt: skip

@@ -1,0 +1,174 @@
+"""A stream of events: after each batch the target holds what one call over all events so far would give.
+
+A run is folded again, from its own events, whenever a batch has more of them; what it contributes to jobs and datasets
+replaces what it contributed before. Only what changes is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dh_bridge.replay.others import named_runs
+from dh_bridge.replay.packing import unpacked
+from dh_bridge.replay.runs import APART
+from dh_bridge.settings import Settings
+from dh_bridge.spark import state as kept
+from dh_bridge.spark.rows import FOUND, RECORD
+from dh_bridge.spark.stages import (
+    AFTER,
+    BEFORE,
+    BOTH,
+    OPEN,
+    PIECE,
+    PROPOSAL,
+    TOLD,
+    ChangeEntities,
+    FoldRuns,
+    Records,
+)
+from dh_bridge.spark.state import State
+from dh_bridge.spark.translation import as_proposals, columns_of, ordered, parts_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import StreamingQuery
+
+#: takes (proposals, bad records, number of the batch); called again with the same number after a crash
+Taker = Callable[["DataFrame", "DataFrame", int], None]
+
+
+def stream(  # noqa: PLR0913 - what a stream needs
+    events: DataFrame,
+    taker: Taker,
+    *,
+    checkpoint: str,
+    settings: Settings | None = None,
+    partitions: int | None = None,
+    every: str | None = None,
+) -> StreamingQuery:
+    """Start to translate a stream of events (of :mod:`dh_bridge.spark.sources`) and return Spark's query.
+
+    ``checkpoint`` holds Spark's offsets and, under ``dh_bridge``, our state; ``every`` is the time between batches
+    (``10 seconds``); without it the query takes what there is and ends.
+    """
+    chosen = settings or Settings()
+    folder = f"{checkpoint.rstrip('/')}/dh_bridge"
+
+    def batch(rows: DataFrame, number: int) -> None:
+        Batch(rows, number, folder, chosen, partitions).run(taker)
+
+    writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")
+    writer = writer.trigger(availableNow=True) if every is None else writer.trigger(processingTime=every)
+    return writer.start()
+
+
+_EMPTY = {"time": "LONG", "place": "STRING", "raw": "BINARY"}
+
+
+class Batch:
+    """One batch of a stream."""
+
+    def __init__(
+        self, rows: DataFrame, number: int, folder: str, settings: Settings, partitions: int | None = None
+    ) -> None:
+        self._spark = rows.sparkSession
+        self._settings = settings
+        self._number = number
+        self._parts = partitions or parts_of(self._spark)
+        self._state = State(self._spark, folder, number)
+        self._held: list[DataFrame] = []
+        found = self._hold(rows.select("place", "value", "whole").mapInArrow(Records(settings), RECORD))
+        self._bad = found.filter("reason IS NOT NULL").selectExpr("place", "reason", "raw")
+        self._new = found.filter("reason IS NULL").drop("reason")
+
+    def run(self, taker: Taker) -> None:
+        """Translate, hand the changes to ``taker``, then remember."""
+        state = self._state
+        try:
+            old = state.read("events", kept.EVENTS)
+            touched = self._hold(self._new.select("key").distinct())
+            found, redone = self._runs(old, touched)
+            every = found.unionByName(redone)
+            # the runs that are folded anew: those of the batch, and those that others now speak of
+            anew = self._hold(touched.unionByName(redone.select("key").distinct()).distinct())
+            pieces = self._hold(
+                every.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "place AS origin")
+            )
+            changed = self._shared(old, anew, pieces)
+            proposals = changed.unionByName(every).filter(f"kind = '{PROPOSAL}'")
+            taker(as_proposals(proposals), self._bad, self._number)
+            state.write("events", self._new.unionByName(self._again(anew, touched)))
+            state.write("pieces", pieces)
+            state.write("told", found.filter(f"kind = '{TOLD}'").select("key", "data").unionByName(self._told_before))
+            state.done()
+        finally:
+            for frame in self._held:
+                frame.unpersist()
+
+    def _again(self, anew: DataFrame, touched: DataFrame) -> DataFrame:
+        """Return the keys of runs that are folded anew without events of the batch, so that their pieces of now count."""
+        silent = anew.join(touched, "key", "left_anti")
+        nothing = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in _EMPTY.items())
+        return silent.selectExpr("key", *nothing)
+
+    def _runs(self, old: DataFrame, touched: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """Return what the runs of the batch come to, and what those do that had to hear of others first."""
+        past = old.filter("raw IS NOT NULL").select(*columns_of(kept.EVENTS))
+        known = self._new.unionByName(past.join(touched, "key", "left_semi"))
+        found = self._hold(self._ordered(known).mapInArrow(FoldRuns(self._settings, held=APART), FOUND))
+        said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
+        latest = old.groupBy("key").agg({"batch": "max"}).withColumnRenamed("max(batch)", "batch")
+        earlier = self._state.read("told", kept.TOLD).join(latest, ["key", "batch"], "left_semi")
+        before = earlier.join(touched, "key", "left_anti").select("data").collect()
+        self._told_before = earlier.limit(0).select("key", "data")
+        witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
+        again = {row.key for row in said if row.kind == OPEN}
+        again.update(urn for told in witnesses for urn in named_runs(unpacked(told)))
+        earlier_targets = {urn for row in before for urn in named_runs(unpacked(bytes(row.data)))}
+        if earlier_targets:
+            mine = touched.filter(touched.key.isin(sorted(earlier_targets))).collect()
+            again.update(row.key for row in mine)
+        witnesses += [bytes(row.data) for row in before]
+        if not again:
+            return found, found.limit(0)
+        keys = self._spark.createDataFrame([(key,) for key in sorted(again)], "key string")
+        records = self._new.unionByName(past).join(keys, "key", "left_semi").select(*self._new.columns)
+        second = FoldRuns(self._settings, witnesses, held=APART)
+        redone = self._hold(self._ordered(records).mapInArrow(second, FOUND))
+        self._told_before = (
+            earlier.join(keys, "key", "left_semi").join(touched, "key", "left_anti").select("key", "data")
+        )
+        late = sorted(again)
+        first = found.filter(~found.key.isin(late) | (found.kind == TOLD)).filter(
+            (found.kind != PIECE) | ~found.place.isin(late)
+        )
+        return first, redone
+
+    def _shared(self, old: DataFrame, anew: DataFrame, pieces: DataFrame) -> DataFrame:
+        """Return the changes of what runs share."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+        past = self._state.read("pieces", kept.PIECES)
+        latest = old.groupBy("key").agg(F.max("batch").alias("batch")).withColumnRenamed("key", "origin")
+        past = past.join(latest, ["origin", "batch"], "left_semi").drop("batch")
+        over = anew.withColumnRenamed("key", "origin").withColumn("over", F.lit(1))
+        aged = past.join(over, "origin", "left").select(
+            "key", "urn", "data", F.when(F.col("over").isNull(), F.lit(BOTH)).otherwise(F.lit(BEFORE)).alias("age")
+        )
+        groups = pieces.select("key").unionByName(aged.filter(f"age = {BEFORE}").select("key")).distinct()
+        both = pieces.select("key", "urn", "data", F.lit(AFTER).alias("age")).unionByName(
+            aged.join(groups, "key", "left_semi").select("key", "urn", "data", "age")
+        )
+        parts = both.repartition(self._parts, "key").sortWithinPartitions("key", "urn")
+        return self._hold(parts.mapInArrow(ChangeEntities(self._settings), FOUND))
+
+    def _ordered(self, records: DataFrame) -> DataFrame:
+        rows = records.selectExpr("key", "time", "place", "raw", "CAST(NULL AS STRING) AS reason")
+        return ordered(rows, self._parts)
+
+    def _hold(self, frame: DataFrame) -> DataFrame:
+        from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
+
+        self._held.append(frame.persist(StorageLevel.DISK_ONLY))
+        return self._held[-1]

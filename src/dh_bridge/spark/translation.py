@@ -1,0 +1,153 @@
+"""A DataFrame of events into DataFrames of proposals, bad records and counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.call import Counts
+from dh_bridge.replay.others import named_runs
+from dh_bridge.replay.packing import unpacked
+from dh_bridge.settings import Settings
+from dh_bridge.spark.rows import FOUND, RECORD
+from dh_bridge.spark.stages import (
+    BAD,
+    COUNTS,
+    OPEN,
+    PIECE,
+    PROPOSAL,
+    REJECTED,
+    TOLD,
+    FoldEntities,
+    FoldRuns,
+    Records,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PROPOSALS = (
+    "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, timestamp timestamp,"
+    " run_id string, place string"
+)
+"""Columns of proposals. ``aspect``: its JSON (the list of operations of a PATCH); of what one run says: ``timestamp`` of its
+last event, ``run_id`` of OpenLineage, ``place`` where that event stood; null for what many runs share."""
+BAD_RECORDS = "place string, reason string, raw binary"
+"""Columns of bad records: where it stood, why it cannot be used, the event as it came."""
+
+_PARTS_PER_CORE = 3
+
+
+class Translated:
+    """What a DataFrame of events comes to. Runs are folded when it is made; the rest is computed when it is asked for.
+
+    ``proposals``, ``bad_records`` and ``rejected`` (proposals of ours that their schema refuses) are DataFrames;
+    :meth:`counts` counts. :meth:`close` gives the workers' disks back.
+    """
+
+    def __init__(self, events: DataFrame, settings: Settings | None = None, *, partitions: int | None = None) -> None:
+        """``events`` as of :mod:`dh_bridge.spark.sources`; ``partitions`` of the shuffles (default: three for each core)."""
+        self.settings = settings or Settings()
+        self._spark = events.sparkSession
+        self._parts = partitions or parts_of(self._spark)
+        self._runs, redone = self._folded(events)
+        self._shared = self._shares(redone)
+        self._held = [frame for frame in (self._runs, redone, self._shared) if frame is not None]
+        self._found = self._all(redone)
+
+    @property
+    def proposals(self) -> DataFrame:
+        """The proposals (see PROPOSALS), of what runs share first."""
+        return as_proposals(self._found.filter(f"kind = '{PROPOSAL}'"))
+
+    @property
+    def bad_records(self) -> DataFrame:
+        """The events that cannot be used (see BAD_RECORDS)."""
+        return self._runs.filter(f"kind = '{BAD}'").selectExpr("place", "aspect AS reason", "data AS raw")
+
+    @property
+    def rejected(self) -> DataFrame:
+        """The proposals that were left out as their schema refuses them: our fault, the others go on."""
+        return self._found.filter(f"kind = '{REJECTED}'").selectExpr(
+            "entity_type", "entity_urn", "aspect_name", "change_type", "aspect AS reason"
+        )
+
+    def counts(self) -> Counts:
+        """Return the counts: events are those that were translated; together with the dead ones they are all that came."""
+        total = Counts()
+        for row in self._found.filter(f"kind = '{COUNTS}'").select("data").collect():
+            total.add(unpacked(bytes(row.data)))
+        total.proposals = self._found.filter(f"kind = '{PROPOSAL}'").count()
+        total.rejected = self._found.filter(f"kind = '{REJECTED}'").count()
+        return total
+
+    def close(self) -> None:
+        """Forget what was folded; the DataFrames are of no more use."""
+        for frame in self._held:
+            frame.unpersist()
+
+    def _folded(self, events: DataFrame) -> tuple[DataFrame, DataFrame | None]:
+        """Return what all runs come to, and what those do that had to hear of others first."""
+        from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
+
+        records = by_run(events, self.settings, self._parts)
+        found = records.mapInArrow(FoldRuns(self.settings), FOUND).persist(StorageLevel.DISK_ONLY)
+        said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
+        witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
+        again = {row.key for row in said if row.kind == OPEN}
+        again.update(urn for told in witnesses for urn in named_runs(unpacked(told)))
+        if not again:
+            return found, None
+        keys = self._spark.createDataFrame([(key,) for key in sorted(again)], "key string")
+        second = FoldRuns(self.settings, witnesses)
+        # sorted behind the join, which may shuffle again
+        anew = ordered(records.join(keys, "key", "left_semi").select(*columns_of(RECORD)), self._parts)
+        redone = anew.mapInArrow(second, FOUND).persist(StorageLevel.DISK_ONLY)
+        return found.join(keys, (found.key == keys.key) & (found.kind == PROPOSAL), "left_anti"), redone
+
+    def _shares(self, redone: DataFrame | None) -> DataFrame:
+        from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
+
+        every = self._runs if redone is None else self._runs.unionByName(redone)
+        pieces = every.filter(f"kind = '{PIECE}'").select("key", "entity_urn", "data")
+        sorted_pieces = pieces.repartition(self._parts, "key").sortWithinPartitions("key", "entity_urn")
+        return sorted_pieces.mapInArrow(FoldEntities(self.settings), FOUND).persist(StorageLevel.DISK_ONLY)
+
+    def _all(self, redone: DataFrame | None) -> DataFrame:
+        found = self._shared.unionByName(self._runs)
+        # events of runs that were folded twice count once
+        return found if redone is None else found.unionByName(redone.filter(f"kind IN ('{PROPOSAL}', '{REJECTED}')"))
+
+
+def translate(events: DataFrame, settings: Settings | None = None, *, partitions: int | None = None) -> DataFrame:
+    """Return the proposals of ``events`` (see PROPOSALS). :class:`Translated` gives bad records and counts as well."""
+    return Translated(events, settings, partitions=partitions).proposals
+
+
+def by_run(events: DataFrame, settings: Settings, partitions: int) -> DataFrame:
+    """Return the records (see RECORD) of the events, those of one run side by side, in the order of their times."""
+    steps = events.select("place", "value", "whole").mapInArrow(Records(settings), RECORD)
+    return ordered(steps, partitions)
+
+
+def ordered(records: DataFrame, partitions: int) -> DataFrame:
+    """Return records with those of one run side by side."""
+    return records.repartition(partitions, "key").sortWithinPartitions("key", "time", "place")
+
+
+def as_proposals(found: DataFrame) -> DataFrame:
+    """Return rows of FOUND as proposals (see PROPOSALS)."""
+    return found.selectExpr(
+        *("entity_type", "entity_urn", "aspect_name", "change_type", "aspect"),
+        "timestamp_millis(time) AS timestamp",
+        *("run_id", "place"),
+    )
+
+
+def columns_of(columns: str) -> list[str]:
+    """Return the names of columns that are told as ``name type, …``."""
+    return [part.split()[0] for part in columns.split(",")]
+
+
+def parts_of(spark: SparkSession) -> int:
+    """Return how many parts work is cut into where nobody says: three for each core."""
+    return _PARTS_PER_CORE * int(spark.sparkContext.defaultParallelism)

@@ -1,0 +1,57 @@
+"""One small Spark for all tests of this folder; they run in one worker of xdist."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from test_replay import dumped
+
+from dh_bridge.datahub.proposal import Payload, Proposal
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "tests/spark" in str(item.path):
+            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("spark"))
+            # pyspark looks at pandas whenever Arrow is used, and warns of a version that we do not use at all
+            item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+
+
+@pytest.fixture(scope="session")
+def session(tmp_path_factory):
+    from dh_bridge.spark.session import session as start
+
+    found = start(
+        master="local[2]",
+        name="tests",
+        conf={
+            "spark.driver.memory": "1g",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "ERROR",
+            "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        },
+    )
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def held():
+    """Return what a catalogue holds after rows of proposals."""
+
+    def after(rows):
+        return dumped(
+            [
+                Proposal(
+                    row.entity_type, row.entity_urn, row.change_type, row.aspect_name, Payload(json.loads(row.aspect))
+                )
+                for row in rows
+            ]
+        )
+
+    return after

@@ -1,0 +1,110 @@
+"""A batch on Spark ends as ``dh-bridge emit`` of the same input; what cannot be used is told of and counted."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from gen_runs import group
+from samples import CORPUS, EXAMPLES, corpus, event, examples
+from samples import packed as sent
+from test_replay import dumped
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.errors import SettingsError
+from dh_bridge.openlineage.read import read_events
+from dh_bridge.spark import Translated, frame, read, report, sources, translate
+from dh_bridge.spark.sources import file_parts
+
+SETTINGS = Settings(profile="1.7")
+
+
+def generated(count=60):
+    """Return generated runs whose groups share no dataset, one event each."""
+    return [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(count) for raw in sent(group(2026, i))]
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """Return a folder with all kinds of files, and the events in it."""
+    folder = tmp_path_factory.mktemp("archive")
+    raws = generated()
+    third = len(raws) // 3
+    (folder / "lines.ndjson").write_bytes(b"\n".join(raws[:third]))
+    (folder / "array.json").write_bytes(b"[" + b",".join(raws[third : 2 * third]) + b"]")
+    (folder / "more.jsonl.gz").write_bytes(gzip.compress(b"\n".join(raws[2 * third :])))
+    for position, one in enumerate(examples()):
+        (folder / f"single_{position}.json").write_bytes(one.raw)
+    return folder, [*raws, *(one.raw for one in examples())]
+
+
+def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch):
+    monkeypatch.setattr(sources, "PART", 50_000)  # the lines in several parts
+    folder, raws = archive
+    paths = [str(folder), *([str(CORPUS)] if corpus() else [])]
+    assert len(list(file_parts([str(folder / "lines.ndjson")]))) > 2
+    found = Translated(read(session, paths), SETTINGS, partitions=3)
+    one = Bridge(SETTINGS).translate([*raws, *(item.raw for item in corpus())])
+    assert held(found.proposals.collect()) == dumped(one.proposals)
+    counts = found.counts()
+    assert (counts.events, counts.dead, counts.rejected) == (one.counts.events, 0, 0)
+    assert (counts.runs, counts.jobs, counts.datasets) == (one.counts.runs, one.counts.jobs, one.counts.datasets)
+    assert counts.notes == one.counts.notes
+    (row,) = found.proposals.filter("aspect_name = 'dataProcessInstanceProperties'").limit(1).collect()
+    assert row.timestamp.year in (2026, 2025, 2024, 2023, 2022, 2021, 2020)
+    assert row.run_id
+    assert row.place
+    found.close()
+
+
+def test_what_cannot_be_used_is_told_of_and_the_rest_goes_on(session, tmp_path):
+    good = sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")])
+    whole = gzip.compress(b"\n".join(generated(20)))
+    big = json.dumps(event(run_facets={"x": {"text": "y" * 20_000_000}})).encode()
+    (tmp_path / "lines.ndjson").write_bytes(b"\n".join([good[0], b'{"a": 1}', b"\xff\xfe\x00junk", b"{", good[1]]))
+    (tmp_path / "cut.ndjson.gz").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "big.json").write_bytes(big)
+    (tmp_path / "junk.log").write_bytes(bytes(range(256)) * 8)
+    items = list(read_events([tmp_path]))
+    found = Translated(read(session, str(tmp_path)), SETTINGS, partitions=2)
+    bad = {(row.place, row.reason) for row in found.bad_records.collect()}
+    expected = [item for item in items if hasattr(item, "reason")]
+    assert bad == {(item.place, item.reason) for item in expected}
+    assert len(bad) >= 5
+    counts = found.counts()
+    assert counts.dead == len(expected)
+    assert counts.events + counts.dead == len(items)
+    found.close()
+
+
+def test_a_table_gives_its_events_from_the_column_that_is_named(session, tmp_path):
+    raws = [one.decode() for one in sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")])]
+    table = session.createDataFrame([(1, raws[0]), (2, f"[{raws[1]}]"), (3, None)], "id int, payload string")
+    table.write.parquet(str(tmp_path / "t"))
+    events = read(session, str(tmp_path / "t"), format="parquet", column="payload")
+    found = Translated(events, SETTINGS, partitions=1)
+    counts = found.counts()
+    assert (counts.events, counts.dead, counts.runs) == (2, 1, 1)
+    found.close()
+    with pytest.raises(SettingsError, match="no column 'value', only id, payload"):
+        frame(table)
+    with pytest.raises(SettingsError, match="'id' is of type integer"):
+        frame(table, "id")
+    with pytest.raises(SettingsError, match="there is no"):
+        read(session, str(tmp_path / "nothing"))
+
+
+def test_the_report_counts_the_leaves_that_explain_counts(session):
+    client = EXAMPLES / "client.ndjson"
+    rows = report(read(session, str(client)), SETTINGS, partitions=1).collect()
+    whole = Bridge(SETTINGS).translate(client.read_bytes().splitlines(), report=True).report
+    assert sum(row.leaves for row in rows) == sum(whole.counts.values())
+    assert {row.verdict for row in rows} == set(whole.counts)
+    assert {"job.facets.documentation", ""} & {row.facet for row in rows}
+
+
+def test_translate_alone_gives_proposals(session):
+    found = translate(read(session, str(EXAMPLES / "great_expectations.ndjson")), SETTINGS, partitions=1)
+    assert found.columns[:4] == ["entity_type", "entity_urn", "aspect_name", "change_type"]
+    assert found.count() > 10

@@ -1,0 +1,64 @@
+"""A stream ends as one call over all its events, however they are split into batches, and wherever it is broken off."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from gen_runs import group
+from samples import packed as sent
+from test_replay import dumped
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.spark.sources import stream_files
+from dh_bridge.spark.streaming import stream
+from dh_bridge.spark.targets import deliver
+
+SETTINGS = Settings(profile="1.7")
+
+
+class Broken(Exception):
+    pass
+
+
+def run(session, folder, database, checkpoint, *, files_a_batch=1, break_after=None):
+    """Stream what ``folder`` holds into a catalogue; break off behind a delivery, before the state of its batch is written."""
+
+    def take(proposals, bad, number):
+        assert bad.count() == 0
+        with CatalogSink(Catalog(database)) as sink:
+            for delivery in deliver(proposals, sink):
+                assert delivery.failed == []
+        if number == break_after:
+            raise Broken
+
+    events = stream_files(session, str(folder), options={"maxFilesPerTrigger": str(files_a_batch)})
+    query = stream(events, take, checkpoint=str(checkpoint), settings=SETTINGS, partitions=2)
+    query.awaitTermination()
+
+
+def split(folder, raws, files, seed=1):
+    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    folder.mkdir()
+    shares = [[] for _ in range(files)]
+    for raw in raws:
+        chance.choice(shares).append(raw)
+    for number, share in enumerate(shares):
+        (folder / f"{number}.ndjson").write_bytes(b"\n".join(share))
+
+
+def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_path):
+    raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(40) for raw in sent(group(2026, i))]
+    split(tmp_path / "landing", raws, 3)
+    database = tmp_path / "catalog.db"
+    with pytest.raises(Exception, match="Broken"):
+        run(session, tmp_path / "landing", database, tmp_path / "state", break_after=1)
+    run(session, tmp_path / "landing", database, tmp_path / "state")
+    with Catalog(database, readonly=True) as catalog:
+        found = list(dump(catalog))
+    expected = dumped(Bridge(SETTINGS).translate(raws).proposals)
+    assert [line for line in found if line not in set(expected)] == []
+    assert [line for line in expected if line not in set(found)] == []
