@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 from gms import Gms
 
+from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import new_run_id, open_destination, plain
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings import Settings
+from dh_bridge.sinks.base import Delivery, Readable
 from dh_bridge.sinks.memory import MemorySink
 
+DATASET = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
 TOKEN = "a-token"  # noqa: S105 - none
 
 
@@ -131,3 +135,34 @@ def test_what_is_no_metadata_service_is_told_so(gms):
 def test_areas_are_plain_values():
     area = plain(Settings(rest={"token": "t", "headers": {"a": "b"}, "ca_bundle": "x.pem"}).rest)
     assert (area["token"], area["headers"], area["ca_bundle"]) == ("t", {"a": "b"}, "x.pem")
+
+
+GUARDED = Settings(profile="1.4", writes={"entities": ["dataset", "dataJob"], "aspects": ["sub*", "status"]})
+
+
+def test_only_what_may_be_written_is(tmp_path):
+    place = tmp_path / "out.ndjson"
+    destination = open_destination(f"file:{place}", GUARDED, environ={})
+    batch = [
+        upsert("dataset", DATASET, "subTypes", {"typeNames": ["Table"]}),
+        upsert("dataset", DATASET, "ownership", {"owners": []}),
+        upsert("tag", "urn:li:tag:x", "status", {"removed": False}),
+        upsert("tag", "urn:li:tag:x", "status", {"removed": False}),
+    ]
+    with destination.sink as sink:
+        assert sink.emit(batch) == Delivery(1, [])
+        assert sink.name == "file"
+        assert sink.left_out == {"writes.aspects: ownership": 1, "writes.entities: tag": 2}
+    assert [json.loads(line)["aspectName"] for line in place.read_text().splitlines()] == ["subTypes"]
+    with pytest.raises(SinkError, match="is closed"):
+        sink.emit(batch)
+
+
+def test_a_guarded_server_still_tells_its_version(gms):
+    destination = opened(f"rest:{gms.url}", GUARDED.model_copy(update={"profile": None}))
+    assert destination.version == "1.4.0.2"
+    assert isinstance(destination.sink, Readable)
+
+
+def test_without_a_switch_nothing_stands_between():
+    assert isinstance(opened("memory:").sink, MemorySink)

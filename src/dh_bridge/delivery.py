@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,9 +21,15 @@ from dh_bridge.settings.kafka import registry_url
 from dh_bridge.sinks.base import Sink, SinkOptions, Versioned, known_scheme, open_sink
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
 
+    from typing_extensions import Self
+
+    from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings import Settings
+    from dh_bridge.settings.writes import WritesSettings
+    from dh_bridge.sinks.base import Delivery
 
 _REST = "rest:"
 _SERVERS = ("rest", "kafka")
@@ -35,6 +42,46 @@ class Destination(NamedTuple):
     settings: Settings
     options: SinkOptions
     version: str | None
+
+
+class Guarded:
+    """A sink that takes only what ``writes`` lets be written; the rest is counted in ``left_out`` by its rule.
+
+    Everything else is the guarded sink's own: a server's version, what can be read.
+    """
+
+    def __init__(self, sink: Sink, writes: WritesSettings) -> None:
+        self.name = sink.name
+        self.left_out: Counter[str] = Counter()
+        self._sink = sink
+        self._writes = writes
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Deliver what may be written."""
+        kept = []
+        for one in proposals:
+            rule = self._writes.refusal(one.entity_type, one.aspect_name)
+            if rule is None:
+                kept.append(one)
+            else:
+                self.left_out[rule] += 1
+        return self._sink.emit(kept)
+
+    def close(self) -> None:
+        """Close the guarded sink."""
+        self._sink.close()
+
+    def __enter__(self) -> Self:
+        self._sink.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._sink.__exit__(kind, error, trace)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sink, name)
 
 
 def new_run_id() -> str:
@@ -67,6 +114,8 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         profile=settings.profile,
     )
     sink = open_sink("memory:") if dry_run and scheme != "rest" else open_sink(target, options)
+    if settings.writes.entities or settings.writes.aspects:
+        sink = Guarded(sink, settings.writes)
     if settings.profile is not None:
         return Destination(sink, settings, options, None)
     try:

@@ -138,3 +138,19 @@ def test_datahubs_own_rollback_finds_the_run(run, gms, tmp_path):
     assert (
         f"deleted {len({urn for urn, _ in gms.metadata})} entities and rolled back {len(gms.metadata)}" in done.stdout
     )
+
+
+def test_lineage_and_runs_only(run, gms):
+    chosen = "writes.aspects=dataJobInputOutput,upstreamLineage,dataProcessInstance*"
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--set", chosen)
+    assert result.exit_code == 0
+    assert "left out by writes.aspects: schemaMetadata" in result.stderr
+    names = {found.aspect_name for found in gms.proposals}
+    assert {name for name in names if not name.startswith("dataProcessInstance")} <= {
+        "dataJobInputOutput",
+        "upstreamLineage",
+    }
+    before = run(
+        "plan", EVENTS, "--against", f"rest:{gms.url}", "--set", chosen, "--fail-on", "new>0", "--fail-on", "changed>0"
+    )
+    assert before.exit_code == 0, before.stderr

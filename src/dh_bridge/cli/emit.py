@@ -19,7 +19,7 @@ from dh_bridge.cli.options import (
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
-from dh_bridge.delivery import Destination, open_destination
+from dh_bridge.delivery import Destination, Guarded, open_destination
 from dh_bridge.errors import SinkError
 
 if TYPE_CHECKING:
@@ -102,4 +102,6 @@ def _deliver(events: Sequence[str], destination: Destination, outcome: Outcome, 
         if not dry_run:
             with outcome.waiting(len(translation.proposals)):
                 outcome.deliver(destination.sink.emit(translation.proposals))
+    if isinstance(destination.sink, Guarded):
+        outcome.counts.filtered.update(destination.sink.left_out)
     outcome.warn_of_profile(bridge)

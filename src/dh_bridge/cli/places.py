@@ -12,8 +12,9 @@ from dh_bridge.delivery import open_destination
 from dh_bridge.review.state import Listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.review.state import Place
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Readable
@@ -37,3 +38,8 @@ def opened_place(target: str, settings: Settings) -> Iterator[tuple[Place, Itera
             yield cast("Readable", sink), None, destination.settings
     else:
         raise click.UsageError(f"{target!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs")
+
+
+def allowed(proposals: Sequence[Proposal], settings: Settings) -> list[Proposal]:
+    """Return what the settings let be written."""
+    return [one for one in proposals if settings.writes.refusal(one.entity_type, one.aspect_name) is None]

@@ -12,7 +12,7 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.places import opened_place
+from dh_bridge.cli.places import allowed, opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
 from dh_bridge.review.plan import COUNTS
 from dh_bridge.review.plan import plan as planned
@@ -65,7 +65,7 @@ def plan(
         bridge = Bridge(chosen)
         for translation in bridge.stream(events_of(events, bridge)):
             outcome.add(translation)
-            state.add(translation.proposals)
+            state.add(allowed(translation.proposals, settings))
         counts, rows = planned(state, pipeline=settings.pipeline_name, known=known)
         if as_json:
             write(map(json_line, rows))

@@ -13,7 +13,7 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.places import opened_place
+from dh_bridge.cli.places import allowed, opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
 from dh_bridge.review.state import State
 from dh_bridge.review.verdicts import verdict
@@ -60,7 +60,8 @@ def verify(*, settings: Settings, events: tuple[str, ...], target: str, sample: 
         bridge = Bridge(chosen)
         for translation in bridge.stream(events_of(events, bridge)):
             outcome.add(translation)
-            state.add([one for one in translation.proposals if _drawn(one.entity_urn, sample)])
+            drawn = [one for one in translation.proposals if _drawn(one.entity_urn, sample)]
+            state.add(allowed(drawn, settings))
         counts: Counter[str] = Counter(dict.fromkeys(("held", "missing", "trimmed", "overwritten"), 0))
         rows = list(_rows(state, counts))
         if as_json:

@@ -20,6 +20,7 @@ from dh_bridge.settings.links import LinkSettings
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
     ColumnLineageSettings,
+    Containers,
     DataplexFqn,
     EventTimeSettings,
     JobSettings,
@@ -39,6 +40,7 @@ from dh_bridge.settings.output import (
 )
 from dh_bridge.settings.rest import RestSettings
 from dh_bridge.settings.spark import SparkSettings
+from dh_bridge.settings.writes import WritesSettings
 
 __all__ = [
     "AirflowSettings",
@@ -65,6 +67,7 @@ __all__ = [
     "SubsetSettings",
     "SymlinkSettings",
     "TagSettings",
+    "WritesSettings",
 ]
 
 
@@ -123,6 +126,11 @@ class Settings(BaseModel):
     owners: OwnerSettings = Field(default=OwnerSettings(), description="Owners.")
     symlinks: SymlinkSettings = Field(default=SymlinkSettings(), description="Other names of datasets.")
     tags: TagSettings = Field(default=TagSettings(), description="Tags.")
+    containers: Containers = Field(
+        default="off",
+        description="The levels of the facet `hierarchy` as containers, and datasets inside them: `on`, or `off`, since"
+        " connectors place their datasets themselves.",
+    )
     dataplex_fqn: DataplexFqn = Field(
         default="off",
         description="Dataplex's fully qualified name of a dataset: as the custom property `openlineage.dataplex.fqn`"
@@ -142,6 +150,7 @@ class Settings(BaseModel):
         min_length=1,
         description="Name of the pipeline in the systemMetadata of what is written.",
     )
+    writes: WritesSettings = Field(default=WritesSettings(), description="What may be written at all.")
     rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")
     kafka: KafkaSettings = Field(default=KafkaSettings(), description="Brokers and registry, for `kafka:` targets.")
     airflow: AirflowSettings = Field(
