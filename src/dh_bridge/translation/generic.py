@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import (
@@ -26,7 +26,11 @@ from dh_bridge.translation.slots import EDGE_PROPERTIES, RUN_BY_DATASET, Stateme
 if TYPE_CHECKING:
     import msgspec
 
+    from dh_bridge.openlineage.events import Facets
     from dh_bridge.translation.place import Attach, Place
+
+#: How many facets that nobody knows are kept of one bag (facets.md 1.4).
+MOST_UNKNOWN = 20
 
 
 def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "", prefix: str | None = None) -> FacetSpec:
@@ -142,6 +146,11 @@ def opaque_facet(*keys: str, at: Attach, doc: str, producer: str = "") -> FacetS
     if at == "dataset":
         targets.append("dataJobInputOutput.inputDatasetEdges[].properties")
     return facet(*keys, at=at, leaves={"**": kept(*targets)}, producer=producer)(state)
+
+
+def known_first(facets: Facets, specs: Mapping[str, FacetSpec]) -> list[tuple[str, msgspec.Raw]]:
+    """Return a bag with its unknown facets last, by the alphabet: which are too many is not for their order to say."""
+    return sorted(facets.items(), key=lambda entry: "" if entry[0] in specs else entry[0])
 
 
 def unknown(raw: msgspec.Raw, at: Place) -> Statements:

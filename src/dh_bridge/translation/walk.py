@@ -10,11 +10,11 @@ from dh_bridge.translation.datasets import dataset_name, phantom, skipped
 from dh_bridge.translation.facets import registry
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.fold import fold
-from dh_bridge.translation.generic import unknown
+from dh_bridge.translation.generic import MOST_UNKNOWN, known_first, unknown
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.joined import tell_alias
-from dh_bridge.translation.operations import OPERATION_OWNER
 from dh_bridge.translation.laws import Digest, Stamp
+from dh_bridge.translation.operations import OPERATION_OWNER
 from dh_bridge.translation.place import Attach, Place, Role
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
@@ -30,7 +30,7 @@ from dh_bridge.translation.slots import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import msgspec
 
@@ -48,8 +48,6 @@ _CHECKS, _ABOVE_BOTH = "dataQualityAssertions", 2
 _OUTPUT_WEIGHT = 1 << 20
 _RUN_WEIGHT = 1 << 40
 _POSITION_WEIGHT = 4
-#: How many facets that nobody knows are kept of one bag (facets.md 1.4).
-_MOST_UNKNOWN = 20
 #: Explicit lineage is read before columnLineage, which it replaces in its event (facets.md 4.3).
 _EXPLICIT = "lineage"
 
@@ -257,7 +255,7 @@ class Walk:
     ) -> None:
         specs = self._registry[attach]
         cells, strange = state.cells, 0
-        for key, raw in facets.items() if len(facets) <= _MOST_UNKNOWN else _known_first(facets, specs):
+        for key, raw in facets.items() if len(facets) <= MOST_UNKNOWN else known_first(facets, specs):
             at.attach, at.key, at.where, at.stamp = attach, key, f"{where}.{key}", stamp
             refusal = self.filters.facet(key)
             if refusal is not None:
@@ -274,7 +272,7 @@ class Walk:
             try:
                 if spec is None:
                     strange += 1
-                    if strange <= _MOST_UNKNOWN:
+                    if strange <= MOST_UNKNOWN:
                         fold(cells, unknown(raw, at), stamp)
                     else:
                         at.withheld("", "too-large")
@@ -289,11 +287,6 @@ class Walk:
         other: Attach = "job" if attach == "run" else "run"
         own = at.event.job_facets if attach == "run" else at.event.run_facets
         return None if key in own else self._registry[other].get(key)
-
-
-def _known_first(facets: Facets, specs: Mapping[str, FacetSpec]) -> Iterable[tuple[str, msgspec.Raw]]:
-    """Return a bag with its unknown facets last, by the alphabet: which are too many is not for their order to say."""
-    return sorted(facets.items(), key=lambda entry: "" if entry[0] in specs else entry[0])
 
 
 def _said(event: Event) -> dict[str, str]:

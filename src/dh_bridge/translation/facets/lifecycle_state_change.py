@@ -42,15 +42,16 @@ _EARLIER = tuple(
     f"{aspect}.customProperties[openlineage.previousIdentifier]" for aspect in ("datasetProperties", "operation")
 )
 
+_LATER = "datasetProperties.customProperties[openlineage.renamedTo]"
+_WORD = ("operation.operationType", "status.removed", "dataJobInputOutput.outputDatasetEdges[].properties")
+
 
 @facet(
     "lifecycleStateChange",
     at="dataset",
     reads=LifecycleStateChange,
     leaves={
-        "lifecycleStateChange": mapped(
-            "operation.operationType", "status.removed", "dataJobInputOutput.outputDatasetEdges[].properties"
-        ),
+        "lifecycleStateChange": mapped(*_WORD),
         "previousIdentifier.namespace": kept(*_EARLIER),
         "previousIdentifier.name": kept(*_EARLIER),
     },
@@ -96,3 +97,4 @@ def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
     elif at.name is not None:
         now = {"namespace": at.name.safe_namespace, "name": at.name.name}
         yield name.endpoint, DATASET_PROPERTIES, "renamedTo", {"renamedTo": text(now)}
+        at.reached("lifecycleStateChange", "mapped", *_WORD, _LATER)
