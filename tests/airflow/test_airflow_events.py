@@ -10,6 +10,7 @@ import pytest
 from airflow_contexts import BEGIN, DAY, END, VERSIONS, PythonOperator, airflow2, airflow3, raised
 
 from dh_bridge import Bridge, Settings
+from dh_bridge.airflow import emit_on_skipped
 from dh_bridge.airflow.events import events, run_names
 from dh_bridge.airflow.occasion import occasion
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
@@ -140,6 +141,15 @@ def test_a_sensor_that_starts_again_within_its_try_tells_no_second_start():
 
 def test_a_task_that_skipped_itself_is_aborted():
     assert told(airflow3(), "skipped")[1]["eventType"] == "ABORT"
+
+
+def test_a_skipped_task_whose_callback_for_success_is_called_too_is_told_once():
+    skipped = {"on_skipped_callback": [print, emit_on_skipped]}
+    assert told(airflow2(state="skipped", operator=skipped)) == []
+    assert told(airflow2(state="skipped", operator={"on_skipped_callback": emit_on_skipped(to="memory:")})) == []
+    for callbacks in (None, [], print):
+        found = told(airflow2(state="skipped", operator={"on_skipped_callback": callbacks}))
+        assert found[1]["eventType"] == "ABORT"
 
 
 def test_a_task_whose_worker_died_is_told_with_what_the_server_knows():

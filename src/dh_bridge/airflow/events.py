@@ -21,6 +21,7 @@ from dh_bridge.airflow.facets import (
     state_facet,
 )
 from dh_bridge.airflow.occasion import attribute, ended, started
+from dh_bridge.airflow.plain import listed
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ def events(occasion: Occasion, kind: str, namespace: str) -> tuple[list[dict[str
     """Return START and end, or START alone (``kind`` execute), and the inlets and outlets that name no dataset."""
     if kind == "execute" and occasion.rescheduled:
         return [], []  # its START was told when it first started
+    if kind == "success" and occasion.skipped:
+        if _tells_of_skipping(occasion.task):
+            return [], []
+        kind = "skipped"
     name, run_id, parent = _names(occasion, namespace)
     inputs, outputs, nameless = datasets(occasion) if occasion.task is not None else ([], [], [])
     common = run_facets(occasion, parent, run_id)
@@ -69,6 +74,12 @@ def events(occasion: Occasion, kind: str, namespace: str) -> tuple[list[dict[str
             "job": {"namespace": namespace, "name": name, "facets": about_job}, **said,
         })  # fmt: skip
     return found, nameless
+
+
+def _tells_of_skipping(task: Any) -> bool:
+    """Whether a task has a callback of ours for that: 2.10 calls those for success as well when a task skipped itself."""
+    callbacks = listed(attribute(task, "on_skipped_callback"))
+    return any(attribute(attribute(one, "func") or one, "__name__") == "emit_on_skipped" for one in callbacks)
 
 
 def run_names(occasion: Occasion, namespace: str) -> Names:

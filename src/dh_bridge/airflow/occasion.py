@@ -51,6 +51,13 @@ class Occasion(NamedTuple):
         return found if isinstance(found, int) else 1
 
     @property
+    def skipped(self) -> bool:
+        """Whether Airflow notes the task as skipped."""
+        return (
+            str(attribute(attribute(self.instance, "state"), "value") or attribute(self.instance, "state")) == "skipped"
+        )
+
+    @property
     def label(self) -> str:
         """Return what to call it in a log."""
         if self.instance is None:
