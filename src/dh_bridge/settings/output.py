@@ -19,6 +19,7 @@ Materialize = Literal["all", "outputs", "none"]
 SourceCode = Literal["hash", "keep"]
 DataplexFqn = Literal["off", "property"]
 Queries = Literal["off", "on"]
+Containers = Literal["off", "on"]
 
 
 class PropertySettings(BaseModel):

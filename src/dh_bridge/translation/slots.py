@@ -154,6 +154,10 @@ DATASET = Slot("DATASET", "datasetProperties", latest, shared=True)
 DATASET_PROPERTIES = Slot("DATASET_PROPERTIES", "datasetProperties", latest, shared=True)
 #: (field, rung) -> text
 DATASET_FIELD = Slot("DATASET_FIELD", "datasetProperties", latest, shared=True)
+#: "" -> Container
+CONTAINER = Slot("CONTAINER", "containerProperties", latest, shared=True)
+#: "" -> URNs of the containers that a dataset is in, outermost first
+INSIDE = Slot("INSIDE", "container", latest, shared=True)
 #: dataset URN of the other side -> whether this side is the table
 SIBLING = Slot("SIBLING", "siblings", latest, shared=True)
 #: "" -> micros: the largest wins

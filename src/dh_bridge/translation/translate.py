@@ -9,11 +9,13 @@ import msgspec
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
+from dh_bridge.translation.fold import value
 from dh_bridge.translation.history import History, history
 from dh_bridge.translation.joined import matched, told
 from dh_bridge.translation.operations import carried, without
 from dh_bridge.translation.other_runs import hand_over
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
+from dh_bridge.translation.render.containers import container_proposals
 from dh_bridge.translation.render.datasets import dataset_proposals
 from dh_bridge.translation.render.jobs import flow_proposals, job_proposals
 from dh_bridge.translation.render.operations import operation_proposals
@@ -21,7 +23,7 @@ from dh_bridge.translation.render.queries import query_proposals
 from dh_bridge.translation.render.runs import run_proposals, streaming
 from dh_bridge.translation.render.shared import tag_key
 from dh_bridge.translation.skipped import withdraw_skipped
-from dh_bridge.translation.slots import COLUMN_TAG, DATASET, OUTPUT, TAG
+from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, DATASET, OUTPUT, TAG
 from dh_bridge.translation.through import run_through
 from dh_bridge.translation.walk import Walk
 
@@ -105,6 +107,8 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
     for urn in named:
         if urn.startswith("urn:li:dataJob:"):
             yield from job_proposals(urn, shared[urn], shared, options)
+    if options.settings.containers == "on":
+        yield from _containers(named, shared, options)
     for urn in named:
         if urn.startswith("urn:li:dataset:"):
             yield from dataset_proposals(urn, shared[urn], options, written=urn in written)
@@ -129,6 +133,12 @@ def _written(states: list[RunState]) -> set[str]:
             if state.kind == "dataset" and DATASET in slots:
                 found.add(urn)
     return found
+
+
+def _containers(named: list[str], shared: Cells, options: Options) -> Iterator[Proposal]:
+    found = [urn for urn in named if urn.startswith("urn:li:container:")]
+    for urn in sorted(found, key=lambda one: (len(value(shared[one], CONTAINER).above), one)):
+        yield from container_proposals(urn, shared[urn], options)
 
 
 def _queries(named: list[str], shared: Cells, options: Options) -> Iterator[Proposal]:

@@ -433,3 +433,85 @@ def test_other_names_of_one_thing_are_no_siblings(names):
 def test_nobody_gets_siblings_who_did_not_ask():
     found = of_output("symlinks", facet(identifiers=[{"namespace": "hive://m:9083", "name": "a.b", "type": "TABLE"}]))
     assert not any(one.aspect_name == "siblings" for one in found.proposals)
+
+
+# -- containers --------------------------------------------------------------------------------------------------------
+
+LEVELS = facet(
+    hierarchy=[
+        {"type": "DATABASE", "name": "shop"},
+        {"type": "SCHEMA", "name": "public"},
+        {"type": "TABLE", "name": "totals"},
+    ]
+)
+# as DataHub's connector makes them with datahub.emitter.mcp_builder.DatabaseKey and SchemaKey
+DATABASE = "urn:li:container:ea3682d9b15a15aab92e076074c2394c"
+SCHEMA = "urn:li:container:c21bb06e7e33853f85675f9dd7d8c1dd"
+PLAIN = "urn:li:container:075d0fa53cf0dcebe1383087986c7773"
+
+
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+def test_levels_are_the_containers_that_the_connector_makes_by_choice(profile):
+    found = of_output("hierarchy", LEVELS, containers="on", profile=profile)
+    assert found.entities("container") == {DATABASE, SCHEMA}
+    assert found.one(DATABASE, "containerProperties") == {
+        "customProperties": {"openlineage.level": "DATABASE", "openlineage.platform": "postgres"},
+        "name": "shop",
+    }
+    assert found.one(SCHEMA, "subTypes") == {"typeNames": ["Schema"]}
+    assert found.one(SCHEMA, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:postgres"}
+    assert found.one(SCHEMA, "container") == {"container": DATABASE}
+    assert not found.has(DATABASE, "container")
+    assert found.one(TOTALS, "container") == {"container": SCHEMA}
+    assert [step["urn"] for step in found.one(TOTALS, "browsePathsV2")["path"]] == [DATABASE, SCHEMA]
+    order = [one.entity_urn for one in found.proposals if one.aspect_name == "containerProperties"]
+    assert order == [DATABASE, SCHEMA]
+
+
+def test_the_ids_of_containers_are_those_of_datahub():
+    builder = pytest.importorskip("datahub.emitter.mcp_builder", reason="acryl-datahub is not installed")
+    said = {"platform": "postgres", "database": "shop", "env": "PROD", "backcompat_env_as_instance": True}
+    assert builder.DatabaseKey(**said).as_urn() == DATABASE
+    assert builder.SchemaKey(**said, schema="public").as_urn() == SCHEMA
+    assert builder.DatabaseKey(platform="postgres", database="shop").as_urn() == PLAIN
+
+
+def test_levels_that_no_recipe_knows_have_ids_of_the_same_form():
+    one = facet(hierarchy=[{"type": "DATABASE", "name": "shop"}, {"type": "TABLE", "name": "totals"}])
+    found = of_output("hierarchy", one, containers="on")
+    assert found.one(TOTALS, "container") == {"container": PLAIN}
+    odd = facet(
+        hierarchy=[
+            {"type": "WORK_AREA", "name": "w"},
+            {"type": "FOLDER", "name": "f"},
+            {"type": "X", "name": "y"},
+            {"type": "TABLE"},
+        ]
+    )
+    found = of_output("hierarchy", odd, containers="on")
+    words = [found.one(step["urn"], "subTypes")["typeNames"][0] for step in found.one(TOTALS, "browsePathsV2")["path"]]
+    assert words == ["Work Area", "Folder", "X"]
+
+
+@pytest.mark.parametrize(
+    "levels", [[], [{"type": "TABLE", "name": "t"}], [{"type": "DATABASE"}, {"type": "TABLE", "name": "t"}]]
+)
+def test_levels_without_a_name_are_no_containers(levels):
+    assert not of_output("hierarchy", facet(hierarchy=levels), containers="on").entities("container")
+
+
+def test_a_bucket_is_called_as_its_platform_calls_it_and_an_instance_is_told():
+    levels = facet(hierarchy=[{"type": "BUCKET", "name": "lake"}, {"type": "FILE", "name": "totals"}])
+    naming = {"rules": [{"namespace": "s3://lake", "platform_instance": "eu"}]}
+    output = {"namespace": "s3://lake", "name": "totals", "facets": {"hierarchy": levels}}
+    found = told(pair(outputs=[output]), containers="on", naming=naming)
+    (bucket,) = found.entities("container")
+    assert found.one(bucket, "subTypes") == {"typeNames": ["S3 bucket"]}
+    assert found.one(bucket, "dataPlatformInstance")["instance"].endswith(",eu)")
+    assert found.one(bucket, "containerProperties")["customProperties"]["openlineage.instance"] == "eu"
+
+
+def test_nobody_s_datasets_are_placed_who_did_not_ask():
+    found = of_output("hierarchy", LEVELS)
+    assert not found.entities("container")
+    assert not found.has(TOTALS, "container")

@@ -9,7 +9,17 @@ from dh_bridge.translation.columns.schema import schema_metadata
 from dh_bridge.translation.columns.schema_fields import Paths, SchemaFields, schema_fields
 from dh_bridge.translation.columns.types import TypeTable, default_types, load
 
-__all__ = ["Field", "Paths", "SchemaFields", "TypeTable", "data_type", "load", "schema_fields", "schema_metadata"]
+__all__ = [
+    "Field",
+    "Paths",
+    "SchemaFields",
+    "TypeTable",
+    "data_type",
+    "default_types",
+    "load",
+    "schema_fields",
+    "schema_metadata",
+]
 
 
 def data_type(type_text: str | None, platform: str) -> dict[str, Any]:

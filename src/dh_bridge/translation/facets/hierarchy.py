@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.hierarchies import containers_of
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.slots import CONTAINER, INSIDE, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
 
 
 class Level(Facet):
@@ -30,8 +31,14 @@ _ROW = kept("datasetProperties.customProperties[openlineage.hierarchy]")
 
 @facet("hierarchy", at="dataset", reads=Hierarchy, leaves={"hierarchy[].type": _ROW, "hierarchy[].name": _ROW})
 def hierarchy(facet: Hierarchy, at: Place) -> Statements:
-    """One property, ``[["DATABASE","db"],…]``; containers belong to the systems' own connectors (facets.md 4.7)."""
+    """One property, ``[["DATABASE","db"],…]``; containers, which the systems' own connectors write too, by ``containers: on``."""
     levels = [[level.type or "", level.name or ""] for level in facet.hierarchy or () if level.type or level.name]
     written = kept_text("hierarchy", levels) if levels else None
     if written is not None:
         yield property_statement(at, {"hierarchy": written})
+    if at.options.settings.containers == "on" and at.name is not None:
+        found = containers_of([(kind, name) for kind, name in levels], at.name)
+        for urn, container in found:
+            yield urn, CONTAINER, "", container
+        if found:
+            yield at.dataset, INSIDE, "", tuple(urn for urn, _ in found)

@@ -9,6 +9,7 @@ from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn, tag_urn
 from dh_bridge.translation.columns import SchemaFields, schema_metadata
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.render.containers import placed
 from dh_bridge.translation.render.ladders import Slots, combined, fields
 from dh_bridge.translation.render.shared import people_and_tags
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
@@ -18,6 +19,7 @@ from dh_bridge.translation.slots import (
     DATASET_FIELD,
     DATASET_PROPERTIES,
     GONE,
+    INSIDE,
     LAST_MODIFIED,
     PARTITIONED_BY,
     SCHEMA,
@@ -61,6 +63,8 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     lineage = _upstream(slots, options)
     if lineage:
         yield patch(ENTITY, urn, "upstreamLineage", lineage)
+    if INSIDE in slots:
+        yield from placed(ENTITY, urn, value(slots, INSIDE))
     if SIBLING in slots:
         yield patch(ENTITY, urn, "siblings", _siblings(slots[SIBLING]))
     names = _subtypes(slots)
