@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -17,8 +17,11 @@ from dh_bridge.translation.translate import Fold, Rejected
 from dh_bridge.translation.written import written_aspects
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
+    from dh_bridge.translation.walk import Walk
 
 _PLATFORM = "openlineage"
 _FLOWS = f"urn:li:dataFlow:({_PLATFORM},"
@@ -73,12 +76,29 @@ class Translation(msgspec.Struct):
     report: Report | None = None
 
 
+class Folds(Protocol):
+    """What a call folds its events with: `translate.Fold`, or a fold over states that outlive the call."""
+
+    walk: Walk
+    rejected: list[Rejected]
+
+    @property
+    def runs(self) -> dict[str, RunState]:
+        """The open runs by key."""
+
+    def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
+        """Fold one event into its run; None when a filter left it out."""
+
+    def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
+        """Return the valid proposals of the runs ``keys``, of all by default."""
+
+
 class Call:
     """The open runs of one call, and what the report needs of their events."""
 
-    def __init__(self, options: Options, *, report: bool) -> None:
+    def __init__(self, options: Options, *, report: bool, fold: Folds | None = None) -> None:
         self._options = options
-        self._fold = Fold(options)
+        self._fold: Folds = fold or Fold(options)
         self._plain = options.settings.redaction == DEFAULT
         self._report = report
         self._seen: dict[str, list[tuple[Event, list[tuple[str, str]]]]] = {}

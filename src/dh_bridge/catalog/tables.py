@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dh_bridge.errors import SinkError
 
-VERSION = 1
+VERSION = 2
 """``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
 
 _APPLICATION = 0x64684272
@@ -45,6 +45,27 @@ _MIGRATIONS = (
     );
     CREATE INDEX column_edge_downstream ON column_edge (downstream);
     CREATE INDEX column_edge_upstream ON column_edge (upstream);
+    """,
+    # 1 -> 2. The ledger: states of runs and of what they share, what was sent, what waits to be sent.
+    """
+    CREATE TABLE run (
+        id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
+        state BLOB, -- NULL: evicted, the last stamp is all that is left of it
+        ended INTEGER, -- time of the last terminal event in microseconds, NULL while it is open
+        touched INTEGER NOT NULL -- when it was last written, in milliseconds
+    );
+    CREATE INDEX run_touched ON run (touched) WHERE state IS NOT NULL;
+    CREATE TABLE shared (
+        id INTEGER PRIMARY KEY, urn TEXT NOT NULL UNIQUE,
+        base BLOB, -- what runs that are gone have left
+        cells BLOB NOT NULL
+    );
+    CREATE TABLE touch (
+        entity INTEGER NOT NULL REFERENCES shared, run INTEGER NOT NULL REFERENCES run, PRIMARY KEY (entity, run)
+    ) WITHOUT ROWID;
+    CREATE INDEX touch_run ON touch (run);
+    CREATE TABLE sent (urn TEXT PRIMARY KEY, aspects BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE sent_point (key BLOB PRIMARY KEY, hash BLOB NOT NULL) WITHOUT ROWID;
     """,
 )
 

@@ -46,11 +46,11 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
 }
 
 # The templates of these start from an object without the fields that the schema requires (facets.md 0.2, trap a).
-_REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
+REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
 
 # The server rebuilds an element of editableSchemaFieldInfo without its key: a tag on a column that has none yet fails with
 # "fieldPath is required" unless the patch adds the key too (datahub-project/datahub#18138).
-_KEYED = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
+KEYED = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
 
 _REMEMBERED = 16_384
 _bad_escape = re.compile(r"~(?![01])").search
@@ -140,8 +140,8 @@ class Patch:
         compiler = Compiler(schema)
         slots = [_slot(compiler, schema, template) for template in TEMPLATES[aspect_name]]
         self._places = Places([slot for slot in slots if slot is not None])
-        self._required = _REQUIRED.get(aspect_name, ())
-        self._keyed = _KEYED.get(aspect_name)
+        self._required = REQUIRED.get(aspect_name, ())
+        self._keyed = KEYED.get(aspect_name)
 
     def __call__(self, operations: Any) -> None:
         """Check the operations together; when they fail, name the first one that fails alone."""

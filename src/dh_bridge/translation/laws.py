@@ -28,6 +28,9 @@ class Digest:
         self._raw = raw
         self._hash: bytes | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self.value,)
+
     @property
     def value(self) -> bytes:
         """The digest: 32 bytes; the same event with other white space or key order has the same one."""
@@ -56,6 +59,13 @@ class Digest:
 
     def __hash__(self) -> int:
         return hash(self.value)
+
+
+def restored(value: bytes) -> Digest:
+    """Return a digest whose value (32 bytes) is known, of an event that is not at hand any more."""
+    found = Digest(b"")
+    found._hash = value  # noqa: SLF001 - its own module
+    return found
 
 
 def latest(old: Cell, new: Cell) -> Cell:

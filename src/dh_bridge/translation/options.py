@@ -21,6 +21,8 @@ class Options:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        #: whether parents that only their children name are written: where their own events will be known, too (ruling 10)
+        self.stubs = False
         self.profile: Profile = profile(settings.profile or DEFAULT_PROFILE)
         self.naming = Naming(settings.naming, settings.mappings)
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt)

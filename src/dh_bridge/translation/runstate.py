@@ -38,6 +38,7 @@ class RunState:
         "single",
         "through",
         "urn",
+        "whole",
     )
 
     def __init__(self, urn: str, run_id: str, kind: str, key: str = "") -> None:
@@ -58,6 +59,19 @@ class RunState:
         self.producer: tuple[Stamp, str] | None = None
         self.schema_url: tuple[Stamp, str] | None = None
         self.single = False
+        #: whether this is all that was ever said of the run; None: it is when its START is there (ruling 1)
+        self.whole: bool | None = None
+
+    def copy(self) -> RunState:
+        """Return a state that can be settled without changing this one; cells themselves are never changed in place."""
+        found = RunState(self.urn, self.run_id, self.kind, self.key)
+        found.cells = {
+            urn: {slot: dict(elements) for slot, elements in slots.items()} for urn, slots in self.cells.items()
+        }
+        found.events, found.jobs, found.through = list(self.events), dict(self.jobs), set(self.through)
+        found.producer, found.schema_url, found.single = self.producer, self.schema_url, self.single
+        found.listed, found.whole = self.listed, self.whole
+        return found
 
     def saw(self, job: Job, stamp: Stamp, *, terminal: bool) -> None:
         """Note that an event of ``stamp`` belongs to ``job``."""

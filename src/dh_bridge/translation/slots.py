@@ -30,11 +30,17 @@ class Slot:
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
+    def __reduce__(self) -> str:
+        return self.name  # the one of this module: a slot is compared by identity
+
 
 class Gone:
     """The value of a tombstone: a facet said ``_deleted`` (facets.md 0.6.3)."""
 
     def __repr__(self) -> str:
+        return "GONE"
+
+    def __reduce__(self) -> str:
         return "GONE"
 
 
@@ -141,6 +147,12 @@ ASSERTION = Slot("ASSERTION", "assertionInfo", latest, shared=True)
 #: "" -> URL of the code of the job that last reported it
 ASSERTION_URL = Slot("ASSERTION_URL", "assertionInfo", latest, shared=True)
 
+# -- of parents, as their children name them: only where state is kept (ruling 10) -------------------------------------
+#: (run id, template URN or "") -> first time, last stamp
+STUB_RUN = Slot("STUB_RUN", "dataProcessInstanceRelationships", span)
+#: "" -> Job
+STUB_JOB = Slot("STUB_JOB", "dataJobInfo", latest, shared=True)
+
 # -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
 #: tag name -> context JSON or None
 TAG = Slot("TAG", "globalTags", latest, shared=True)
@@ -148,6 +160,8 @@ TAG = Slot("TAG", "globalTags", latest, shared=True)
 OWNER = Slot("OWNER", "ownership", latest, shared=True)
 
 # -- of what many runs share: datasets --------------------------------------------------------------------------------
+#: "" -> None: some run writes it, or a dataset event is about it; stated where runs are settled one at a time
+WRITTEN = Slot("WRITTEN", "datasetProperties", latest, shared=True)
 #: "" -> Name
 DATASET = Slot("DATASET", "datasetProperties", latest, shared=True)
 #: facet key -> {custom property: text}

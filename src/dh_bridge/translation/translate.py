@@ -13,17 +13,17 @@ from dh_bridge.translation.fold import value
 from dh_bridge.translation.history import History, history
 from dh_bridge.translation.joined import matched, told
 from dh_bridge.translation.operations import carried, without
-from dh_bridge.translation.other_runs import hand_over
+from dh_bridge.translation.other_runs import RUN, hand_over
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.containers import container_proposals
 from dh_bridge.translation.render.datasets import dataset_proposals
 from dh_bridge.translation.render.jobs import flow_proposals, job_proposals
 from dh_bridge.translation.render.operations import operation_proposals
 from dh_bridge.translation.render.queries import query_proposals
-from dh_bridge.translation.render.runs import run_proposals, streaming
+from dh_bridge.translation.render.runs import run_proposals, streaming, stub_proposals
 from dh_bridge.translation.render.shared import tag_key
 from dh_bridge.translation.skipped import withdraw_skipped
-from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, DATASET, OUTPUT, TAG
+from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, DATASET, OUTPUT, TAG, WRITTEN
 from dh_bridge.translation.through import run_through
 from dh_bridge.translation.walk import Walk
 
@@ -82,23 +82,25 @@ class Fold:
         written = proposals(states, histories, shared, self.options)
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, folded)
-        return self._valid(told(written, states, histories, self.options))
+        return valid(told(written, states, histories, self.options), self._validator, self.rejected)
 
-    def _valid(self, found: Iterable[Proposal]) -> list[Proposal]:
-        valid = []
-        finding = self._validator.finding
-        for proposal in found:
-            reason = finding(proposal)
-            if reason is None:
-                valid.append(proposal)
-            else:
-                self.rejected.append(Rejected(proposal, reason))
-        return valid
+
+def valid(found: Iterable[Proposal], validator: Validator, rejected: list[Rejected]) -> list[Proposal]:
+    """Return the proposals that their schemas take; the others go into ``rejected`` with the reason."""
+    sound = []
+    finding = validator.finding
+    for proposal in found:
+        reason = finding(proposal)
+        if reason is None:
+            sound.append(proposal)
+        else:
+            rejected.append(Rejected(proposal, reason))
+    return sound
 
 
 def proposals(states: list[RunState], histories: list[History], shared: Cells, options: Options) -> Iterator[Proposal]:
     """Yield the proposals of runs and of what they share: templates first, then datasets, runs, checks (facets.md 3.1)."""
-    written = _written(states)
+    written = _written(states, shared)
     named = sorted(shared)
     yield from _tags(shared)
     for urn in named:
@@ -117,6 +119,9 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
     for urn in named:
         if urn.startswith("urn:li:assertion:"):
             yield from assertion_proposals(urn, shared[urn], shared, options)
+    for urn in named:
+        if urn.startswith(RUN):
+            yield from stub_proposals(urn, shared[urn], options)
     for state, found in zip(states, histories, strict=True):
         if state.urn:
             yield from run_proposals(state, found, options)
@@ -124,8 +129,8 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
         yield from result_proposals(state, found, options)
 
 
-def _written(states: list[RunState]) -> set[str]:
-    found: set[str] = set()
+def _written(states: list[RunState], shared: Cells) -> set[str]:
+    found = {urn for urn, slots in shared.items() if WRITTEN in slots}
     for state in states:
         for urn, slots in state.cells.items():
             if OUTPUT in slots:

@@ -101,8 +101,14 @@ class Walk:
 
     def _state(self, event: Event, runs: dict[str, RunState], at: Place) -> RunState:
         if event.kind != "run":
-            key = f"{event.kind}:{at.stamp[2].value.hex()}"
-            return runs.setdefault(key, RunState("", "", event.kind, key))
+            # Dataset events about one dataset and millisecond are one: they have one point (ruling 2).
+            about = event.dataset
+            what = f"{about.namespace} {about.name} {event.time // 1000}" if about else at.stamp[2].value.hex()
+            key = f"{event.kind}:{what}"
+            found = runs.get(key)
+            if found is None:
+                found = runs[key] = RunState("", "", event.kind, key)
+            return found
         urn = at.run = at.identity.run_urn(event.namespace, event.name, event.run_id)
         found = runs.get(urn)
         if found is None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.airflow import part
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import TYPE_INHERITED
-from dh_bridge.translation.slots import JOB_PROPERTIES, PARENT, RUN_TYPE, Statements
+from dh_bridge.translation.slots import JOB_PROPERTIES, PARENT, RUN_TYPE, STUB_JOB, STUB_RUN, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -87,6 +88,8 @@ def parent(facet: Parent, at: Place) -> Statements:
             run, job = Run(), Job()
         else:
             yield at.run, PARENT, "", (urn, job.namespace, job.name)
+            if at.options.stubs:
+                yield from _stubs(urn, run.runId, job, at)
     properties: dict[str, str] = {}
     if facet.root is not None:
         root_run, root_job = facet.root.run or Run(), facet.root.job or Job()
@@ -109,6 +112,17 @@ def parent(facet: Parent, at: Place) -> Statements:
     word = part(job.facets or {}, "jobType").get("processingType")
     if isinstance(word, str) and word and at.run:
         yield at.run, RUN_TYPE, TYPE_INHERITED, word
+
+
+def _stubs(urn: str, run_id: str, job: Job, at: Place) -> Statements:
+    """The parent's run, job and flow, as far as its child can tell: weak, for its own events say more (ruling 10)."""
+    found = at.identity.reference(job.namespace, job.name, near=at.job) if job.name else None
+    template = at.identity.template(found, has_io=False) if found is not None else None
+    yield urn, STUB_RUN, (bare(run_id), template or ""), at.event.time
+    if found is not None and template:
+        yield found.flow_urn, STUB_JOB, "", found
+        if found.level == "job":
+            yield found.job_urn, STUB_JOB, "", found
 
 
 def _forwarded(key: str, facets: dict[str, Any] | None, into: dict[str, str]) -> None:

@@ -83,12 +83,17 @@ def result_proposals(state: RunState, history: History, options: Options) -> Ite
     stamps = [history.last] if state.kind == "dataset" else history.terminals if state.kind == "run" else []
     if not stamps:
         return
-    points = {millis(stamp[0]): stamp for stamp in stamps}  # one point a millisecond (ruling 2)
     for dataset in sorted(state.cells):
         results = state.cells[dataset].get(RESULTS)
-        if results:
-            for stamp in points.values():
-                yield from _results(dataset, results, stamp, state, options)
+        if not results:
+            continue
+        # one point for each check, millisecond and part (ruling 2): of two events in one, what the later one says
+        points: dict[tuple[str, int, str], Proposal] = {}
+        for stamp in sorted(stamps):
+            for found in _results(dataset, results, stamp, state, options):
+                spec = found.value["partitionSpec"]["partition"]
+                points[found.entity_urn, found.value["timestampMillis"], spec] = found
+        yield from points.values()
 
 
 def _results(

@@ -27,6 +27,7 @@ from dh_bridge.translation.slots import (
     OUTPUT_EDGE,
     OWN_JOB,
     SQL_TEXT,
+    STUB_JOB,
     SUBTYPES,
 )
 
@@ -43,7 +44,9 @@ _DISPLAY_CAP = 120
 
 def flow_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
     """Yield the aspects of a dataFlow."""
-    job: Job = value(slots, JOB)
+    job: Job | None = value(slots, JOB) or value(slots, STUB_JOB)
+    if job is None:
+        return
     operations = [add("/name", job.flow_name), add("/project", job.namespace)]
     if job.env:
         operations.append(add("/env", job.env))
@@ -57,7 +60,7 @@ def flow_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposa
 
 def job_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> Iterator[Proposal]:
     """Yield the aspects of a dataJob; of a flow-level job's twin, whose facets belong to the flow."""
-    job: Job | None = value(slots, JOB)
+    job: Job | None = value(slots, JOB) or value(slots, STUB_JOB)
     if job is None:
         # Another job's lineage names it as a target: its edges are known, its own words are not.
         io = _io(slots, options.prefix)

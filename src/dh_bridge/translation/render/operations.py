@@ -53,13 +53,22 @@ def operation_proposals(state: RunState, history: History, options: Options) -> 
         if not urn.startswith("urn:li:dataset:") or urn in state.through:
             continue
         slots = state.cells[urn]
+        happened: dict[tuple[int, str], dict[str, Any]] = {}
+        measured: dict[tuple[int, str], dict[str, Any]] = {}
         for stamp, kind in _terminals(state, history):
             if urn in outputs and state.urn and _happened(slots, counts.get(urn, {}), kind):
-                operation = _operation(urn, slots, counts.get(urn, {}), sql, stamp, state, actor, options)
-                yield upsert("dataset", urn, "operation", operation)
+                _keep(happened, _operation(urn, slots, counts.get(urn, {}), sql, stamp, state, actor, options))
             profile = _profile(urn, slots, counts.get(urn, {}), stamp, state, options)
             if profile is not None:
-                yield upsert("dataset", urn, "datasetProfile", profile)
+                _keep(measured, profile)
+        for aspect, points in (("operation", happened), ("datasetProfile", measured)):
+            for key in sorted(points):
+                yield upsert("dataset", urn, aspect, points[key])
+
+
+def _keep(points: dict[tuple[int, str], dict[str, Any]], point: dict[str, Any]) -> None:
+    """Keep one point for each millisecond and partition: each terminal event contributes its own (ruling 2)."""
+    points.setdefault((point["timestampMillis"], point["partitionSpec"]["partition"]), point)
 
 
 def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]:
@@ -68,15 +77,8 @@ def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]
     elif state.kind == "run":
         if len(history.terminals) == 1:
             yield history.terminals[0], str(history.winner)
-            return
-        # One point a millisecond (ruling 2): of two events in one, a COMPLETE says most about what happened.
-        points: dict[int, tuple[Stamp, str]] = {}
-        for stamp, kind in state.events:
-            if kind in TERMINAL:
-                known = points.get(millis(stamp[0]))
-                if known is None or (kind == "COMPLETE", stamp) > (known[1] == "COMPLETE", known[0]):
-                    points[millis(stamp[0])] = (stamp, str(kind))
-        yield from (points[time] for time in sorted(points))
+        else:
+            yield from sorted({(stamp, str(kind)) for stamp, kind in state.events if kind in TERMINAL})
 
 
 def _happened(slots: Slots, counts: dict[str, int], kind: str) -> bool:

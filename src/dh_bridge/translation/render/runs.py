@@ -26,6 +26,7 @@ from dh_bridge.translation.slots import (
     RUN_NAME,
     RUN_PROPERTIES,
     RUN_TYPE,
+    STUB_RUN,
     UPSTREAM_RUN,
 )
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.translation.history import History
     from dh_bridge.translation.identity import Job
+    from dh_bridge.translation.laws import Cell
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
 
@@ -50,7 +52,7 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
     slots = state.cells.get(state.urn, {})
     job = state.job()
     inputs, outputs = io_of(state, INPUT), io_of(state, OUTPUT)
-    whole = history.started or state.single
+    whole = history.started or state.single if state.whole is None else state.whole
     if whole:
         yield upsert(
             ENTITY, state.urn, "dataProcessInstanceProperties", _properties(state, slots, job, history, options)
@@ -70,6 +72,35 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
         yield upsert(
             ENTITY, state.urn, "dataProcessInstanceRunEvent", run_event(state, slots, job, point, attempt, options)
         )
+
+
+def stub_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
+    """Yield what a run is that only its children have named: its id, its template, no run event (ruling 10)."""
+    told = slots.get(STUB_RUN)
+    if not told:
+        return
+    run_id, template = _told(told)
+    first = min(first for _, first in told.values())
+    yield upsert(
+        ENTITY,
+        urn,
+        "dataProcessInstanceProperties",
+        {
+            "customProperties": {options.prefix + "runId": run_id},
+            "name": run_id,
+            "created": audit_stamp(first, options.actor),
+        },
+    )
+    if template:
+        yield upsert(
+            ENTITY, urn, "dataProcessInstanceRelationships", {"parentTemplate": template, "upstreamInstances": []}
+        )
+
+
+def _told(stubs: dict[Any, Cell]) -> tuple[str, str]:
+    """Return the run's id and template ("": a placeholder) as the last child says that has a name for its parent's job."""
+    found: tuple[str, str] = max(stubs, key=lambda key: (key[1] != "", stubs[key][0], key))
+    return found
 
 
 def _companions(state: RunState, slots: Slots, job: Job | None, options: Options) -> Iterator[Proposal]:
@@ -252,6 +283,8 @@ def _has_io(state: RunState, job: Job | None) -> bool:
 def _relationships(slots: Slots, job: Job | None, options: Options, *, has_io: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     template = options.identity.template(job, has_io=has_io) if job is not None else None
+    if template is None and STUB_RUN in slots:
+        template = _told(slots[STUB_RUN])[1] or None
     if template is not None:
         found["parentTemplate"] = template
     parent = value(slots, PARENT)

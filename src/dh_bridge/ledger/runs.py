@@ -1,0 +1,126 @@
+"""The states of runs: those that a batch works on, those that are still in memory, and the rest in the file."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from dh_bridge.ledger.records import packed, unpacked
+from dh_bridge.openlineage.events import TERMINAL
+from dh_bridge.translation.runstate import RunState
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.settling import Settle
+
+_REMEMBERED = 2_000
+
+
+class Record:
+    """A run of the ledger: its row, its state, and what it contributes to what many runs share (None: to be worked out)."""
+
+    __slots__ = ("contribution", "number", "state")
+
+    def __init__(self, number: int, state: RunState, contribution: Cells | None) -> None:
+        self.number = number
+        self.state = state
+        self.contribution = contribution
+
+
+class Runs(dict[str, RunState]):
+    """The states that the events of a batch fold into, by key; ``get`` finds what earlier batches left in the file.
+
+    A job event is a state of its own, complete at once: it is not kept, for what it says is in what runs share.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, settle: Settle) -> None:
+        super().__init__()
+        self._connection = connection
+        self._settle = settle
+        self._records: OrderedDict[str, Record] = OrderedDict()
+        #: runs of which the ledger remembers only that they were there (ruling 12)
+        self.evicted: set[str] = set()
+
+    def get(self, key: str, default: RunState | None = None) -> RunState | None:  # type: ignore[override]
+        """Return the state of a run that is open in this batch, or that the file has."""
+        found = super().get(key)
+        if found is not None:
+            return found
+        record = self.record(key)
+        if record is None:
+            return default
+        if record.contribution is None:  # before the state changes
+            record.contribution = self._settle(record.state)[2]
+        self[key] = record.state
+        return record.state
+
+    def record(self, key: str) -> Record | None:
+        """Return a run that is kept, None for a new one and for one that was evicted."""
+        record = self._records.get(key)
+        if record is not None:
+            self._records.move_to_end(key)
+            return record
+        row = self._connection.execute("SELECT id, state FROM run WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        if row[1] is None:
+            self.evicted.add(key)
+            return None
+        record = Record(row[0], unpacked(row[1], where=f"run {key}"), None)
+        self._remember(key, record)
+        return record
+
+    def known(self, key: str) -> bool:
+        """Whether the run has had events of its own, kept or not."""
+        return key in self or key in self.evicted or self.record(key) is not None or key in self.evicted
+
+    def by_number(self, number: int) -> Record:
+        """Return a run that is known to be kept, by the number of its row."""
+        (key,) = self._connection.execute("SELECT key FROM run WHERE id = ?", (number,)).fetchone()
+        found = self.record(key)
+        if found is None:
+            raise LookupError(f"run {key} is not kept")
+        if found.contribution is None:
+            found.contribution = self._settle(found.state)[2]
+        return found
+
+    def kept(self, state: RunState) -> Record:
+        """Return the record of a run, with a new row for a new run."""
+        record = self._records.get(state.key)
+        if record is None:
+            row = self._connection.execute(
+                "INSERT INTO run (key, state, ended, touched) VALUES (?, x'', 0, 0) RETURNING id", (state.key,)
+            ).fetchone()
+            record = Record(row[0], state, {})
+            self._remember(state.key, record)
+        return record
+
+    def save(self, now: int) -> None:
+        """Write the states of this batch, and close the batch; ``now`` in milliseconds."""
+        rows = []
+        for key, state in self.items():
+            record = self._records.get(key)
+            if record is not None:
+                rows.append((packed(state), _ended(state), now, record.number))
+        self._connection.executemany("UPDATE run SET state = ?, ended = ?, touched = ? WHERE id = ?", rows)
+        self.clear()
+        self.evicted.clear()
+        while len(self._records) > _REMEMBERED:
+            self._records.popitem(last=False)
+
+    def forget(self) -> None:
+        """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
+        self.clear()
+        self.evicted.clear()
+        self._records.clear()
+
+    def _remember(self, key: str, record: Record) -> None:
+        self._records[key] = record
+
+
+def _ended(state: RunState) -> int | None:
+    """Return the time of the last terminal event in microseconds, None for an open run."""
+    ends = [stamp[0] for stamp, word in state.events if word in TERMINAL]
+    return max(ends, default=None)

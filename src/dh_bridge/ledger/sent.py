@@ -1,0 +1,163 @@
+"""What was sent last, so that only what changed is sent again (one proposal per aspect and batch).
+
+Of an UPSERT a hash is kept, of a PATCH one for each of its operations, of a point in time one for each point. Paths that we
+added and that are no longer said are removed where that is ours to do (ruling 11): edges of a job, our custom properties.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import orjson
+
+from dh_bridge.datahub.patches import KEYED, REQUIRED
+from dh_bridge.datahub.proposal import Proposal, patch, upsert
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+
+DAY = 86_400_000
+_POINTS = ("dataProcessInstanceRunEvent", "operation", "datasetProfile", "assertionRunEvent")
+_OURS = ("/customProperties/",)
+_ALL_OURS = ("dataJobInputOutput",)
+_REVIVED = ("dataFlow", "dataJob")
+
+
+class Aspect(msgspec.Struct, array_like=True):
+    """What was sent of an aspect: when (milliseconds), the hash of the whole, and those of the operations of a PATCH by path."""
+
+    time: int
+    whole: bytes
+    parts: dict[str, bytes] = {}
+
+
+Aspects = dict[str, Aspect]
+_decode = msgspec.msgpack.Decoder(Aspects).decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Sent:
+    """The hashes of what was sent; ``refresh`` is the age in milliseconds at which an unchanged aspect is sent again."""
+
+    def __init__(self, connection: sqlite3.Connection, *, refresh: int = 7 * DAY, full: bool = False) -> None:
+        self._connection = connection
+        self._refresh = refresh
+        self._full = full
+        #: proposals that were not sent because they say what was sent before
+        self.unchanged = 0
+
+    def changed(self, proposals: Iterable[Proposal], now: int) -> list[Proposal]:
+        """Return what of ``proposals`` is to be sent at ``now`` (milliseconds), and note it as sent."""
+        found: list[Proposal] = []
+        by_urn: dict[str, list[Proposal]] = {}
+        for proposal in proposals:
+            by_urn.setdefault(proposal.entity_urn, []).append(proposal)
+        for urn, group in by_urn.items():
+            found.extend(self._of_entity(urn, group, now))
+        return found
+
+    def forget(self, proposal: Proposal) -> None:
+        """Note that a proposal did not arrive: what it said is sent with the next change."""
+        urn, name = proposal.entity_urn, proposal.aspect_name
+        if name in _POINTS:
+            self._connection.execute("DELETE FROM sent_point WHERE key = ?", (_point(proposal),))
+            return
+        known = self._known(urn)
+        if known.pop(name, None) is not None:
+            self._write(urn, known)
+
+    def _of_entity(self, urn: str, proposals: list[Proposal], now: int) -> Iterator[Proposal]:
+        known = self._known(urn)
+        before = dict(known)
+        last = max((aspect.time for aspect in known.values()), default=now)
+        stale = self._full or now - last > self._refresh
+        sends = False
+        for proposal in proposals:
+            if proposal.aspect_name in _POINTS:
+                changed = self._of_point(proposal)
+            elif proposal.change_type == "PATCH":
+                changed = self._of_patch(proposal, known, now, stale=stale)
+            else:
+                changed = self._of_upsert(proposal, known, now, stale=stale)
+            if changed is None:
+                self.unchanged += 1
+            else:
+                sends = True
+                yield changed
+        if sends and stale and known and before and proposals[0].entity_type in _REVIVED and not self._full:
+            yield upsert(proposals[0].entity_type, urn, "status", {"removed": False})
+        if known != before or sends:
+            self._write(urn, known)
+
+    def _of_upsert(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> Proposal | None:
+        mark = _hash(proposal.value)
+        old = known.get(proposal.aspect_name)
+        if old is not None and old.whole == mark and not stale:
+            return None
+        known[proposal.aspect_name] = Aspect(now, mark)
+        return proposal
+
+    def _of_point(self, proposal: Proposal) -> Proposal | None:
+        key, mark = _point(proposal), _hash(proposal.value)
+        row = self._connection.execute("SELECT hash FROM sent_point WHERE key = ?", (key,)).fetchone()
+        if row is not None and row[0] == mark and not self._full:
+            return None
+        self._connection.execute("INSERT OR REPLACE INTO sent_point (key, hash) VALUES (?, ?)", (key, mark))
+        return proposal
+
+    def _of_patch(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> Proposal | None:
+        name, operations = proposal.aspect_name, proposal.value
+        whole = _hash(operations)
+        old = known.get(name)
+        if old is not None and old.whole == whole and not stale:
+            return None
+        marks = {operation["path"]: _hash(operation) for operation in operations}
+        parts = old.parts if old is not None else {}
+        gone = [path for path in parts if path not in marks and (name in _ALL_OURS or path.startswith(_OURS))]
+        kept = {path: mark for path, mark in parts.items() if path not in marks and path not in gone}
+        known[name] = Aspect(now, whole, {**kept, **marks})
+        if old is None or stale:
+            changed = operations
+        else:
+            new = {path for path, mark in marks.items() if parts.get(path) != mark}
+            changed = _completed(name, operations, new) if new else []
+        removals = [{"op": "remove", "path": path} for path in gone]
+        if not changed and not removals:
+            return None
+        return patch(proposal.entity_type, proposal.entity_urn, name, [*changed, *removals])
+
+    def _known(self, urn: str) -> Aspects:
+        row = self._connection.execute("SELECT aspects FROM sent WHERE urn = ?", (urn,)).fetchone()
+        return _decode(row[0]) if row is not None else {}
+
+    def _write(self, urn: str, known: Aspects) -> None:
+        self._connection.execute("INSERT OR REPLACE INTO sent (urn, aspects) VALUES (?, ?)", (urn, _encode(known)))
+
+
+def _completed(name: str, operations: list[dict[str, Any]], paths: set[str]) -> list[dict[str, Any]]:
+    """Return the operations of ``paths``, with those that the server's template needs beside them (facets.md 0.2)."""
+    needed = {*paths, *REQUIRED.get(name, ())}
+    if name in KEYED:
+        field, key = KEYED[name]
+        needed.update(f"/{field}/{path.split('/', 3)[2]}/{key}" for path in paths)
+    return [operation for operation in operations if operation["path"] in needed]
+
+
+def _hash(value: Any) -> bytes:
+    return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
+
+
+def _point(proposal: Proposal) -> bytes:
+    """Return the key of a point: the server's document is one for (URN, time, messageId, partition) (ruling 2)."""
+    value = proposal.value
+    parts = (
+        proposal.entity_urn,
+        proposal.aspect_name,
+        value.get("timestampMillis"),
+        value.get("messageId"),
+        value.get("partitionSpec"),
+    )
+    return blake2b(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()

@@ -1,0 +1,184 @@
+"""What many runs share: for each job, flow, dataset, assertion the fold of all that runs contribute to it.
+
+A run that changes mostly says more than before; then its new cells are folded in. Where it says less (a snapshot left an
+output out), the cell is folded anew from the runs that touch it and from ``base``, what runs that are gone have left.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.ledger.records import packed, unpacked
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from dh_bridge.ledger.runs import Record, Runs
+    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.laws import Cell
+    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.slots import Slot
+
+_REMEMBERED = 4_000
+
+
+class Entity:
+    """The cells of one entity: ``cells`` of all runs, ``base`` of those that are gone."""
+
+    __slots__ = ("base", "cells", "number")
+
+    def __init__(self, number: int, base: Slots, cells: Slots) -> None:
+        self.number = number
+        self.base = base
+        self.cells = cells
+
+
+class Shared:
+    """The entities that runs share, in memory and in the file; ``changed`` are those of this batch."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._entities: OrderedDict[str, Entity | None] = OrderedDict()
+        self._stale: dict[str, set[tuple[Slot, Any]]] = {}
+        self._touched: dict[str, set[int]] = {}
+        self._based: set[str] = set()
+        self.changed: set[str] = set()
+
+    def cells(self, urn: str) -> Slots:
+        """Return what is known of an entity; empty for an unknown one. Not to be changed."""
+        found = self._entity(urn)
+        return found.cells if found is not None else {}
+
+    def pour(self, record: Record, after: Cells) -> None:
+        """Replace what a run contributes, in all entities that it touches."""
+        before = record.contribution or {}
+        record.contribution = after
+        for urn, new in after.items():
+            old = before.get(urn)
+            if old is None:
+                self._touched.setdefault(urn, set()).add(record.number)
+            self._fold(urn, old or {}, new)
+        for urn in before.keys() - after.keys():
+            self._fold(urn, before[urn], {})
+
+    def pour_for_good(self, after: Cells) -> None:
+        """Fold in what will never be taken back: of job and dataset events, and of runs that are gone."""
+        for urn, new in after.items():
+            entity = self._made(urn)
+            self._based.add(urn)
+            for slot, elements in new.items():
+                base = entity.base.setdefault(slot, {})
+                for key, cell in elements.items():
+                    known = base.get(key)
+                    base[key] = cell if known is None else slot.law(known, cell)
+            self._fold(urn, {}, new)
+
+    def refold(self, runs: Runs) -> None:
+        """Fold the cells anew of which a run took something back."""
+        for urn, places in self._stale.items():
+            entity = self._made(urn)
+            contributions = [entity.base]
+            for number in self.touching(urn):
+                found = runs.by_number(number).contribution or {}
+                if urn in found:
+                    contributions.append(found[urn])
+            for slot, key in places:
+                self._put(urn, entity.cells, slot, key, _folded(slot, key, contributions))
+        self._stale.clear()
+
+    def touching(self, urn: str) -> set[int]:
+        """Return the numbers of the runs that contribute to an entity."""
+        entity = self._entity(urn)
+        if entity is None:
+            return set()
+        rows = self._connection.execute("SELECT run FROM touch WHERE entity = ?", (entity.number,))
+        return {number for (number,) in rows} | self._touched.get(urn, set())
+
+    def save(self) -> None:
+        """Write what this batch changed, and close the batch."""
+        write = self._connection.executemany
+        rows = []
+        for urn in self.changed | self._based:
+            entity = self._made(urn)
+            rows.append((packed(entity.base) if entity.base else None, packed(entity.cells), entity.number))
+        write("UPDATE shared SET base = ?, cells = ? WHERE id = ?", rows)
+        write(
+            "INSERT OR IGNORE INTO touch (entity, run) VALUES (?, ?)",
+            ((self._made(urn).number, number) for urn, numbers in self._touched.items() for number in numbers),
+        )
+        self.changed.clear()
+        self._based.clear()
+        self._touched.clear()
+        while len(self._entities) > _REMEMBERED:
+            self._entities.popitem(last=False)
+
+    def rendered(self, urns: set[str]) -> None:
+        """Note that these need no rendering any more in this batch; they are written all the same."""
+        self._based |= urns
+        self.changed -= urns
+
+    def forget(self) -> None:
+        """Drop all that is in memory."""
+        for kept in (self._entities, self._stale, self._touched, self._based, self.changed):
+            kept.clear()
+
+    def _fold(self, urn: str, old: Slots, new: Slots) -> None:
+        entity = self._made(urn)
+        for slot in (*old, *(slot for slot in new if slot not in old)):
+            before, after = old.get(slot, {}), new.get(slot, {})
+            for key in (*before, *(key for key in after if key not in before)):
+                was, now = before.get(key), after.get(key)
+                if was is now or was == now:
+                    continue
+                if now is not None and (was is None or slot.law(was, now) == now):
+                    known = entity.cells.get(slot, {}).get(key)
+                    self._put(urn, entity.cells, slot, key, now if known is None else slot.law(known, now))
+                else:
+                    self._stale.setdefault(urn, set()).add((slot, key))
+
+    def _put(self, urn: str, cells: Slots, slot: Slot, key: Any, cell: Cell | None) -> None:
+        elements = cells.get(slot)
+        known = None if elements is None else elements.get(key)
+        if known is cell or known == cell:
+            return
+        self.changed.add(urn)
+        if cell is not None:
+            cells.setdefault(slot, {})[key] = cell
+        elif elements is not None:
+            del elements[key]
+            if not elements:
+                del cells[slot]
+
+    def _entity(self, urn: str) -> Entity | None:
+        if urn in self._entities:
+            self._entities.move_to_end(urn)
+            return self._entities[urn]
+        row = self._connection.execute("SELECT id, base, cells FROM shared WHERE urn = ?", (urn,)).fetchone()
+        found = None
+        if row is not None:
+            where = f"what is shared of {urn}"
+            base = unpacked(row[1], where=where) if row[1] is not None else {}
+            found = Entity(row[0], base, unpacked(row[2], where=where) if row[2] else {})
+        self._entities[urn] = found
+        return found
+
+    def _made(self, urn: str) -> Entity:
+        found = self._entity(urn)
+        if found is None:
+            (number,) = self._connection.execute(
+                "INSERT INTO shared (urn, cells) VALUES (?, x'') RETURNING id", (urn,)
+            ).fetchone()
+            found = self._entities[urn] = Entity(number, {}, {})
+        return found
+
+
+def _folded(slot: Slot, key: Any, contributions: Iterable[Slots]) -> Cell | None:
+    """Return the fold of one cell over all who contribute to it, None when nobody does any more."""
+    found: Cell | None = None
+    for slots in contributions:
+        cell = slots.get(slot, {}).get(key)
+        if cell is not None:
+            found = cell if found is None else slot.law(found, cell)
+    return found
