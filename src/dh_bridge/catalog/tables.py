@@ -66,6 +66,12 @@ _MIGRATIONS = (
     CREATE INDEX touch_run ON touch (run);
     CREATE TABLE sent (urn TEXT PRIMARY KEY, aspects BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE sent_point (key BLOB PRIMARY KEY, hash BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE outbox (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, urn TEXT NOT NULL, aspect TEXT NOT NULL, proposal BLOB NOT NULL,
+        since INTEGER NOT NULL, -- milliseconds
+        tries INTEGER NOT NULL DEFAULT 0, reason TEXT, dead INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX outbox_aspect ON outbox (urn, aspect);
     """,
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +22,7 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, Guarded, open_destination
 from dh_bridge.errors import SinkError
+from dh_bridge.ledger import Ledger, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +43,12 @@ if TYPE_CHECKING:
     "--format", "file_format", type=click.Choice(["ndjson", "json"]), help="Format of a file whose ending tells none."
 )
 @click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing.")
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Remember runs, and what waits to be sent, in this file; a catalogue is its own ledger.",
+)
+@click.option("--full", is_flag=True, help="Send what the ledger says was sent before, too.")
 @click.option("--run-id", metavar="ID", help="Id that DataHub keeps with what is written, to roll it back by.")
 @click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
 @profile_option
@@ -58,6 +66,8 @@ def emit(  # noqa: PLR0913 - one parameter per option
     target: str,
     file_format: str | None,
     dry_run: bool,
+    ledger: Path | None,
+    full: bool,
     run_id: str | None,
     report: str | None,
     dead: str | None,
@@ -70,13 +80,18 @@ def emit(  # noqa: PLR0913 - one parameter per option
     DataHub reads; its envelope comes from the schema registry (KAFKA_SCHEMAREGISTRY_URL or kafka.registry.url). A catalogue is
     one SQLite file that lineage, get and runs look into. A .ndjson file holds what translate writes, a .json file what
     DataHub's own `datahub ingest` reads with its file source. The summary goes to stderr.
+
+    A catalogue remembers every run, and with --ledger so does any other target: events of a run may then come in any order, in
+    any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.
     """
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
             destination = open_destination(target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run)
             with destination.sink:
                 _announce(target, destination, dry_run=dry_run)
-                _deliver(events, destination, outcome, dry_run=dry_run)
+                place = None if dry_run else ledger or settings.ledger.file
+                with opened(place, destination.sink, destination.settings, full=full, report=outcome.reports) as found:
+                    _deliver(events, destination, outcome, found, dry_run=dry_run)
         except SinkError as error:
             outcome.break_off(error)
         for line in outcome.summary():
@@ -94,14 +109,22 @@ def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
     )
 
 
-def _deliver(events: Sequence[str], destination: Destination, outcome: Outcome, *, dry_run: bool) -> None:
+def _deliver(
+    events: Sequence[str], destination: Destination, outcome: Outcome, ledger: Ledger | None, *, dry_run: bool
+) -> None:
     """Translate the events and deliver what comes of them, a translation at a time."""
     bridge = Bridge(destination.settings)
-    for translation in bridge.stream(events_of(events, bridge), report=outcome.reports):
-        outcome.add(translation)
-        if not dry_run:
-            with outcome.waiting(len(translation.proposals)):
-                outcome.deliver(destination.sink.emit(translation.proposals))
+    items = events_of(events, bridge)
+    if ledger is not None:
+        for translation, delivery in ledger.stream(items):
+            outcome.add(translation)
+            outcome.deliver(delivery)
+    else:
+        for translation in bridge.stream(items, report=outcome.reports):
+            outcome.add(translation)
+            if not dry_run:
+                with outcome.waiting(len(translation.proposals)):
+                    outcome.deliver(destination.sink.emit(translation.proposals))
     if isinstance(destination.sink, Guarded):
         outcome.counts.filtered.update(destination.sink.left_out)
     outcome.warn_of_profile(bridge)

@@ -1,5 +1,7 @@
 """States that outlive a call: what every run said, what runs share, what was sent (ruling 1, state mode *ledger*)."""
 
 from dh_bridge.ledger.ledger import Ledger
+from dh_bridge.ledger.opening import opened
+from dh_bridge.ledger.outbox import Outbox
 
-__all__ = ["Ledger"]
+__all__ = ["Ledger", "Outbox", "opened"]

@@ -1,8 +1,8 @@
 """The ledger: one SQLite file that knows every run it was told of, and what was sent of it.
 
 A batch of events is one transaction: states are read, events folded, what changed is rendered and compared with what was
-sent, and all of it is written; with an embedded catalogue in the same file, that too. A process that dies leaves the file as
-it was before its last batch, and the same events sent again change nothing that is there already.
+sent. The proposals go into the embedded catalogue in the same file, or into the outbox on their way to another sink. A process
+that dies leaves the file as it was before its last batch; the same events sent again change nothing that is there already.
 """
 
 from __future__ import annotations
@@ -12,79 +12,128 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.call import Call, Translation
 from dh_bridge.ledger.fold import LedgerFold
-from dh_bridge.ledger.sent import Sent
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.sent import DAY, POINTS, Sent
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.sinks.base import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dh_bridge.catalog.store import Catalog
-    from dh_bridge.sinks.base import Delivery
+    from dh_bridge.sinks.base import Failure, Sink
     from dh_bridge.translation.options import Options
 
-BATCH = 1_000
 BYTES = 16 * 1024 * 1024
+"""A batch ends early when its raw events are this large, so that memory stays flat whatever the events' size."""
+
+_EMPTY = Delivery(0, [])
 
 
 class Ledger:
-    """Folds batches of events into ``catalog``'s file; ``clock`` gives the time in seconds."""
+    """Folds batches of events into ``file``; ``sink`` is where proposals go, None for the catalogue in that same file.
 
-    def __init__(
+    ``full`` sends every aspect of what a batch touches, changed or not. ``clock`` gives the time in seconds.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a door may choose
         self,
-        catalog: Catalog,
+        file: Catalog,
         options: Options,
+        sink: Sink | None = None,
         *,
         full: bool = False,
         report: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        options.stubs = True
-        self._catalog = catalog
+        settings = options.settings.ledger
+        options.stubs = settings.stub_parents
+        self._file = file
+        self._sink = sink
         self._clock = clock
-        self._fold = LedgerFold(catalog.connection, options)
+        self._batch = settings.batch
+        self._fold = LedgerFold(file.connection, options)
         self._call = Call(options, report=report, fold=self._fold)
-        self._sent = Sent(catalog.connection, full=full)
+        self._sent = Sent(file.connection, refresh=settings.refresh_days * DAY, full=full)
         self._seen: int | None = None
+        self.outbox = Outbox(file.connection)
 
     def stream(self, items: Iterable[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
-        """Yield what each batch of ``items`` sends, once it is in the file."""
+        """Yield what each batch of ``items`` changed, and what was delivered; what waited from before goes first.
+
+        A SinkError of the sink is raised after the batch is safe in the outbox.
+        """
+        if self._sink is not None:
+            yield self._nothing(), self.deliver()
         batch: list[Event | DeadLetter] = []
         size = 0
         for item in items:
             batch.append(item)
             size += len(item.raw)
-            if len(batch) >= BATCH or size >= BYTES:
+            if len(batch) >= self._batch or size >= BYTES:
                 yield self.take(batch)
                 batch, size = [], 0
         if batch:
             yield self.take(batch)
 
     def take(self, items: Iterable[Event | DeadLetter]) -> tuple[Translation, Delivery]:
-        """Fold one batch, in one transaction; a SinkError means that nothing of it happened."""
+        """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened."""
         now = int(self._clock() * 1000)
+        delivery = _EMPTY
         try:
-            with self._catalog.transaction():
+            with self._file.transaction():
                 self._look_for_others()
-                for item in items:
-                    if isinstance(item, DeadLetter):
-                        self._call.dead.append(item)
-                    else:
-                        self._call.add(item)
-                translation = self._call.close(None)
+                translation = self._translated(items)
                 translation.proposals = self._sent.changed(translation.proposals, now)
                 translation.counts.proposals = len(translation.proposals)
                 self._fold.save(now)
-                delivery = self._catalog.apply(translation.proposals)
-                for failure in delivery.failed:
-                    self._sent.forget(failure.proposal)
+                if self._sink is None:
+                    delivery = self._file.apply(translation.proposals)
+                    self._forget(delivery.failed)
+                else:
+                    self.outbox.put(translation.proposals, now, points=POINTS)
         except BaseException:
             self._fold.forget()
             raise
-        return translation, delivery
+        return translation, delivery if self._sink is None else self.deliver()
+
+    def deliver(self) -> Delivery:
+        """Send what waits in the outbox, oldest first; what the sink cannot take now stays there."""
+        if self._sink is None:
+            return _EMPTY
+        delivered, failed, after = 0, [], 0
+        blocked: set[str] = set()
+        while waiting := self.outbox.waiting(after=after):
+            after = waiting[-1].number
+            ready = [one for one in waiting if one.proposal.entity_urn not in blocked]
+            found = self._sink.emit([one.proposal for one in ready])
+            with self._file.transaction():
+                self.outbox.settle(ready, found.failed)
+                self._forget([failure for failure in found.failed if not failure.retryable])
+            blocked |= {failure.proposal.entity_urn for failure in found.failed if failure.retryable}
+            delivered += found.delivered
+            failed += found.failed
+        return Delivery(delivered, failed)
+
+    def _translated(self, items: Iterable[Event | DeadLetter]) -> Translation:
+        for item in items:
+            if isinstance(item, DeadLetter):
+                self._call.dead.append(item)
+            else:
+                self._call.add(item)
+        return self._call.close(None)
+
+    def _nothing(self) -> Translation:
+        return self._call.close([])
+
+    def _forget(self, failed: Iterable[Failure]) -> None:
+        """What was refused for good is no part of what was sent."""
+        for failure in failed:
+            self._sent.forget(failure.proposal)
 
     def _look_for_others(self) -> None:
         """Forget what is in memory when another process has written to the file since the last batch."""
-        (seen,) = self._catalog.connection.execute("PRAGMA data_version").fetchone()
+        (seen,) = self._file.connection.execute("PRAGMA data_version").fetchone()
         if seen != self._seen:
             self._fold.forget()
             self._seen = seen

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 DAY = 86_400_000
-_POINTS = ("dataProcessInstanceRunEvent", "operation", "datasetProfile", "assertionRunEvent")
+POINTS = ("dataProcessInstanceRunEvent", "operation", "datasetProfile", "assertionRunEvent")
 _OURS = ("/customProperties/",)
 _ALL_OURS = ("dataJobInputOutput",)
 _REVIVED = ("dataFlow", "dataJob")
@@ -62,7 +62,7 @@ class Sent:
     def forget(self, proposal: Proposal) -> None:
         """Note that a proposal did not arrive: what it said is sent with the next change."""
         urn, name = proposal.entity_urn, proposal.aspect_name
-        if name in _POINTS:
+        if name in POINTS:
             self._connection.execute("DELETE FROM sent_point WHERE key = ?", (_point(proposal),))
             return
         known = self._known(urn)
@@ -76,7 +76,7 @@ class Sent:
         stale = self._full or now - last > self._refresh
         sends = False
         for proposal in proposals:
-            if proposal.aspect_name in _POINTS:
+            if proposal.aspect_name in POINTS:
                 changed = self._of_point(proposal)
             elif proposal.change_type == "PATCH":
                 changed = self._of_patch(proposal, known, now, stale=stale)

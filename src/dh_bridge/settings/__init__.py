@@ -16,6 +16,7 @@ from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.filters import AllowDeny, FilterSettings
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.kafka import KafkaSettings
+from dh_bridge.settings.ledger import LedgerSettings
 from dh_bridge.settings.links import LinkSettings
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.settings.output import (
@@ -53,6 +54,7 @@ __all__ = [
     "IdentitySettings",
     "JobSettings",
     "KafkaSettings",
+    "LedgerSettings",
     "LifecycleSettings",
     "LinkSettings",
     "NamingSettings",
@@ -95,6 +97,9 @@ class Settings(BaseModel):
     naming: NamingSettings = Field(default=NamingSettings(), description="Names of datasets.")
     identity: IdentitySettings = Field(default=IdentitySettings(), description="Identity of jobs and runs.")
     dbt: DbtSettings = Field(default=DbtSettings(), description="Events of dbt.")
+    ledger: LedgerSettings = Field(
+        default=LedgerSettings(), description="What is remembered of runs from one call to the next."
+    )
     event_time: EventTimeSettings = Field(default=EventTimeSettings(), description="Times of events.")
     redaction: Redaction = Field(
         default="default",

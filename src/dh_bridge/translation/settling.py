@@ -37,9 +37,7 @@ def settled(state: RunState, others: Slots, options: Options) -> tuple[RunState,
     if others:
         take_over(copy, others)
     settings = options.settings.runs
-    found = history(
-        copy.events, streaming=streaming(copy), heartbeat=settings.heartbeat, other_as=settings.other_as
-    )
+    found = history(copy.events, streaming=streaming(copy), heartbeat=settings.heartbeat, other_as=settings.other_as)
     return copy, found
 
 

@@ -119,9 +119,7 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
     for urn in named:
         if urn.startswith("urn:li:assertion:"):
             yield from assertion_proposals(urn, shared[urn], shared, options)
-    for urn in named:
-        if urn.startswith(RUN):
-            yield from stub_proposals(urn, shared[urn], options)
+    yield from _stubs(named, shared, options)
     for state, found in zip(states, histories, strict=True):
         if state.urn:
             yield from run_proposals(state, found, options)
@@ -150,6 +148,12 @@ def _queries(named: list[str], shared: Cells, options: Options) -> Iterator[Prop
     for urn in named:
         if urn.startswith("urn:li:query:"):
             yield from query_proposals(urn, shared[urn], options)
+
+
+def _stubs(named: list[str], shared: Cells, options: Options) -> Iterator[Proposal]:
+    for urn in named:
+        if urn.startswith(RUN):
+            yield from stub_proposals(urn, shared[urn], options)
 
 
 def _tags(shared: Cells) -> Iterator[Proposal]:

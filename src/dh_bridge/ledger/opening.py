@@ -1,0 +1,39 @@
+"""Which ledger belongs to a destination: a catalogue's own, or the file that was named."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import SettingsError
+from dh_bridge.ledger.ledger import Ledger
+from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.translation.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from dh_bridge.settings import Settings
+    from dh_bridge.sinks.base import Sink
+
+
+@contextmanager
+def opened(
+    place: Path | None, sink: Sink, settings: Settings, *, full: bool = False, report: bool = False
+) -> Iterator[Ledger | None]:
+    """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``place``; None without one."""
+    if isinstance(sink, CatalogSink):
+        if place is not None:
+            raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
+        yield Ledger(sink.catalog, Options(settings), full=full, report=report)
+    elif place is None:
+        if full:
+            raise SettingsError(
+                "there is no ledger to override", where="--full", now="leave it out, or name a --ledger"
+            )
+        yield None
+    else:
+        with Catalog(place) as file:
+            yield Ledger(file, Options(settings), sink, full=full, report=report)

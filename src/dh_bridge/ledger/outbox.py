@@ -1,0 +1,92 @@
+"""What waits to be sent: a proposal leaves the outbox when its server has acknowledged it, and not before.
+
+Order is kept for each URN. A waiting UPSERT gives way to a newer one of the same aspect, so that nothing old is sent after
+something new. What a server refuses for good stays as a dead letter with the server's own words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from dh_bridge.datahub.proposal import Proposal, ndjson_line
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Sequence
+
+    from dh_bridge.sinks.base import Failure
+
+_decode = msgspec.json.Decoder(Proposal).decode
+_WHOLE = "UPSERT"
+
+
+class Waiting(NamedTuple):
+    """A proposal in the outbox: since when (milliseconds), how often it was tried, why it failed, whether for good."""
+
+    number: int
+    proposal: Proposal
+    since: int
+    tries: int
+    reason: str | None
+    dead: bool
+
+
+class Outbox:
+    """The queue in the ledger's file; the caller owns the transactions."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def put(self, proposals: Sequence[Proposal], now: int, *, points: tuple[str, ...]) -> None:
+        """Add proposals in order; ``points`` are the aspects of which every single one counts (timeseries)."""
+        for proposal in proposals:
+            urn, aspect = proposal.entity_urn, proposal.aspect_name
+            if proposal.change_type == _WHOLE and aspect not in points:
+                self._connection.execute("DELETE FROM outbox WHERE urn = ? AND aspect = ? AND NOT dead", (urn, aspect))
+            self._connection.execute(
+                "INSERT INTO outbox (urn, aspect, proposal, since) VALUES (?, ?, ?, ?)",
+                (urn, aspect, ndjson_line(proposal), now),
+            )
+
+    def waiting(self, *, after: int = 0, limit: int = 1_000, dead: bool = False) -> list[Waiting]:
+        """Return the oldest ``limit`` proposals with a number above ``after``: those that wait, or those given up."""
+        rows = self._connection.execute(
+            "SELECT id, proposal, since, tries, reason, dead FROM outbox WHERE dead = ? AND id > ? ORDER BY id LIMIT ?",
+            (dead, after, limit),
+        )
+        return [Waiting(row[0], _decode(row[1]), row[2], row[3], row[4], bool(row[5])) for row in rows]
+
+    def settle(self, sent: Sequence[Waiting], failed: Sequence[Failure]) -> None:
+        """Remove what of ``sent`` has arrived; note why the others have not."""
+        refused = {id(failure.proposal): failure for failure in failed}
+        for one in sent:
+            failure = refused.get(id(one.proposal))
+            if failure is None:
+                self._connection.execute("DELETE FROM outbox WHERE id = ?", (one.number,))
+            else:
+                self._connection.execute(
+                    "UPDATE outbox SET tries = tries + 1, reason = ?, dead = ? WHERE id = ?",
+                    (failure.reason, not failure.retryable, one.number),
+                )
+
+    def count(self) -> tuple[int, int]:
+        """Return how many proposals wait, and how many are dead."""
+        found = dict(self._connection.execute("SELECT dead, count(*) FROM outbox GROUP BY dead"))
+        return found.get(0, 0), found.get(1, 0)
+
+    def retry(self) -> int:
+        """Let dead letters wait again; return how many."""
+        return self._connection.execute("UPDATE outbox SET dead = 0, tries = 0 WHERE dead").rowcount
+
+    def drop(self, *, dead: bool) -> int:
+        """Forget what waits, or with ``dead`` what was given up; return how many."""
+        return self._connection.execute("DELETE FROM outbox WHERE dead = ?", (dead,)).rowcount
+
+    def each(self, *, dead: bool = False) -> Iterator[Waiting]:
+        """Yield all that waits, or all that was given up, oldest first."""
+        after = 0
+        while found := self.waiting(after=after, dead=dead):
+            yield from found
+            after = found[-1].number

@@ -1,0 +1,28 @@
+"""The ledger: the file that keeps what was said of each run, and what was sent (ruling 1, state mode *ledger*)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class LedgerSettings(BaseModel):
+    """How the ledger works; without a file only `catalog:` has one, its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: Path | None = Field(
+        default=None, description="SQLite file of the ledger for targets other than `catalog:`, which is its own."
+    )
+    batch: int = Field(
+        default=1000,
+        ge=1,
+        description="Events that are folded in one transaction; more are faster and need more memory.",
+    )
+    refresh_days: int = Field(
+        default=7, ge=1, description="Age at which an unchanged aspect of an entity that is told of is sent again."
+    )
+    stub_parents: bool = Field(
+        default=True, description="Write a parent that only its children name: run, template, job or flow (ruling 10)."
+    )
