@@ -19,7 +19,6 @@ _PROTOCOL = 5
 _SLOTS = "dh_bridge.translation.slots"
 _KNOWN = frozenset(
     {
-        ("dh_bridge.ledger.runs", "Record"),
         ("dh_bridge.translation.assertions.check", "Check"),
         ("dh_bridge.translation.checks", "Stated"),
         ("dh_bridge.translation.columns.schema_fields", "SchemaFields"),
@@ -27,6 +26,7 @@ _KNOWN = frozenset(
         ("dh_bridge.translation.laws", "restored"),
         ("dh_bridge.translation.naming.name", "Name"),
         ("dh_bridge.translation.properties", "Joined"),
+        ("dh_bridge.translation.runstate", "RunState"),
         ("dh_bridge.translation.subsets", "Part"),
     }
 )
