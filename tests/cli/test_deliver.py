@@ -114,16 +114,24 @@ def test_many_dead_letters_are_counted_not_listed(run, scripted):
     assert "more like that" in result.stderr
 
 
-def test_emit_fills_a_catalogue_and_sums_up_on_stderr(run, scripted, events, tmp_path):
+def test_emit_writes_a_file_and_sums_up_on_stderr(run, scripted, events, tmp_path):
     scripted([PROPOSAL], filtered={"dataset_name deny: tmp_*": 2})
-    result = run("emit", events, "--to", "catalog:c.db")
+    result = run("emit", events, "--to", "file:c.ndjson")
     assert (result.exit_code, result.stdout) == (1, "")
     summed = [line.split() for line in result.stderr.splitlines()]
     for line in (["events", "1"], ["proposals", "1"], ["dead", "letters", "1"], ["delivered", "1"]):
         assert line in summed
     assert "left out by dataset_name deny: tmp_*: 2" in result.stderr
+    (line,) = (tmp_path / "c.ndjson").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["entityUrn"] == URN
+
+
+def test_emit_fills_a_catalogue_once_however_often_it_is_told(run, good, tmp_path):
+    first, again = (run("emit", good, "--to", "catalog:c.db") for _ in range(2))
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert ["proposals", "0"] in [line.split() for line in again.stderr.splitlines()]
     with Catalog(tmp_path / "c.db", readonly=True) as catalog:
-        assert catalog.aspects(URN) == {"status": {"removed": False}}
+        assert any(urn.startswith("urn:li:dataFlow:") for urn in catalog.entities())
 
 
 @pytest.mark.parametrize(

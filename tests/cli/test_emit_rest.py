@@ -32,7 +32,7 @@ def gms(tmp_path):
 
 
 def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):
-    assert run("emit", EVENTS, "--to", f"rest:{gms.url}").exit_code == 0
+    assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db").exit_code == 0
     assert run("emit", EVENTS, "--to", "catalog:own.db", "--profile", "1.4").exit_code == 0
     own = run("catalog", "dump", "--catalog", "own.db").stdout
     assert own.encode() == b"".join(gms.dump())
@@ -42,7 +42,7 @@ def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):
 @pytest.mark.parametrize("version", ["0.15.0", "1.0.0", "1.5.0", "1.7.0"])
 def test_every_version_takes_all_of_it(run, tmp_path, version):
     with Gms(tmp_path / "other.db", version=version) as gms:
-        result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
+        result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
         assert result.exit_code == 0, result.stderr
         run("emit", EVENTS, "--to", "catalog:own.db", "--profile", version)
         assert run("catalog", "dump", "--catalog", "own.db").stdout.encode() == b"".join(gms.dump())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dh_bridge.openlineage.events import Event
     from collections.abc import Mapping
 
     from dh_bridge.translation.fold import Cells
@@ -84,3 +85,10 @@ class RunState:
         """Return the job that the run's template is: of the last terminal event, else of the last event (ruling 6)."""
         named = [entry for entry in self.jobs.values() if not entry[0].placeholder]
         return max(named, key=lambda entry: entry[1])[0] if named else None
+
+
+def state_without_run(event: Event, runs: dict[str, RunState], stamp: Stamp) -> RunState:
+    """Return the state of an event without a run; those of one dataset and millisecond have one point (ruling 2)."""
+    about = event.dataset
+    key = f"dataset:{about.namespace} {about.name} {event.time // 1000}" if about else f"job:{stamp[2].value.hex()}"
+    return runs.get(key) or runs.setdefault(key, RunState("", "", event.kind, key))

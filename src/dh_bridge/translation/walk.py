@@ -16,7 +16,7 @@ from dh_bridge.translation.joined import tell_alias
 from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.operations import OPERATION_OWNER
 from dh_bridge.translation.place import Attach, Place, Role
-from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
+from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState, state_without_run
 from dh_bridge.translation.slots import (
     DATASET,
     DATASET_PROPERTIES,
@@ -81,10 +81,10 @@ class Walk:
         if event.kind != "dataset":
             self._job(event, state, at)
         state.events.append((stamp, event.type))
-        if event.producer:
-            state.producer = max(state.producer or (stamp, event.producer), (stamp, event.producer))
-        if event.schema_url:
-            state.schema_url = max(state.schema_url or (stamp, event.schema_url), (stamp, event.schema_url))
+        if producer := event.producer:
+            state.producer = max(state.producer or (stamp, producer), (stamp, producer))
+        if schema_url := event.schema_url:
+            state.schema_url = max(state.schema_url or (stamp, schema_url), (stamp, schema_url))
         entries = self._entries(event, at)
         run_facets, job_facets = event.run_facets, event.job_facets
         if event.kind != "dataset" and (_EXPLICIT in job_facets or _EXPLICIT in run_facets):
@@ -101,17 +101,9 @@ class Walk:
 
     def _state(self, event: Event, runs: dict[str, RunState], at: Place) -> RunState:
         if event.kind != "run":
-            # Dataset events about one dataset and millisecond are one: they have one point (ruling 2).
-            about = event.dataset
-            what = f"{about.namespace} {about.name} {event.time // 1000}" if about else at.stamp[2].value.hex()
-            key = f"{event.kind}:{what}"
-            found = runs.get(key)
-            if found is None:
-                found = runs[key] = RunState("", "", event.kind, key)
-            return found
+            return state_without_run(event, runs, at.stamp)
         urn = at.run = at.identity.run_urn(event.namespace, event.name, event.run_id)
-        found = runs.get(urn)
-        if found is None:
+        if (found := runs.get(urn)) is None:
             found = runs[urn] = RunState(urn, bare(event.run_id), "run")
         if at.identity is not self.options.identity:
             tell_alias(event, found, at)
@@ -297,5 +289,4 @@ class Walk:
 
 def _said(event: Event) -> dict[str, str]:
     """Return what a job or dataset event says of its sender; a run's own is on the run (facets.md 1.0)."""
-    said = {"producer": event.producer, "schemaURL": event.schema_url}
-    return {key: text for key, text in said.items() if text}
+    return {key: text for key, text in (("producer", event.producer), ("schemaURL", event.schema_url)) if text}
