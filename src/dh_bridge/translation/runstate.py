@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dh_bridge.openlineage.events import Event
     from collections.abc import Mapping
 
+    from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.laws import Stamp
