@@ -379,6 +379,14 @@ def test_a_page_without_proposals_is_an_empty_settings_file(tmp_path):
     assert settings == Settings()
 
 
+def test_a_long_list_is_cut_to_what_was_seen_most():
+    events = [event(datasets=[(f"acme{number}://h", "t")]) for number in range(130)]
+    page = learn([*events, *events[100:]], Settings()).page()
+    assert page.count("# unknown-namespace (2): ") == 30
+    assert page.count("# unknown-namespace (1): ") == 70
+    assert "    # unknown-namespace: 30 more, seen less often\n" in page
+
+
 def test_settings_keep_their_order_and_the_evidence_its_count():
     events = [
         event("orders_20260101", producer=SPARK), event("orders_20260102", producer=SPARK, run=1),

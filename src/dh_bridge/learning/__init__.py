@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "Learner", "learn"]
 
-LIMIT = 50_000
+LIMIT = 20_000
 """Datasets, jobs and runs that are followed; of a longer input a sample."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.learning.finding import shown, times
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"[A-Za-z_][\w.-]*(?:://[\w.-]+(?::\d+)?(?:/[\w./-]*)?)?").fullmatch
 _PRINTABLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]*").fullmatch
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}  # mean something else in YAML when bare
+_MOST = 100
+"""Proposals of one kind that are written; a longer list is nothing to read."""
 _MAPPINGS = (("naming", "project_numbers"),)
 _SCALARS = (("identity", "salt"), ("dbt", "node_identity"))
 
@@ -39,7 +42,7 @@ _AREAS = ["naming", "identity", "dbt"]
 
 def _area(findings: list[Finding]) -> Iterator[str]:
     for path in dict.fromkeys(found.path for found in findings):
-        said = [found for found in findings if found.path == path]
+        said, more = _most_seen([found for found in findings if found.path == path])
         key = path[-1]
         if path in _SCALARS:
             for found in said:
@@ -51,6 +54,19 @@ def _area(findings: list[Finding]) -> Iterator[str]:
             mark = "" if found.sure else "# "
             yield f"    # {_told(found)}"
             yield f"    {mark}{_member(found)}"
+        for kind, number in more.items():
+            yield f"    # {kind}: {number:,} more, seen less often"
+
+
+def _most_seen(findings: list[Finding]) -> tuple[list[Finding], Counter[str]]:
+    """Return the first findings of each kind, which were seen most, and how many there are more."""
+    kinds: Counter[str] = Counter()
+    shown_ones = []
+    for found in findings:
+        kinds[found.kind] += 1
+        if kinds[found.kind] <= _MOST:
+            shown_ones.append(found)
+    return shown_ones, Counter({kind: number - _MOST for kind, number in kinds.items() if number > _MOST})
 
 
 def _member(found: Finding) -> str:
