@@ -202,3 +202,12 @@ def test_lists_of_another_length_are_overwritten():
     (change,) = reviewed(Place(), upsert("dataJob", JOB, "subTypes", {"typeNames": ["Task", "Python"]}))
     found = verdict(change._replace(before=Present({"typeNames": ["Task"]}, actor="urn:li:corpuser:ann")))
     assert found == ("overwritten", ["/typeNames"], "urn:li:corpuser:ann")
+
+
+def test_what_says_nothing_is_held_and_what_cannot_be_laid_out_is_compared_as_it_is():
+    (change,) = reviewed(Place(), upsert("dataset", A, "status", {"removed": False}))
+    assert verdict(change).word == "held"
+    fine = {"fineGrainedLineages": [{"upstreamType": "FIELD_SET", "downstreamType": "FIELD", "downstreams": [A, B]}]}
+    (change,) = reviewed(Place(), upsert("dataset", A, "upstreamLineage", {"upstreams": [], **fine}))
+    assert verdict(change._replace(before=Present({"upstreams": [], **fine}))).word == "held"
+    assert verdict(change._replace(before=Present({"upstreams": []}))).word == "trimmed"

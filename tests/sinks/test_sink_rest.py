@@ -168,7 +168,7 @@ def test_a_server_that_takes_nothing_may_take_it_later(gms, naps):
         with pytest.raises(SinkError, match="answers 500: no database") as caught:
             sink.emit(many(200))
     assert caught.value.retryable
-    assert len(gms.writes) < 60
+    assert len(gms.writes) < 100
     assert len(naps) == 2
 
 
@@ -183,7 +183,17 @@ def test_entities_that_the_user_may_not_write_fail_alone(gms):
         with pytest.raises(SinkError, match="the token's user may not write this") as caught:
             sink.emit(many(200))
     assert not caught.value.retryable
-    assert len(gms.writes) < 60
+    assert len(gms.writes) < 100
+
+
+def test_many_refusals_do_not_end_a_delivery_in_which_something_arrives(gms):
+    said = RefusedError(403, "HttpStatus: 403 Urn: …")
+    gms.poison = lambda found: said if "secret" in found.entity_urn else None
+    sent = named("a", *(f"secret{at}" for at in range(100)), "b")
+    with opened(gms) as sink:
+        delivery = sink.emit(sent)
+    assert (delivery.delivered, len(delivery.failed)) == (2, 100)
+    assert names_of(gms.proposals) == ["a", "b"]
 
 
 def test_the_order_of_what_is_said_of_one_entity_survives_a_refusal(gms):
@@ -332,13 +342,11 @@ def test_a_server_without_batches_gets_one_by_one(tmp_path):
         gms.poison = lambda found: "no" if "bad" in found.entity_urn else None
         with opened(gms) as sink:
             assert sink.emit(named("a", "bad")).delivered == 1
-            assert sink.emit(named("c")) == Delivery(1, [])
-        assert names_of(gms.proposals) == ["a", "c"]
+            assert sink.emit(named("c", "d")) == Delivery(2, [])
+        assert names_of(gms.proposals) == ["a", "c", "d"]
         assert [one.path.partition("action=")[2] for one in gms.writes] == [
             "ingestProposalBatch",
-            "ingestProposal",
-            "ingestProposal",
-            "ingestProposal",
+            *["ingestProposal"] * 4,
         ]
 
 

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import Present, SinkOptions
 
-_PATIENCE = 16
-"""Proposals of one request that may be refused for reasons that may not lie in them, before it is given up as a whole."""
+_PATIENCE = 32
+"""Proposals that may be refused for reasons that may not lie in them, while nothing arrives, before a request is given up."""
+
+_AT_ONCE = 5
+"""Requests whose proposals are encoded at a time: a window may bring 100,000 proposals."""
 
 
 class RestSink:
@@ -74,43 +77,51 @@ class RestSink:
         if not proposals:
             return Delivery(0, [])
         self.server()  # the first time: whose form of patches, and whether this is GMS at all
-        metadata = self._options.system_metadata()
-        made = [item(proposal, metadata, keyed=self._keyed) for proposal in proposals]
-        failed = [one for one in made if isinstance(one, Failure)]
-        for request in cut([one for one in made if isinstance(one, Item)], self._rest):
-            failed += self._request(request)
+        failed: list[Failure] = []
+        step = _AT_ONCE * self._rest.batch_size
+        for start in range(0, len(proposals), step):
+            metadata = self._options.system_metadata()
+            made = [item(proposal, metadata, keyed=self._keyed) for proposal in proposals[start : start + step]]
+            failed += [one for one in made if isinstance(one, Failure)]
+            for request in cut([one for one in made if isinstance(one, Item)], self._rest):
+                failed += self._request(request)
         return Delivery(len(proposals) - len(failed), failed)
 
     def _request(self, items: Sequence[Item]) -> list[Failure]:
         """Deliver one request's worth; return what is refused, for good unless the server took nothing else either."""
         refused: list[tuple[Item, Refusal]] = []
-        self._deliver(items, refused)
-        none_arrived = len(refused) == len(items)
+        arrived = self._deliver(items, refused)
         return [
-            Failure(one.proposal, refusal.words, none_arrived and refusal.whole is not None and refusal.whole.retryable)
+            Failure(one.proposal, refusal.words, not arrived and refusal.whole is not None and refusal.whole.retryable)
             for one, refusal in refused
         ]
 
-    def _deliver(self, items: Sequence[Item], refused: list[tuple[Item, Refusal]], *, again: bool = False) -> None:
+    def _deliver(
+        self, items: Sequence[Item], refused: list[tuple[Item, Refusal]], *, arrived: bool = False, again: bool = False
+    ) -> bool:
         """Deliver, in halves where the whole is refused, and add to ``refused`` what is refused on its own.
 
-        Gives up when one request after the other fails and nothing says that it is the proposals' fault.
+        Returns whether anything of the request has ``arrived``. While nothing has, it gives up when proposal after proposal
+        is refused for a reason that may not lie in them.
         """
         try:
             self._send(items, again=again)
         except TooOldError:
             self._single = True
             for one in items:
-                self._deliver([one], refused, again=again)
+                arrived = self._deliver([one], refused, arrived=arrived, again=again)
+            return arrived
         except Refusal as refusal:
             if len(items) == 1:
                 refused.append((items[0], refusal))
-                if refusal.whole is not None and len(refused) > _PATIENCE:
+                if refusal.whole is not None and not arrived and len(refused) > _PATIENCE:
                     raise refusal.whole from None
-                return
+                return arrived
             middle = len(items) // 2
-            self._deliver(items[:middle], refused, again=True)
-            self._deliver(items[middle:], refused, again=True)
+            for half in (items[:middle], items[middle:]):
+                arrived = self._deliver(half, refused, arrived=arrived, again=True)
+            return arrived
+        return True
 
     def _send(self, items: Sequence[Item], *, again: bool) -> None:
         """Send one request; a Refusal when it is about what was sent, a SinkError when it is not."""
