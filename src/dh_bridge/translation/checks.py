@@ -79,6 +79,8 @@ def stated_checks(
         column_path=name.column if name is not None else None,
         identity=at.options.settings.assertions.identity,
     )
+    if len(urns) == len(at.tested) == 1:
+        urns = [at.identity.check_urn() or urns[0]]
     for position, (urn, check) in enumerate(zip(urns, checks, strict=True)):
         yield from stated(urn, check, dataset, at, leaf=leaves[position] if leaves else None)
         if check.name:

@@ -67,6 +67,8 @@ RUN_URL = Slot("RUN_URL", _PROPERTIES, latest)
 RUN_USER = Slot("RUN_USER", _PROPERTIES, latest)
 #: "" -> (parent run URN, job namespace, job name)
 PARENT = Slot("PARENT", _RELATIONSHIPS, latest)
+#: URN of the assertion that a tool of DataHub writes for the run's check (identity.md 3c) -> None
+JOINED_CHECK = Slot("JOINED_CHECK", "assertionInfo", latest)
 #: "" -> name of the operation, where it folds into a task or an application (identity.md 3g)
 FOLDED = Slot("FOLDED", _RELATIONSHIPS, latest)
 #: URN by which other events know a run whose own URN is one of a tool of DataHub (identity.md 3c) -> its run id
