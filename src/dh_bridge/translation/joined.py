@@ -13,7 +13,7 @@ from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.translation.fold import fold, pour, value
 from dh_bridge.translation.identity.job import AIRFLOW, DBT, ENDPOINT
 from dh_bridge.translation.identity.runs import bare
-from dh_bridge.translation.slots import FOLDED, PARENT, RUN_ALIAS, UPSTREAM_RUN
+from dh_bridge.translation.slots import FOLDED, JOINED_CHECK, PARENT, RUN_ALIAS, UPSTREAM_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +31,13 @@ _EDGES = "dataJobInputOutput"
 
 
 def tell_alias(event: Event, state: RunState, at: Place) -> None:
-    """Note under which URN others know a run whose id is a tool's; in the default mode both are the same."""
+    """Note under which URN others know a run whose id is a tool's, and the check that a tool names."""
     known = at.options.identity.run_urn(event.namespace, event.name, event.run_id)
     if known != state.urn:
         fold(state.cells, ((state.urn, RUN_ALIAS, known, bare(event.run_id)),), at.stamp)
+    check = at.identity.check_urn()
+    if check is not None:
+        fold(state.cells, ((state.urn, JOINED_CHECK, check, None),), at.stamp)
 
 
 def matched(states: list[RunState]) -> list[RunState]:
@@ -74,10 +77,11 @@ def _told(
     settings = options.settings.identity
     jobs = {state.urn: job for state in states if state.urn and (job := state.job()) is not None and job.joined}
     linked = {urn for urn, job in jobs.items() if _is_linked(job, settings)}
+    checks = {urn for state in states for urn in state.cells.get(state.urn, {}).get(JOINED_CHECK, ())}
     flow_end = f",{settings.join.airflow.cluster})"
     for proposal in found:
         urn, aspect = proposal.entity_urn, proposal.aspect_name
-        if urn in linked:
+        if urn in linked or (urn in checks and aspect != "assertionRunEvent"):
             continue
         if settings.mode == "join" and "airflow" in settings.join.tools and _is_plugins(urn, flow_end):
             if aspect == _EDGES and settings.join.airflow.lineage == "patch":

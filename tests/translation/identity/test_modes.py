@@ -9,7 +9,7 @@ import pytest
 import yaml
 from datahub.api.entities.datajob import DataFlow, DataJob
 from datahub.api.entities.dataprocess.dataprocess_instance import DataProcessInstance
-from datahub.emitter.mce_builder import datahub_guid, make_dataset_urn_with_platform_instance
+from datahub.emitter.mce_builder import datahub_guid, make_assertion_urn, make_dataset_urn_with_platform_instance
 from datahub.metadata.urns import DatasetUrn
 
 from dh_bridge.openlineage.parsing import parse
@@ -17,7 +17,7 @@ from dh_bridge.settings.dbt import DbtSettings
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.translation.identity import Identity
 from dh_bridge.translation.identity.compat import Compat, flow_of
-from dh_bridge.translation.identity.dbt_nodes import assertion_guid, unique_name
+from dh_bridge.translation.identity.dbt_nodes import unique_name
 from dh_bridge.translation.identity.event import event_facts, event_identity
 from dh_bridge.translation.identity.hints import Hints, hints
 
@@ -353,10 +353,21 @@ def test_what_the_dbt_source_writes_no_run_of_keeps_the_default(said):
     assert row(join, **said) == row(Identity(), **said)
 
 
-@pytest.mark.parametrize("env", ["PROD", "DEV"])
-def test_a_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(env):
-    key = {"platform": "dbt", "name": "test.shop.x", "instance": "core"} | ({} if env == "PROD" else {"env": env})
-    assert assertion_guid("test.shop.x", env=env, instance="core") == datahub_guid(key)
+@pytest.mark.parametrize("instance", [None, "core"])
+def test_a_dbt_tests_assertion_is_the_one_of_datahubs_dbt_source(instance):
+    join = {"tools": ["airflow", "dbt"], "dbt": {"platform_instance": instance}}
+    identity = Identity(IdentitySettings(mode="join", join=join))
+
+    def check(unique_id):
+        said = dbt_event("TEST", unique_id)
+        return identity.of(
+            event({"kind": "RunEvent", "namespace": "ns", "runId": RUN, "has_io": False, **said})
+        ).check_urn()
+
+    key = {"platform": "dbt", "name": "test.shop.not_null_orders_id.81c"} | ({"instance": instance} if instance else {})
+    assert check("test.shop.not_null_orders_id.81c") == make_assertion_urn(datahub_guid(key))
+    for other in ("test.shop.relationships_orders_customer.430", "model.shop.orders", "test.", ""):
+        assert check(other) is None
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,10 @@ class Identity:
         task = task_of(job)
         return (application_of(job) or job) if task is None else self.job(job.namespace, task, producer)
 
+    def check_urn(self) -> str | None:
+        """Return None: only modes that join a tool of DataHub name checks."""
+        return None
+
     def producer(self, uri: str | None) -> Producer | None:
         """Return the family of a producer's URI, None when it is nobody's we know."""
         if uri is None:

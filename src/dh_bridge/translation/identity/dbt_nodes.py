@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.guid import datahub_guid
-from dh_bridge.datahub.urns import dataset_urn, run_urn
+from dh_bridge.datahub.urns import assertion_urn, dataset_urn, run_urn
 from dh_bridge.translation.identity.job import DBT
 
 if TYPE_CHECKING:
@@ -70,6 +70,18 @@ class DbtSource:
         """Refuse nothing."""
         return None
 
+    def check(self, hints: Hints) -> str | None:
+        """Return the assertion that the source writes for the test of one table.
+
+        A test of several tables has an assertion for each there, which the event does not tell: ``relationships`` has two.
+        """
+        node = hints.node
+        project, _, name = node.unique_id.removeprefix("test.").partition(".") if node is not None else ("", "", "")
+        if node is None or kind_of(node.unique_id) != "test" or not project or name.startswith("relationships_"):
+            return None
+        key = {"platform": PLATFORM, "name": node.unique_id, "instance": self._settings.platform_instance}
+        return assertion_urn(datahub_guid(key))
+
     def dataset(self, node: Node) -> str:
         """Return the dataset that the source writes for a node: database, schema and alias, without quotes."""
         parts = (node.database, node.schema, node.alias)
@@ -95,10 +107,3 @@ def unique_name(unique_id: str, job_type: str | None) -> str:
 def kind_of(unique_id: str) -> str:
     """Return the kind of node that a unique id begins with: ``model``, ``test``."""
     return unique_id.partition(".")[0]
-
-
-def assertion_guid(unique_id: str, *, env: str = "PROD", instance: str | None = None) -> str:
-    """Return the id of the assertion that DataHub's dbt source writes for a test of one table; PROD is not in it."""
-    return datahub_guid({
-        "platform": PLATFORM, "name": unique_id, "instance": instance, "env": None if env == "PROD" else env,
-    })  # fmt: skip

@@ -5,7 +5,7 @@ The default mode needs none of this: there, the event's names and its producer s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dh_bridge.translation.identity.granularity import OPERATION, task_of
 
@@ -29,6 +29,15 @@ class Overlay(Protocol):
 
     def refusal(self, hints: Hints) -> str | None:
         """Return why the event cannot be used, None when it can."""
+        ...
+
+
+@runtime_checkable
+class NamesChecks(Protocol):
+    """A mode that names checks, too."""
+
+    def check(self, hints: Hints) -> str | None:
+        """Return the assertion of the event's one check, None when the mode does not name it."""
         ...
 
 
@@ -64,6 +73,11 @@ class Seen:
             if urn is not None:
                 return urn
         return self._identity.run_urn(namespace, name, run_id)
+
+    def check_urn(self) -> str | None:
+        """Return the assertion of the event's one check where a tool of DataHub names it."""
+        found = (overlay.check(self._hints) for overlay in self._overlays if isinstance(overlay, NamesChecks))
+        return next((urn for urn in found if urn is not None), None)
 
     def producer(self, uri: str | None) -> Producer | None:
         """Return the family of a producer's URI."""
