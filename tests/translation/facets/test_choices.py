@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 from facet_cases import (
     AIRFLOW,
@@ -29,6 +31,7 @@ from facet_cases import (
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.bundled import MAPPINGS
+from dh_bridge.datahub.proposal import ndjson_line
 
 UI = "https://airflow.example.com"
 AFTER = f"urn:li:dataJob:({FLOW},daily.publish)"
@@ -515,3 +518,31 @@ def test_nobody_s_datasets_are_placed_who_did_not_ask():
     found = of_output("hierarchy", LEVELS)
     assert not found.entities("container")
     assert not found.has(TOTALS, "container")
+
+
+def test_with_every_choice_taken_the_order_of_events_changes_nothing():
+    settings = {
+        "containers": "on", "queries": "on", "symlinks": {"siblings": True}, "lifecycle": {"rename_removes": True},
+        "tags": {"of_runs": "job"}, "runs": {"other_as": "started", "partition_from_nominal": True},
+        "jobs": {"reverse_edges": True}, "operations": {"overwrite_as": "custom"}, "column_lineage": {"target": "both"},
+    }  # fmt: skip
+    run = {
+        "tags": facet(tags=[{"key": "team", "value": "shop"}]),
+        "nominalTime": facet(nominalStartTime="2026-11-19T00:00:00Z"),
+        "jobDependencies": facet(downstream=[{"job": {"namespace": NAMESPACE, "name": "daily.publish"}}]),
+    }
+    sql = {"sql": facet(query="insert into totals select 1", dialect="postgres")}
+    files = {"namespace": "s3://lake", "name": "shop/totals"}
+    links = {"symlinks": facet(identifiers=[{"namespace": "hive://m:9083", "name": "shop.totals", "type": "TABLE"}])}
+    events = [
+        event("START", run=run, inputs=[orders()]),
+        event("OTHER", time="2026-11-20T01:00:10Z", job=sql, outputs=[{**files, "facets": links}]),
+        event("COMPLETE", run=run, job=sql, outputs=[totals(facets={**RENAME, "hierarchy": LEVELS})]),
+        event("FAIL", time="2026-11-20T01:00:40Z", outputs=[totals(facets=OVERWRITE)]),
+    ]
+    expected = sorted(map(ndjson_line, told(events, **settings).proposals))
+    assert {"containerProperties", "queryProperties", "siblings"} <= {
+        one.aspect_name for one in told(events, **settings).proposals
+    }
+    for order in permutations(events):
+        assert sorted(map(ndjson_line, told(list(order), **settings).proposals)) == expected
