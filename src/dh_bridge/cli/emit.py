@@ -23,6 +23,7 @@ from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, Guarded, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, opened
+from dh_bridge.replay.processes import translations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +50,13 @@ if TYPE_CHECKING:
     help="Remember runs, and what waits to be sent, in this file; a catalogue is its own ledger.",
 )
 @click.option("--full", is_flag=True, help="Send what the ledger says was sent before, too.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that translate, for large archives; nothing is remembered then.",
+)
 @click.option("--run-id", metavar="ID", help="Id that DataHub keeps with what is written, to roll it back by.")
 @click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
 @profile_option
@@ -68,6 +76,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
     dry_run: bool,
     ledger: Path | None,
     full: bool,
+    processes: int,
     run_id: str | None,
     report: str | None,
     dead: str | None,
@@ -84,14 +93,21 @@ def emit(  # noqa: PLR0913 - one parameter per option
     A catalogue remembers every run, and with --ledger so does any other target: events of a run may then come in any order, in
     any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.
     """
+    if processes > 1 and (ledger or report or dry_run):
+        raise click.UsageError("--processes goes with neither --ledger, --report nor --dry-run")
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
             destination = open_destination(target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run)
             with destination.sink:
                 _announce(target, destination, dry_run=dry_run)
-                place = None if dry_run else ledger or settings.ledger.file
-                with opened(place, destination.sink, destination.settings, full=full, report=outcome.reports) as found:
-                    _deliver(events, destination, outcome, found, dry_run=dry_run)
+                if processes > 1:
+                    _deliver_of_many(events, destination, outcome, processes)
+                else:
+                    place = None if dry_run else ledger or settings.ledger.file
+                    with opened(
+                        place, destination.sink, destination.settings, full=full, report=outcome.reports
+                    ) as found:
+                        _deliver(events, destination, outcome, found, dry_run=dry_run)
         except SinkError as error:
             outcome.break_off(error)
         for line in outcome.summary():
@@ -125,6 +141,18 @@ def _deliver(
             if not dry_run:
                 with outcome.waiting(len(translation.proposals)):
                     outcome.deliver(destination.sink.emit(translation.proposals))
+    if isinstance(destination.sink, Guarded):
+        outcome.counts.filtered.update(destination.sink.left_out)
+    outcome.warn_of_profile(bridge)
+
+
+def _deliver_of_many(events: Sequence[str], destination: Destination, outcome: Outcome, processes: int) -> None:
+    """Deliver what several processes make of the events: each run by one of them, what runs share by this one."""
+    bridge = Bridge(destination.settings)
+    for translation in translations(events_of(events, bridge), destination.settings, processes):
+        outcome.add(translation)
+        with outcome.waiting(len(translation.proposals)):
+            outcome.deliver(destination.sink.emit(translation.proposals))
     if isinstance(destination.sink, Guarded):
         outcome.counts.filtered.update(destination.sink.left_out)
     outcome.warn_of_profile(bridge)
