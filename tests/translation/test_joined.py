@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 
 import pytest
+from datahub.emitter.mce_builder import datahub_guid
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.openlineage.read import read_events
 from dh_bridge.settings import Settings
 
+EXAMPLES = str(Path(__file__).resolve().parents[2] / "examples" / "events")
 AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
 SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
 DBT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
@@ -219,3 +223,62 @@ def test_a_rule_that_skips_a_job_skips_its_runs_and_leaves_the_others():
     assert runs == {DAG_RUN[-1], APP_RUN[-1]}
     assert not [proposal for proposal in proposals if proposal.entity_urn.endswith("shop.daily.load)")]
     assert aspects(proposals, "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)")
+
+
+def dbt_test(unique_id, inputs, run=TASK_RUN):
+    checks = {"dataQualityAssertions": {"assertions": [{"assertion": "not_null", "column": "id", "success": False}]}}
+    return event(
+        unique_id, run, "FAIL", 1, producer=DBT, job_facets={"dbt_node": {"unique_id": unique_id}, "jobType": {"jobType": "TEST"}},
+        inputs=[{"namespace": "postgres://db:5432", "name": name, "facets": checks} for name in inputs],
+    )  # fmt: skip
+
+
+def assertions(proposals):
+    return {
+        (proposal.entity_urn.rpartition(":")[2], proposal.aspect_name)
+        for proposal in proposals
+        if proposal.entity_type == "assertion"
+    }
+
+
+def test_of_a_dbt_test_only_results_are_written_under_the_sources_assertion():
+    said = dbt_test("test.shop.not_null_orders_id.81c", ["a.b.c"])
+    guid = datahub_guid({"platform": "dbt", "name": "test.shop.not_null_orders_id.81c"})
+    assert assertions(translated([said])) == {(guid, "assertionRunEvent")}
+    plain = assertions(Bridge(Settings()).translate(json.dumps(said)).proposals)
+    assert {aspect for _, aspect in plain} >= {"assertionInfo", "assertionRunEvent"}
+    assert guid not in {urn for urn, _ in plain}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        dbt_test("test.shop.not_null_orders_id.81c", ["a.b.c", "a.b.d"]),
+        dbt_test("test.shop.relationships_orders.81c", ["a.b.c"]),
+        dbt_test("model.shop.orders", ["a.b.c"]),
+    ],
+)
+def test_checks_that_the_event_cannot_name_keep_their_own_assertions(said):
+    assert assertions(translated([said])) == assertions(Bridge(Settings()).translate(json.dumps(said)).proposals)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"identity": {"mode": "compat"}},
+        {"identity": {"mode": "compat", "compat": {"level": "stack", "env": "PROD"}}},
+        {
+            "identity": {
+                "mode": "join",
+                "join": {"tools": ["airflow", "dbt"], "airflow": {"runs": "plugin", "lineage": "patch"}},
+            }
+        },
+        {"identity": {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}},
+        {"identity": {"granularity": "application"}, "dbt": {"node_identity": "unique_id"}},
+        {"identity": {"granularity": "task", "fold_runs": "keep"}},
+    ],
+)
+def test_in_every_mode_datahubs_schemas_take_what_real_producers_sent(settings):
+    translation = Bridge(Settings(**settings, profile="1.4")).translate(read_events([EXAMPLES]), report=True)
+    assert (translation.dead, translation.rejected) == ([], [])
+    assert len(translation.proposals) > 800
