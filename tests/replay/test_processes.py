@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
+
 import pytest
-from samples import event, examples
+from click.testing import CliRunner
+from samples import EXAMPLES, event, examples
 from samples import packed as sent
 from test_replay import dumped
 
 from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import commands
 from dh_bridge.errors import BridgeError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
@@ -46,8 +52,6 @@ def test_what_is_too_much_to_hold_is_written_before_the_end(monkeypatch):
 def test_a_worker_that_dies_is_told_of():
     def items():
         yield from examples()
-        import multiprocessing
-
         for child in multiprocessing.active_children():
             child.kill()
             child.join()
@@ -55,3 +59,16 @@ def test_a_worker_that_dies_is_told_of():
 
     with pytest.raises(BridgeError, match="a worker ended"):
         list(translations(items(), Settings(), 1))
+
+
+def test_emit_takes_several_processes(tmp_path):
+    target = tmp_path / "catalog.db"
+    given = ["emit", str(EXAMPLES), "--to", f"catalog:{target}", "--profile", "1.7", "--processes"]
+    done = CliRunner().invoke(commands, [*given, "2"])
+    assert done.exit_code == 0, done.output
+    assert "events           164" in done.stderr
+    with Catalog(target, readonly=True) as catalog:
+        assert list(dump(catalog)) == dumped(Bridge(Settings(profile="1.7")).translate(examples()).proposals)
+    refused = CliRunner().invoke(commands, [*given, "2", "--ledger", str(tmp_path / "ledger.db")])
+    assert refused.exit_code == 2
+    assert "--processes goes with neither" in refused.stderr

@@ -8,6 +8,7 @@ import pytest
 from test_replay import dumped
 
 from dh_bridge.datahub.proposal import Payload, Proposal
+from dh_bridge.spark.session import session as start
 
 
 def pytest_collection_modifyitems(items):
@@ -22,8 +23,6 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def session(tmp_path_factory):
-    from dh_bridge.spark.session import session as start
-
     found = start(
         master="local[2]",
         name="tests",

@@ -12,15 +12,17 @@ from test_replay import dumped
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.spark.sources import stream_files
+from dh_bridge.spark.stages import changes, patched
 from dh_bridge.spark.streaming import stream
 from dh_bridge.spark.targets import deliver
 
 SETTINGS = Settings(profile="1.7")
 
 
-class Broken(Exception):
+class BrokenOffError(Exception):
     pass
 
 
@@ -33,7 +35,7 @@ def run(session, folder, database, checkpoint, *, files_a_batch=1, break_after=N
             for delivery in deliver(proposals, sink):
                 assert delivery.failed == []
         if number == break_after:
-            raise Broken
+            raise BrokenOffError
 
     events = stream_files(session, str(folder), options={"maxFilesPerTrigger": str(files_a_batch)})
     query = stream(events, take, checkpoint=str(checkpoint), settings=SETTINGS, partitions=2)
@@ -51,10 +53,10 @@ def split(folder, raws, files, seed=1):
 
 
 def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_path):
-    raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(40) for raw in sent(group(2026, i))]
+    raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(20) for raw in sent(group(2026, i))]
     split(tmp_path / "landing", raws, 3)
     database = tmp_path / "catalog.db"
-    with pytest.raises(Exception, match="Broken"):
+    with pytest.raises(Exception, match="BrokenOff"):
         run(session, tmp_path / "landing", database, tmp_path / "state", break_after=1)
     run(session, tmp_path / "landing", database, tmp_path / "state")
     with Catalog(database, readonly=True) as catalog:
@@ -62,3 +64,17 @@ def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_
     expected = dumped(Bridge(SETTINGS).translate(raws).proposals)
     assert [line for line in found if line not in set(expected)] == []
     assert [line for line in expected if line not in set(found)] == []
+
+
+def test_only_what_changes_is_sent():
+    urn = "urn:li:dataJob:(urn:li:dataFlow:(spark,app,ns),app.a)"
+    add = [{"op": "add", "path": f"/customProperties/{name}", "value": name} for name in "abc"]
+    old = [patch("dataJob", urn, "dataJobInfo", add[:2]), upsert("dataset", "d", "status", {"removed": False})]
+    new = [patch("dataJob", urn, "dataJobInfo", add[1:]), upsert("dataset", "d", "status", {"removed": False})]
+    (found,) = changes(old, new)
+    assert found.value == [{"op": "remove", "path": "/customProperties/a"}, add[2]]
+    assert list(changes(new, new)) == []
+    assert [one.value for one in changes(old, [])] == [
+        [{"op": "remove", "path": "/customProperties/a"}, {"op": "remove", "path": "/customProperties/b"}]
+    ]
+    assert patched([], add) == add

@@ -84,7 +84,8 @@ class Records(Step):
 
 def _items(place: str, value: bytes | None, bridge: Bridge, *, whole: bool | None) -> Iterator[Any]:
     if whole is None:
-        yield from _opened(place, *map(int, (value or b"0-0").split(b"-")), bridge)
+        start, _, end = (value or b"0-0").partition(b"-")
+        yield from _opened(place, int(start), int(end), bridge)
     elif value is None:
         yield DeadLetter(place, "no event: the column is null here", b"")
     elif whole:

@@ -12,7 +12,7 @@ writes over what it wrote. Of a run that goes on, the pieces of its last batch c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,8 +53,8 @@ class State:
 
     def _batches(self) -> list[int]:
         """Return the numbers of the earlier batches whose folders are whole."""
-        jvm = self._spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
-        conf = self._spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+        jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
+        conf: Any = self._spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
         path = jvm.org.apache.hadoop.fs.Path(f"{self._folder}/done")
         files = path.getFileSystem(conf)
         if not files.exists(path):

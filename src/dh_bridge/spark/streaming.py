@@ -32,7 +32,7 @@ from dh_bridge.spark.translation import as_proposals, columns_of, ordered, parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 #: takes (proposals, bad records, number of the batch); called again with the same number after a crash
 Taker = Callable[["DataFrame", "DataFrame", int], None]

@@ -1,0 +1,16 @@
+"""A driver for tests that kill it: streams a landing folder into a catalogue, a file a batch, until there is no more.
+
+python follow.py LANDING CATALOG CHECKPOINT
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dh_bridge.cli import commands
+
+if __name__ == "__main__":
+    landing, catalog, checkpoint = sys.argv[1:]
+    said = f"spark stream --events {landing} --to catalog:{catalog} --checkpoint {checkpoint} --profile 1.7"
+    spark = "--master local[1] --partitions 1 --option maxFilesPerTrigger=1 --conf spark.driver.memory=512m"
+    commands([*said.split(), *spark.split(), "--conf", "spark.ui.showConsoleProgress=false"])

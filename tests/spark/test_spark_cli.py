@@ -1,0 +1,110 @@
+"""``dh-bridge spark``: thin over the functions, sends where it is told, and survives kill -9 of its driver."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from gen_runs import group
+from samples import EXAMPLES, event
+from samples import packed as sent
+from test_replay import dumped
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import commands
+from dh_bridge.openlineage.read import read_events
+from dh_bridge.sinks.base import SinkOptions
+from dh_bridge.spark.targets import deliver_apart
+
+KILLS = int(os.environ.get("DH_BRIDGE_KILLS", "1"))
+"""How often the driver is killed; ten for the whole proof."""
+CLIENT = EXAMPLES / "client.ndjson"
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(commands, ["spark", *map(str, arguments)])
+
+
+def held(path):
+    with Catalog(path, readonly=True) as catalog:
+        return list(dump(catalog))
+
+
+def expected(*paths):
+    return dumped(Bridge(Settings(profile="1.7")).translate(read_events(paths)).proposals)
+
+
+@pytest.mark.usefixtures("session")
+def test_batch_fills_a_catalogue_and_folders_and_tells_what_it_did(tmp_path, session):
+    target = tmp_path / "catalog.db"
+    (tmp_path / "bad.ndjson").write_bytes(b'{"a": 1}\n')
+    options = ("--profile", "1.7", "--partitions", 1)
+    done = invoke("batch", "--events", CLIENT, "--to", f"catalog:{target}", "--report", tmp_path / "report", *options)
+    assert done.exit_code == 0, done.output
+    assert held(target) == expected(CLIENT)
+    assert "delivered" in done.stderr
+    assert session.read.json(str(tmp_path / "report")).columns == ["facet", "leaves", "producer", "reason", "verdict"]
+    both = ("--events", CLIENT, "--events", tmp_path / "bad.ndjson", "--bad-records", tmp_path / "bad")
+    done = invoke("batch", *both, "--to", f"ndjson:{tmp_path / 'lines'}", *options)
+    assert done.exit_code == 1
+    assert "bad.ndjson:1: neither run, job nor dataset" in done.stderr
+    assert session.read.parquet(str(tmp_path / "bad")).count() == 1
+    lines = [line for file in (tmp_path / "lines").glob("part-*") for line in file.read_bytes().splitlines()]
+    assert len(lines) == len(Bridge(Settings(profile="1.7")).translate(read_events([CLIENT])).proposals)
+
+
+@pytest.mark.usefixtures("session")
+def test_executors_deliver_when_asked_to_and_tell_of_what_was_refused(tmp_path, session):
+    rows = [
+        ("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)", "status", "UPSERT", '{"removed": true}'),
+        ("dataset", "urn:li:dataset:(urn:li:dataPlatform:hive,a,PROD)", "globalTags", "PATCH", '[{"op": "odd"}]'),
+    ]
+    names = "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string"
+    target = f"catalog:{tmp_path / 'catalog.db'}"
+    found = deliver_apart(session.createDataFrame(rows, names), target, SinkOptions(), most=1).collect()
+    assert sum(row.delivered for row in found) == 1
+    assert [row.aspect_name for row in found if row.reason] == ["globalTags"]
+
+
+def test_what_cannot_be_done_is_said_before_spark_starts():
+    for arguments, said in (
+        (("batch", "--to", "parquet:x"), "name either --events or --kafka"),
+        (("batch", "--kafka", "b:9092", "--to", "parquet:x"), "--kafka needs --topic"),
+        (("stream", "--events", "x", "--to", "file:x.json", "--checkpoint", "c"), "cannot write one JSON array"),
+    ):
+        done = invoke(*arguments)
+        assert done.exit_code == 2
+        assert said in done.stderr
+
+
+@pytest.mark.slow
+def test_a_stream_whose_driver_is_killed_goes_on_where_it_was(tmp_path):
+    raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(12) for raw in sent(group(2026, i))]
+    raws.append(sent([event("COMPLETE")])[0])
+    landing, database = tmp_path / "landing", tmp_path / "catalog.db"
+    landing.mkdir()
+    files = KILLS + 2
+    for number in range(files):
+        (landing / f"{number}.ndjson").write_bytes(b"\n".join(raws[number::files]))
+    command = [sys.executable, Path(__file__).with_name("follow.py"), landing, database, tmp_path / "state"]
+    done = tmp_path / "state" / "dh_bridge" / "done"
+    for kill in range(KILLS):
+        log = (tmp_path / f"log{kill}").open("wb")
+        with subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True) as driver:
+            # some time into the batch after the first that it finishes, each time later
+            while driver.poll() is None and len(list(done.glob("batch=*"))) <= kill:
+                time.sleep(0.1)
+            time.sleep(0.3 * (kill % 4))
+            os.killpg(driver.pid, signal.SIGKILL)
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr[-3000:]
+    assert held(database) == expected(landing)
+    assert len(list(done.glob("batch=*"))) == files
