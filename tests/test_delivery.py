@@ -8,6 +8,7 @@ import re
 import pytest
 from gms import Gms
 
+from dh_bridge import Bridge
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import new_run_id, open_destination, plain
 from dh_bridge.errors import SettingsError, SinkError
@@ -166,3 +167,31 @@ def test_a_guarded_server_still_tells_its_version(gms):
 
 def test_without_a_switch_nothing_stands_between():
     assert isinstance(opened("memory:").sink, MemorySink)
+
+
+def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
+    monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
+    nobody = Settings(rest={"server": "http://127.0.0.1:9", "retries": 1})
+    destination = opened("rest:", nobody, last_version="1.4.0.2")
+    assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4")
+    with pytest.raises(SinkError, match="the connection failed") as caught:
+        opened("rest:", nobody)
+    assert caught.value.retryable
+
+
+def test_a_server_that_does_not_let_us_in_is_no_silent_one(gms):
+    gms.token = None
+    with pytest.raises(SinkError, match="is no metadata service"):
+        opened(f"rest:{gms.url}/openapi", last_version="1.4.0.2")
+
+
+def test_a_pipeline_tells_a_server_as_its_version_wants(gms, monkeypatch):
+    monkeypatch.setenv("DATAHUB_GMS_URL", gms.url)
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", TOKEN)
+    bridge = Bridge(sink="rest:")
+    with bridge.run(("nightly", "shop.load"), ["s3://lake/orders"]):
+        pass
+    bridge.close()
+    assert bridge.pipeline.options.profile.name == "1.4"
+    assert {"dataProcessInstanceRunEvent", "dataJobInfo"} <= {found.aspect_name for found in gms.proposals}
+    assert {one["pipelineName"] for one in gms.metadata.values()} == {"dh_bridge"}

@@ -16,6 +16,7 @@ import msgspec
 from pydantic import BaseModel, SecretStr
 
 from dh_bridge.datahub.profiles import profile
+from dh_bridge.errors import SinkError
 from dh_bridge.settings.datahubenv import accounts
 from dh_bridge.settings.kafka import registry_url
 from dh_bridge.sinks.base import Sink, SinkOptions, Versioned, known_scheme, open_sink
@@ -96,11 +97,13 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     file_format: str | None = None,
     run_id: str | None = None,
     dry_run: bool = False,
+    last_version: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Destination:
     """Open ``target``; its server is asked for its version unless the settings choose a profile (ruling 24).
 
-    ``dry_run`` opens no place that opening would change: the sink is then one in memory. A SettingsError names what cannot be
+    ``last_version``: what the server said the last time; it stands in when the server does not answer now, for those who can
+    keep what is not delivered. ``dry_run`` opens no place that opening would change: the sink is then one in memory. A SettingsError names what cannot be
     used, a SinkError says why the place cannot be written or the server not be asked.
     """
     environ = os.environ if environ is None else environ
@@ -120,9 +123,11 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         return Destination(sink, settings, options, None)
     try:
         version = _version(sink, scheme, options)
-    except BaseException:
-        sink.close()
-        raise
+    except BaseException as error:
+        if not (last_version and isinstance(error, SinkError) and error.retryable):
+            sink.close()
+            raise
+        version = last_version
     if version is not None:
         settings = settings.model_copy(update={"profile": profile(version).name})
     return Destination(sink, settings, options, version)
