@@ -11,7 +11,7 @@ AIRFLOW := .venv-airflow
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check bench bench-delivery bench-kafka docs lock clean
+.PHONY: help demo test check bench bench-delivery bench-kafka bench-spark docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -45,6 +45,9 @@ bench-delivery: $(VENV)/.dev  ## measure delivery, side by side with acryl-datah
 
 bench-kafka: $(VENV)/.dev  ## measure delivery into a real Kafka, side by side with acryl-datahub
 	@$(BIN)/python benchmarks/kafka_rates.py $(ARGS)
+
+bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop of processes (ARGS="--counts 10000 --cores 2")
+	@$(BIN)/python benchmarks/spark.py $(ARGS)
 
 docs: $(VENV)/.light  ## write the pages and blocks that are made of code and data
 	@$(BIN)/python tools/generate_docs.py

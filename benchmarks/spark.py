@@ -1,0 +1,150 @@
+"""Measure a batch on Spark beside the plain loop of as many processes, in the same run.
+
+    python benchmarks/spark.py [--counts 10000,100000,1000000] [--cores 1,2] [--write]
+
+Each figure is of a program of its own. Events are START and COMPLETE in turn, 6.5 KB on average; of four runs three share
+their tables with others, as in a warehouse, one has tables of its own. Peak memory is that of the program and all its children
+together (resident, shared pages counted once for each), sampled ten times a second. Times are of the work alone: Spark's
+session has started, and a small batch has warmed it up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import big_event
+import inputs
+import psutil
+from run import RESULTS, Table, machine, markdown
+
+from dh_bridge.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).parent
+SECTION = "\n# On Spark\n"
+
+
+def events(count: int) -> Iterator[str]:
+    """Yield ``count`` events: the START of a run, and the COMPLETE of one that began a hundred runs before."""
+    for number in range(-(-count // 2) + 1):
+        start = big_event.event(inputs.SMALL, number) | {"eventType": "START"}
+        line = json.dumps(big_event.event(inputs.MIDDLE, max(number - 100, 0)), separators=(",", ":"))
+        tables = number if number % 4 == 0 else number % 100
+        yield json.dumps(start, separators=(",", ":"))
+        yield big_event.renamed(line, tables)
+
+
+def child(kind: str, file: Path, cores: int) -> tuple[float, float]:
+    """Return (seconds, peak MB) of a program that translates ``file``."""
+    command = [sys.executable, str(HERE / "spark.py"), "--child", kind, "--file", str(file), "--cores", str(cores)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        peak = [0.0]
+        watch = threading.Thread(target=_watch, args=(process.pid, peak), daemon=True)
+        watch.start()
+        out, _ = process.communicate()
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed")
+    return json.loads(out.splitlines()[-1])["seconds"], peak[0]
+
+
+def _watch(pid: int, peak: list[float]) -> None:
+    while True:
+        try:
+            top = psutil.Process(pid)
+            every = [top, *top.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return
+        held = 0
+        for one in every:
+            with suppress(psutil.NoSuchProcess):
+                held += one.memory_info().rss
+        peak[0] = max(peak[0], held / 1e6)
+        time.sleep(0.1)
+
+
+def plain(file: str, cores: int) -> float:
+    """Return the seconds of the plain loop: ``cores`` workers beside the reader, proposals written as NDJSON."""
+    from dh_bridge.datahub.proposal import ndjson_line  # noqa: PLC0415 - a child loads what it measures
+    from dh_bridge.openlineage.read import read_events  # noqa: PLC0415 - a child loads what it measures
+    from dh_bridge.replay.processes import translations  # noqa: PLC0415 - a child loads what it measures
+
+    began = time.perf_counter()
+    with Path(os.devnull).open("wb") as nowhere:
+        for translation in translations(read_events([file]), Settings(profile="1.7"), cores):
+            nowhere.writelines(map(ndjson_line, translation.proposals))
+    return time.perf_counter() - began
+
+
+def spark(file: str, cores: int) -> float:
+    """Return the seconds of a batch on ``local[cores]``, written as Parquet."""
+    from dh_bridge.spark import Translated, read, session, write_folder  # noqa: PLC0415 - a child loads what it measures
+
+    conf = {"spark.driver.memory": "1g", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    running = session(master=f"local[{cores}]", conf=conf)
+    settings = Settings(profile="1.7")
+    warm = Translated(read(running, str(inputs.EXAMPLES / "client.ndjson")), settings, partitions=cores)
+    warm.proposals.count()
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        found = Translated(read(running, file), settings)
+        write_folder(found.proposals, f"parquet:{folder}/out")
+        seconds = time.perf_counter() - began
+    running.stop()
+    return seconds
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--counts", default="10000,100000")
+    parser.add_argument("--cores", default="1,2")
+    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
+    parser.add_argument("--child", choices=["plain", "spark"], help=argparse.SUPPRESS)
+    parser.add_argument("--file", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        work = {"plain": plain, "spark": spark}[options.child]
+        print(json.dumps({"seconds": work(options.file, int(options.cores))}))
+        return
+    table: Table = [
+        ("events", "cores", "plain loop, events/s", "peak MB", "Spark, events/s", "peak MB", "Spark / plain")
+    ]
+    where = machine()
+    print(where, flush=True)
+    with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as name:
+        for count in map(int, options.counts.split(",")):
+            file = Path(name) / f"{count}.ndjson"
+            inputs.write(file, islice(events(count), count))
+            for cores in map(int, options.cores.split(",")):
+                (loop, held), (seconds, most) = child("plain", file, cores), child("spark", file, cores)
+                rates = count / loop, count / seconds
+                row = (f"{count:,}", str(cores), f"{rates[0]:,.0f}", f"{held:.0f}", f"{rates[1]:,.0f}", f"{most:.0f}")
+                table.append((*row, f"{rates[1] / rates[0]:.0%}"))
+                print(*table[-1], flush=True)
+            file.unlink()
+    if options.write:
+        before = RESULTS.read_text(encoding="utf-8").partition(SECTION)[0]
+        RESULTS.write_text(f"{before.rstrip()}\n{SECTION}{_head()}{where}\n\n{markdown(table)}", encoding="utf-8")
+
+
+def _head() -> str:
+    return "\nWritten by `make bench-spark`; " + (__doc__ or "").partition("Each figure")[2].strip().join(
+        ["Each figure ", "\n\n"]
+    )
+
+
+if __name__ == "__main__":
+    main()
