@@ -92,6 +92,13 @@ def test_assets_tables_files_pairs_and_openlineages_own_are_datasets(context):
     assert inputs[2]["facets"]["schema"]["_schemaURL"].endswith("/SchemaDatasetFacet")
 
 
+def test_facets_that_are_dicts_stay_what_they_are_and_a_bare_table_has_none():
+    own = {"namespace": "s3://lake", "name": "a", "facets": {"x": {"_producer": "p", "n": 1}}}
+    bare = Thing(cluster="hive://hs2:10000", database="shop", name="orders", owners=[Thing(email=None)], columns=[])
+    inputs, _, _ = of(airflow3(operator={"inlets": [own, bare, Thing(cluster="c", database=None, name="t")]}))
+    assert [one["facets"] for one in inputs] == [{"x": {"_producer": "p", "n": 1}}, {}]
+
+
 def test_what_names_no_dataset_is_counted_by_name():
     inputs, outputs, nameless = of(
         airflow3(

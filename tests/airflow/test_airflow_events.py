@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import timedelta
+from types import ModuleType
 from types import SimpleNamespace as Thing
 
 import pytest
@@ -279,3 +281,36 @@ def test_values_of_any_kind_become_json():
         "odd": "odd", "when": DAY.isoformat(), "for": "3.0 seconds", "set": [1, 2], "none": None, "3": [1, 2],
         "deep": {"a": {"b": {"c": {"d": "{'e': {'f': 1}}"}}}},
     }  # fmt: skip
+
+
+def test_a_task_of_a_group_tells_its_group_and_its_assets():
+    asset = Thing(uri="s3://lake/a", extra={"owner": "ann"})
+    operator = {"task_group": Thing(group_id="etl.inner"), "inlets": [asset, "s3://lake/b"], "outlets": ["s3://lake/c"]}
+    task = told(airflow3(operator=operator))[0]["run"]["facets"]["airflow"]["task"]
+    assert task["task_group"] == {"group_id": "etl.inner"}
+    assert task["inlets"] == [{"uri": "s3://lake/a", "extra": {"owner": "ann"}}]
+    assert "outlets" not in task
+
+
+def test_what_airflow_does_not_say_is_no_facet():
+    silent = {"owner": None, "tags": None, "description": None}
+    start = told(airflow3(dag=silent, operator={"owner": None}))[0]
+    assert set(start["job"]["facets"]) == {"jobType"}
+    assert "processing_engine" not in start["run"]["facets"]
+
+
+def test_a_dag_without_a_schedule_has_no_timetable():
+    context = airflow3()
+    context["dag"].schedule = None
+    assert "timetable_summary" not in told(context)[0]["run"]["facets"]["airflow"]["dag"]
+
+
+def test_the_version_of_airflow_is_that_of_the_engine_and_of_the_producer(monkeypatch):
+    package = ModuleType("airflow")
+    package.__version__ = "3.3.2"
+    monkeypatch.setitem(sys.modules, "airflow", package)
+    start = told(airflow3())[0]
+    assert start["producer"] == "https://github.com/apache/airflow/tree/3.3.2"
+    facet = start["run"]["facets"]["processing_engine"]
+    assert (facet["name"], facet["version"]) == ("Airflow", "3.3.2")
+    assert facet["openlineageAdapterVersion"].startswith("dh-bridge/")
