@@ -58,6 +58,11 @@ class KafkaSettings(BaseModel):
     timeseries_topic: str | None = Field(
         default=None, min_length=1, description="Topic of timeseries aspects, where your DataHub reads one of its own."
     )
+    failed_topic: str = Field(
+        default="FailedMetadataChangeProposal_v1",
+        min_length=1,
+        description="Topic that DataHub tells refused proposals in (`dh-bridge refused`).",
+    )
     registry: RegistrySettings = Field(default=RegistrySettings(), description="Schema registry.")
     producer: dict[str, str] = Field(
         default_factory=dict,

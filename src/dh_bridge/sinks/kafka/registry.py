@@ -73,7 +73,11 @@ class Registry:
                 now="register it, or set kafka.registry.register to true",
             )
         number = self._number(self._said(self._ask("POST", path, {"schema": json.dumps(ours)})))
-        return number, self._schema(self._said(self._ask("GET", f"/schemas/ids/{number}")))
+        return number, self.schema(number)
+
+    def schema(self, number: int) -> Any:
+        """Return the schema of an id."""
+        return self._schema(self._said(self._ask("GET", f"/schemas/ids/{number}")))
 
     def _ask(self, method: str, path: str, body: Any = None) -> requests.Response:
         """Return the answer, asked again while the registry is busy."""

@@ -1,0 +1,148 @@
+"""What DataHub took from Kafka and then refused: its topic of failed proposals, read back.
+
+A message is a FailedMetadataChangeProposal: the proposal as it was sent, and the server's error (datahub-project/datahub,
+FailedMetadataChangeProposal.pdl). It is read with the schema that its framing names, so whatever version wrote it.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.kafka.errors import sink_error
+from dh_bridge.sinks.kafka.options import kafka_options
+from dh_bridge.sinks.kafka.registry import Registry
+
+try:
+    import fastavro
+    from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+except ImportError as error:
+    raise SinkError(
+        f"{error.name} cannot be imported: {error}", where="kafka:", now="pip install 'dh-bridge[kafka]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from typing_extensions import Self
+
+_SECURITY = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.")
+"""What of the producer's settings a consumer has, too."""
+_MANY = 500
+_WORDS = 2000
+"""Characters of an error that are kept: the rest is a stack trace."""
+
+
+class Refusals:
+    """The messages of the topic since ``group`` last looked, up to those that stand there now; all of them without a group."""
+
+    def __init__(self, place: str, area: Mapping[str, object], *, group: str | None) -> None:
+        options = kafka_options(place, area)
+        self._topic = options.failed_topic
+        self.where = f"kafka:{options.bootstrap}, topic {self._topic}"
+        self._group = group
+        self._patience = options.connect_timeout
+        self._registry = Registry(options.registry)
+        self._schemas: dict[int, Any] = {}
+        shared = {key: value for key, value in options.producer.items() if key.startswith(_SECURITY)}
+        settings = {
+            **shared,
+            "bootstrap.servers": options.bootstrap,
+            "group.id": group or "dh_bridge",
+            "log_level": "0",
+        }
+        try:
+            self._reader: Any = Consumer({**settings, "enable.auto.commit": "false", "error_cb": self._heard})
+        except (KafkaException, ValueError, TypeError) as error:
+            raise SettingsError(str(error), where="kafka.producer", now="use the names of librdkafka") from error
+        self._last: KafkaError | None = None
+
+    def _heard(self, error: KafkaError) -> None:
+        self._last = error
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each refusal: its place, the server's error, and the proposal with its run and pipeline."""
+        try:
+            for partition in self._partitions():
+                yield from self._of(partition)
+        except KafkaException as error:
+            raise sink_error(error.args[0], self.where, self._last) from error
+
+    def _partitions(self) -> list[int]:
+        found = self._reader.list_topics(self._topic, timeout=self._patience).topics[self._topic]
+        if found.error is not None:
+            raise sink_error(found.error, self.where)
+        return sorted(found.partitions)
+
+    def _of(self, partition: int) -> Iterator[dict[str, Any]]:
+        place = TopicPartition(self._topic, partition)
+        first, end = self._reader.get_watermark_offsets(place, timeout=self._patience)
+        if self._group is not None:
+            first = max(first, self._reader.committed([place], timeout=self._patience)[0].offset)
+        if first >= end:
+            return
+        self._reader.assign([TopicPartition(self._topic, partition, first)])
+        quiet = time.monotonic() + self._patience
+        while (at := self._reader.position([place])[0].offset) < end:
+            messages = self._reader.consume(_MANY, 0.5)
+            for message in messages:
+                if message.error() is not None:
+                    raise KafkaException(message.error())
+                if message.offset() < end:
+                    yield self._row(message)
+            quiet = time.monotonic() + self._patience if messages else quiet
+            if time.monotonic() > quiet:
+                raise SinkError(f"stopped answering at offset {at:,}", where=self.where, retryable=True)
+        if self._group is not None:
+            self._reader.commit(offsets=[TopicPartition(self._topic, partition, end)], asynchronous=False)
+        self._reader.unassign()
+
+    def _row(self, message: Any) -> dict[str, Any]:
+        row = {"place": f"{self._topic}/{message.partition()}/{message.offset()}"}
+        data = message.value() or b""
+        try:
+            magic, number = struct.unpack(">bI", data[:5])
+            if magic != 0:
+                raise ValueError(f"its first byte is {magic}")  # noqa: TRY301 - as unreadable as what follows
+            record: Any = fastavro.schemaless_reader(BytesIO(data[5:]), self._schema(number), None)
+            return {**row, "reason": record["error"][:_WORDS], **_proposal(record["metadataChangeProposal"])}
+        except (struct.error, ValueError, KeyError, TypeError, EOFError, IndexError) as error:
+            return {**row, "reason": f"cannot be read: {type(error).__name__} {error}"}
+        except SinkError as error:
+            if error.retryable:
+                raise
+            return {**row, "reason": f"cannot be read: {error}"}
+
+    def _schema(self, number: int) -> Any:
+        if number not in self._schemas:
+            self._schemas[number] = fastavro.parse_schema(self._registry.schema(number))
+        return self._schemas[number]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._registry.close()
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+
+def _proposal(sent: dict[str, Any]) -> dict[str, Any]:
+    """Return the proposal's line, as NDJSON has it, and who sent it in which run."""
+    system = sent.get("systemMetadata") or {}
+    aspect = sent.get("aspect") or {}
+    try:
+        value: Any = orjson.loads(aspect.get("value") or b"null")
+    except orjson.JSONDecodeError:
+        value = aspect["value"].decode("utf-8", "backslashreplace")
+    line = {name: sent.get(name) for name in ("entityType", "entityUrn", "changeType", "aspectName")}
+    who = {"runId": system.get("runId"), "pipelineName": system.get("pipelineName")}
+    return {**who, "proposal": {**line, "aspect": {"json": value}}}

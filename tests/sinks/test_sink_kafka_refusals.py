@@ -1,0 +1,179 @@
+"""What DataHub refused later, read back from a real broker: messages as DataHub's own MCE consumer writes them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from io import BytesIO
+
+import fastavro
+import pytest
+import requests
+from confluent_kafka import Producer
+from realparts.kafka import QUIET
+from sink_contract import CAFE, DATASET
+
+from dh_bridge.datahub import schemas
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.kafka.refusals import Refusals
+
+pytestmark = pytest.mark.kafka
+
+REFUSED = {
+    "type": "record",
+    "name": "FailedMetadataChangeProposal",
+    "namespace": "com.linkedin.pegasus2avro.mxe",
+    "fields": [
+        {"name": "auditHeader", "type": "null", "default": None},
+        {"name": "metadataChangeProposal", "type": schemas.load(schemas.index("1.7").envelope)},
+        {"name": "error", "type": "string"},
+    ],
+}
+
+
+def record(urn, error, run="mine", pipeline="dh_bridge", value=b'{"removed": false}', change="UPSERT"):
+    return {
+        "auditHeader": None,
+        "metadataChangeProposal": {
+            "entityType": "dataset",
+            "entityUrn": urn,
+            "changeType": change,
+            "aspectName": "status",
+            "aspect": {"value": value, "contentType": "application/json"},
+            "systemMetadata": {"runId": run, "pipelineName": pipeline},
+        },
+        "error": error,
+    }
+
+
+@pytest.fixture
+def refuse(kafka, registry):
+    """Write refusals to a topic of this test's own, as DataHub does; bytes are written as they are."""
+    topic = kafka.topic("failed", partitions=2)
+    posted = requests.post(
+        f"{registry.url}/subjects/{topic}-value/versions", json={"schema": json.dumps(REFUSED)}, timeout=30
+    )
+    number, schema = posted.json()["id"], fastavro.parse_schema(REFUSED)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, **QUIET})
+
+    def write(*found):
+        for partition, one in enumerate(found):
+            out = BytesIO(struct.pack(">bI", 0, number))
+            if isinstance(one, dict):
+                out.seek(5)
+                fastavro.schemaless_writer(out, schema, one)
+            producer.produce(topic, out.getvalue() if isinstance(one, dict) else one, partition=partition % 2)
+        assert producer.flush(30) == 0
+
+    write.topic = topic
+    return write
+
+
+@pytest.fixture
+def area(refuse, registry):
+    return {"failed_topic": refuse.topic, "registry": {"url": registry.url}}
+
+
+def read(kafka, area, group=None):
+    with Refusals(kafka.bootstrap, area, group=group) as refusals:
+        return list(refusals.rows())
+
+
+def test_a_refusal_has_the_error_the_run_and_the_proposal(kafka, refuse, area):
+    refuse(record(CAFE, "ValidationException: no such field\n\tat com.linkedin"))
+    assert read(kafka, area) == [
+        {
+            "place": f"{refuse.topic}/0/0",
+            "reason": "ValidationException: no such field\n\tat com.linkedin",
+            "runId": "mine",
+            "pipelineName": "dh_bridge",
+            "proposal": {
+                "entityType": "dataset",
+                "entityUrn": CAFE,
+                "changeType": "UPSERT",
+                "aspectName": "status",
+                "aspect": {"json": {"removed": False}},
+            },
+        }
+    ]
+
+
+def test_all_partitions_are_read_every_time_without_a_group(kafka, refuse, area):
+    refuse(*[record(f"{DATASET}{number}", "no") for number in range(5)])
+    assert len(read(kafka, area)) == 5
+    assert len(read(kafka, area)) == 5
+
+
+def test_a_group_goes_on_where_it_stopped(kafka, refuse, area):
+    refuse(record(DATASET, "one"), record(DATASET, "two"))
+    assert {row["reason"] for row in read(kafka, area, "g")} == {"one", "two"}
+    assert read(kafka, area, "g") == []
+    refuse(record(DATASET, "three"))
+    assert [row["reason"] for row in read(kafka, area, "g")] == ["three"]
+
+
+def test_who_breaks_off_reads_the_rest_again(kafka, refuse, area):
+    refuse(record(DATASET, "one"))
+    with Refusals(kafka.bootstrap, area, group="g") as refusals:
+        next(refusals.rows())
+    assert [row["reason"] for row in read(kafka, area, "g")] == ["one"]
+
+
+@pytest.mark.parametrize("broken", [b"", b"\1\0\0\0\1x", b"\0\0\0\0", b"\0\0\0\0\1", b"\0\x7f\0\0\0x", b"{}"], ids=repr)
+def test_what_cannot_be_read_is_told_and_the_others_are_read(kafka, refuse, area, broken):
+    refuse(broken, record(DATASET, "no"))
+    first, second = read(kafka, area)
+    assert first["reason"].startswith("cannot be read: ")
+    assert second["reason"] == "no"
+
+
+def test_an_aspect_that_is_no_json_is_shown_as_it_is(kafka, refuse, area):
+    refuse(record(DATASET, "no", value=b"{broken"))
+    assert read(kafka, area)[0]["proposal"]["aspect"] == {"json": "{broken"}
+
+
+def test_a_topic_that_is_missing_is_told(kafka, area):
+    with pytest.raises(SinkError, match="no-such-topic") as caught:
+        read(kafka, {**area, "failed_topic": "no-such-topic"})
+    assert not caught.value.retryable
+
+
+def test_brokers_that_do_not_answer_are_told(area):
+    with (
+        pytest.raises(SinkError) as caught,
+        Refusals("127.0.0.1:1", {**area, "connect_timeout": 0.5}, group=None) as one,
+    ):
+        list(one.rows())
+    assert caught.value.retryable
+
+
+def test_a_setting_that_the_client_does_not_have_is_named(kafka, area):
+    with pytest.raises(SettingsError, match=r"ssl\.no\.such"):
+        read(kafka, {**area, "producer": {"ssl.no.such": "1", "linger.ms": "5"}})
+
+
+def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monkeypatch, tmp_path):
+    from click.testing import CliRunner  # noqa: PLC0415 - for this alone
+
+    from dh_bridge.cli import commands  # noqa: PLC0415 - as above
+
+    monkeypatch.chdir(tmp_path)
+    refuse(record(DATASET, "ours"), record(DATASET, "theirs", pipeline="other"), record(DATASET, "older", run="r0"))
+
+    def ran(*arguments):
+        settings = (
+            "--set",
+            f"kafka.failed_topic={refuse.topic}",
+            "--set",
+            f"kafka.registry.url={area['registry']['url']}",
+        )
+        result = CliRunner().invoke(commands, ["refused", f"kafka:{kafka.bootstrap}", *settings, *arguments])
+        return result.exit_code, [json.loads(line)["reason"] for line in result.stdout.splitlines()], result.stderr
+
+    assert ran() == (1, ["ours", "older"], "2 refused, 1 of others left out\n")
+    assert ran("--everyone")[1] == ["ours", "older", "theirs"]
+    assert ran("--run-id", "r0")[1] == ["older"]
+    assert ran("--run-id", "none")[:2] == (0, [])
+    assert ran("--group", "g")[0] == 1
+    assert ran("--group", "g") == (0, [], "0 refused\n")
+    assert CliRunner().invoke(commands, ["refused", "rest:"]).exit_code == 2
