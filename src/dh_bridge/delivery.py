@@ -16,10 +16,11 @@ import msgspec
 from pydantic import BaseModel, SecretStr
 
 from dh_bridge.datahub.profiles import profile
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.review.merging import Merging
 from dh_bridge.settings.datahubenv import accounts
 from dh_bridge.settings.kafka import registry_url
-from dh_bridge.sinks.base import Sink, SinkOptions, Versioned, known_scheme, open_sink
+from dh_bridge.sinks.base import Readable, Sink, SinkOptions, Versioned, known_scheme, open_sink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ class Guarded:
 
     def __init__(self, sink: Sink, writes: WritesSettings) -> None:
         self.name = sink.name
-        self.left_out: Counter[str] = Counter()
+        self.left_out: Counter[str] = getattr(sink, "left_out", Counter())
         self._sink = sink
         self._writes = writes
 
@@ -117,8 +118,7 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         profile=settings.profile,
     )
     sink = open_sink("memory:") if dry_run and scheme != "rest" else open_sink(target, options)
-    if settings.writes.entities or settings.writes.aspects:
-        sink = Guarded(sink, settings.writes)
+    sink = _around(sink, settings)
     if settings.profile is not None:
         return Destination(sink, settings, options, None)
     try:
@@ -131,6 +131,21 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     if version is not None:
         settings = settings.model_copy(update={"profile": profile(version).name})
     return Destination(sink, settings, options, version)
+
+
+def _around(sink: Sink, settings: Settings) -> Sink:
+    """Put around a sink what the settings want to happen before anything is written."""
+    join, keep_schemas = settings.state == "read", settings.schema_.write == "if_absent"
+    if (join or keep_schemas) and isinstance(sink, Readable):
+        sink = Merging(sink, join=join, keep_schemas=keep_schemas, pipeline=settings.pipeline_name)
+    elif join and sink.name != "memory":
+        sink.close()
+        raise SettingsError(
+            f"{sink.name}: cannot be read", where="state", now="deliver to rest: or catalog:, or set none"
+        )
+    if settings.writes.entities or settings.writes.aspects:
+        sink = Guarded(sink, settings.writes)
+    return sink
 
 
 def _version(sink: Sink, scheme: str, options: SinkOptions) -> str | None:

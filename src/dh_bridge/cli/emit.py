@@ -20,7 +20,7 @@ from dh_bridge.cli.options import (
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
-from dh_bridge.delivery import Destination, Guarded, open_destination
+from dh_bridge.delivery import Destination, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, opened
 from dh_bridge.replay.processes import translations
@@ -141,8 +141,7 @@ def _deliver(
             if not dry_run:
                 with outcome.waiting(len(translation.proposals)):
                     outcome.deliver(destination.sink.emit(translation.proposals))
-    if isinstance(destination.sink, Guarded):
-        outcome.counts.filtered.update(destination.sink.left_out)
+    outcome.counts.filtered.update(getattr(destination.sink, "left_out", {}))
     outcome.warn_of_profile(bridge)
 
 
@@ -153,6 +152,5 @@ def _deliver_of_many(events: Sequence[str], destination: Destination, outcome: O
         outcome.add(translation)
         with outcome.waiting(len(translation.proposals)):
             outcome.deliver(destination.sink.emit(translation.proposals))
-    if isinstance(destination.sink, Guarded):
-        outcome.counts.filtered.update(destination.sink.left_out)
+    outcome.counts.filtered.update(getattr(destination.sink, "left_out", {}))
     outcome.warn_of_profile(bridge)

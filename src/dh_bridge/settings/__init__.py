@@ -7,6 +7,7 @@ by ``dh_bridge.settings.loading`` and nowhere else. The generated table of all s
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -154,6 +155,11 @@ class Settings(BaseModel):
         default="dh_bridge",
         min_length=1,
         description="Name of the pipeline in the systemMetadata of what is written.",
+    )
+    state: Literal["none", "read"] = Field(
+        default="none",
+        description="What is known of earlier calls: `none`, or `read`: what the target has (`rest:`, `catalog:`) is read first,"
+        " and what would be replaced is joined with it. A ledger (`emit --ledger`) knows more.",
     )
     writes: WritesSettings = Field(default=WritesSettings(), description="What may be written at all.")
     rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")

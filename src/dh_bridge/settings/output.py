@@ -95,8 +95,10 @@ class SchemaSettings(BaseModel):
 
     model_config = _MODEL
 
-    write: Literal["all", "outputs", "never"] = Field(
-        default="all", description="Datasets whose schema is written: `all`, only those that a job writes, or none."
+    write: Literal["all", "outputs", "never", "if_absent"] = Field(
+        default="all",
+        description="Datasets whose schema is written: `all`, only those that a job writes, or none; `if_absent` leaves a schema"
+        " alone that another writer holds, where the target can be read (`rest:`).",
     )
     expand_types: bool = Field(
         default=True, description="Read nested fields out of type texts such as `array<struct<a:int,b:string>>`."

@@ -55,7 +55,7 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
             yield upsert(ENTITY, urn, "dataPlatformInstance", _instance(name))
     schema = value(slots, SCHEMA)
     write = options.settings.schema_.write
-    if schema is not None and (write == "all" or (write == "outputs" and written)):
+    if schema is not None and (write in ("all", "if_absent") or (write == "outputs" and written)):
         yield _schema(urn, name, schema, value(slots, PARTITIONED_BY) or ())
     column_tags = slots.get(COLUMN_TAG)
     if column_tags:
