@@ -54,7 +54,8 @@ class Guarded:
 
     def __init__(self, sink: Sink, writes: WritesSettings) -> None:
         self.name = sink.name
-        self.left_out: Counter[str] = getattr(sink, "left_out", Counter())
+        shared: Counter[str] | None = getattr(sink, "left_out", None)  # of one that reads first
+        self.left_out: Counter[str] = Counter() if shared is None else shared
         self._sink = sink
         self._writes = writes
 
