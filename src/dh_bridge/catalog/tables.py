@@ -50,7 +50,7 @@ _MIGRATIONS = (
     """
     CREATE TABLE run (
         id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
-        state BLOB, -- NULL: evicted, the last stamp is all that is left of it
+        state BLOB, -- with what it contributes, NULL when it is evicted
         ended INTEGER, -- time of the last terminal event in microseconds, NULL while it is open
         touched INTEGER NOT NULL -- when it was last written, in milliseconds
     );
@@ -64,6 +64,10 @@ _MIGRATIONS = (
         entity INTEGER NOT NULL REFERENCES shared, run INTEGER NOT NULL REFERENCES run, PRIMARY KEY (entity, run)
     ) WITHOUT ROWID;
     CREATE INDEX touch_run ON touch (run);
+    CREATE TABLE kin (
+        token TEXT NOT NULL, run INTEGER NOT NULL REFERENCES run, PRIMARY KEY (token, run)
+    ) WITHOUT ROWID;
+    CREATE INDEX kin_run ON kin (run);
     CREATE TABLE sent (urn TEXT PRIMARY KEY, aspects BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE sent_point (key BLOB PRIMARY KEY, hash BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE outbox (

@@ -5,24 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.validation import Validator, validator
+from dh_bridge.ledger.kin import Kin, tokens
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.joined import told
+from dh_bridge.translation.operations import without
 from dh_bridge.translation.other_runs import RUN
-from dh_bridge.translation.settling import contribution, settled
+from dh_bridge.translation.settling import contribution, history_of, settled
 from dh_bridge.translation.slots import OWN_JOB
 from dh_bridge.translation.translate import Rejected, proposals, valid
 from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.fold import Cells
-    from dh_bridge.translation.history import History
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.render.ladders import Slots
     from dh_bridge.translation.runstate import RunState
@@ -35,10 +36,13 @@ class LedgerFold:
         self.options = options
         self.walk = Walk(options)
         self.shared = Shared(connection)
-        self.runs = Runs(connection, self._settled)
+        self.runs = Runs(connection)
+        self._kin = Kin(connection)
         self.rejected: list[Rejected] = []
         #: runs of which events came after the ledger had let go of them (ruling 12)
         self.late = 0
+        #: what runs share, as far as the last batch rendered it: of these entities every aspect was among its proposals
+        self.rendered: Mapping[str, Slots] = {}
         self._validator = check or validator(options.profile)
 
     def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
@@ -47,28 +51,25 @@ class LedgerFold:
 
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:  # noqa: ARG002 - a batch closes as a whole
         """Return the valid proposals of all entities that the batch changed, and of the runs in it."""
-        done: dict[str, tuple[RunState, History]] = {}
+        done: dict[str, RunState] = {}
         others: set[str] = set()
+        carried: set[str] = set()
         work = list(self.runs)
         while work:
-            for key in work:
-                done[key] = self._pour(self.runs[key])
+            carried |= self._pour(work, done)
             self.shared.refold(self.runs)
             # what these runs say of other runs: those are settled anew, with it
             said = {urn for urn in self.shared.changed if urn.startswith(RUN)}
             self.shared.rendered(said)
             others |= said
             work = [urn for urn in sorted(said) if self.runs.get(urn) is not None]
-        chosen = _Chosen(self.shared)
-        for urn in {*self.shared.changed, *(urn for urn in others if urn not in done and not self.runs.known(urn))}:
-            chosen[urn] = self.shared.cells(urn)
-        for urn in list(chosen):
-            own = value(chosen[urn], OWN_JOB)
-            if own is not None and own.job_urn not in chosen and (twin := self.shared.cells(own.job_urn)):
-                chosen[own.job_urn] = twin  # it shows what the flow's facets say
-        states, histories = [state for state, _ in done.values()], [found for _, found in done.values()]
-        written = told(proposals(states, histories, chosen, self.options), states, histories, self.options)
-        return valid(written, self._validator, self.rejected)
+        self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
+        states = list(done.values())
+        histories = [history_of(state, self.options) for state in states]
+        written = proposals(states, histories, chosen, self.options)
+        if self.options.settings.identity.fold_runs == "drop":
+            written = without(written, frozenset(carried))
+        return valid(told(written, states, histories, self.options), self._validator, self.rejected)
 
     def save(self, now: int) -> None:
         """Write what the batch changed; ``now`` in milliseconds."""
@@ -80,21 +81,69 @@ class LedgerFold:
         self.runs.forget()
         self.shared.forget()
 
-    def _pour(self, state: RunState) -> tuple[RunState, History]:
-        if state.kind == "job" or state.key in self.runs.evicted:
-            state.whole = False if state.kind == "run" else None
-            self.late += state.kind != "job"
-            copy, found, after = self._settled(state)
-            self.shared.pour_for_good(after)
-            return copy, found
-        state.whole = True
-        copy, found, after = self._settled(state)
-        self.shared.pour(self.runs.kept(state), after)
-        return copy, found
+    def _pour(self, keys: Iterable[str], done: dict[str, RunState]) -> set[str]:
+        """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""
+        carried: set[str] = set()
+        families: list[list[RunState]] = []
+        numbers: dict[int, RunState] = {}
+        for key in keys:
+            state = self.runs[key]
+            if state.key in self.runs.evicted or (state.kind == "job" and not state.through):
+                self._pour_for_good(state, done)
+            else:
+                number = self.runs.kept(state).number
+                self._kin.note(number, tokens(state, self.options))
+                numbers[number] = state
+        while numbers:
+            number, state = numbers.popitem()
+            family = {other: self._relative(other) for other in self._kin.family(number)}
+            family[number] = state
+            for other in family:
+                numbers.pop(other, None)
+            families.append([family[other] for other in sorted(family)])
+        for states in families:
+            copies, folded = settled(states, self.shared.cells)
+            carried |= folded
+            found = {copy.key: copy for copy in copies}
+            for state in states:
+                done.pop(state.key, None)
+                copy = found.get(state.key)
+                self.shared.pour(self.runs.kept(state), self._contribution(copy) if copy is not None else {})
+            for copy in copies:
+                copy.whole = True
+                done[copy.key] = copy
+        return carried
 
-    def _settled(self, state: RunState) -> tuple[RunState, History, Cells]:
-        copy, found = settled(state, self.shared.cells(state.urn) if state.urn else {}, self.options)
-        return copy, found, contribution(copy, found, self.options)
+    def _pour_for_good(self, state: RunState, done: dict[str, RunState]) -> None:
+        """Settle what will not be asked for again: a job event, or a run of which too little is known (ruling 12)."""
+        (copy,), _ = settled([state], self.shared.cells)
+        if state.kind != "job":
+            copy.whole = False
+            self.late += 1
+        self.shared.pour_for_good(self._contribution(copy))
+        done[copy.key] = copy
+
+    def _relative(self, number: int) -> RunState:
+        """Return the state of another run of a family; it belongs to the batch from now on."""
+        key = self.runs.by_number(number).state.key
+        state = self.runs.get(key)
+        if state is None:
+            raise LookupError(f"run {key} is not kept")
+        return state
+
+    def _contribution(self, copy: RunState) -> Cells:
+        return contribution(copy, history_of(copy, self.options), self.options)
+
+    def _chosen(self, stubs: set[str]) -> _Chosen:
+        """Return the shared entities that are to be rendered: those that changed, and parents without events of their own."""
+        chosen = _Chosen(self.shared)
+        for urn in self.shared.changed | stubs:
+            chosen[urn] = self.shared.cells(urn)
+        for urn in list(chosen):
+            own = value(chosen[urn], OWN_JOB)
+            if own is not None and own.job_urn not in chosen and (twin := self.shared.cells(own.job_urn)):
+                chosen[own.job_urn] = twin  # it shows what the flow's facets say
+        return chosen
 
 
 class _Chosen(dict[str, "Slots"]):

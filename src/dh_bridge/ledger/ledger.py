@@ -31,7 +31,7 @@ _EMPTY = Delivery(0, [])
 
 
 class Ledger:
-    """Folds batches of events into ``file``; ``sink`` is where proposals go, None for the catalogue in that same file.
+    """Folds batches of events into ``file``; ``sink`` is where proposals go: into that same file if it is its catalogue.
 
     ``full`` sends every aspect of what a batch touches, changed or not. ``clock`` gives the time in seconds.
     """
@@ -40,7 +40,7 @@ class Ledger:
         self,
         file: Catalog,
         options: Options,
-        sink: Sink | None = None,
+        sink: Sink,
         *,
         full: bool = False,
         report: bool = False,
@@ -50,6 +50,7 @@ class Ledger:
         options.stubs = settings.stub_parents
         self._file = file
         self._sink = sink
+        self._inside = getattr(sink, "catalog", None) is file
         self._clock = clock
         self._batch = settings.batch
         self._fold = LedgerFold(file.connection, options)
@@ -63,7 +64,7 @@ class Ledger:
 
         A SinkError of the sink is raised after the batch is safe in the outbox.
         """
-        if self._sink is not None:
+        if not self._inside:
             yield self._nothing(), self.deliver()
         batch: list[Event | DeadLetter] = []
         size = 0
@@ -84,23 +85,21 @@ class Ledger:
             with self._file.transaction():
                 self._look_for_others()
                 translation = self._translated(items)
-                translation.proposals = self._sent.changed(translation.proposals, now)
+                translation.proposals = self._sent.changed(translation.proposals, now, whole=self._fold.rendered)
                 translation.counts.proposals = len(translation.proposals)
                 self._fold.save(now)
-                if self._sink is None:
-                    delivery = self._file.apply(translation.proposals)
+                if self._inside:
+                    delivery = self._sink.emit(translation.proposals)
                     self._forget(delivery.failed)
                 else:
                     self.outbox.put(translation.proposals, now, points=POINTS)
         except BaseException:
             self._fold.forget()
             raise
-        return translation, delivery if self._sink is None else self.deliver()
+        return translation, delivery if self._inside else self.deliver()
 
     def deliver(self) -> Delivery:
         """Send what waits in the outbox, oldest first; what the sink cannot take now stays there."""
-        if self._sink is None:
-            return _EMPTY
         delivered, failed, after = 0, [], 0
         blocked: set[str] = set()
         while waiting := self.outbox.waiting(after=after):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.ledger import Ledger
-from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -24,10 +23,11 @@ def opened(
     place: Path | None, sink: Sink, settings: Settings, *, full: bool = False, report: bool = False
 ) -> Iterator[Ledger | None]:
     """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``place``; None without one."""
-    if isinstance(sink, CatalogSink):
+    own = getattr(sink, "catalog", None)
+    if isinstance(own, Catalog):
         if place is not None:
             raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
-        yield Ledger(sink.catalog, Options(settings), full=full, report=report)
+        yield Ledger(own, Options(settings), sink, full=full, report=report)
     elif place is None:
         if full:
             raise SettingsError(

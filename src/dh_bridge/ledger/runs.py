@@ -13,17 +13,16 @@ if TYPE_CHECKING:
     import sqlite3
 
     from dh_bridge.translation.fold import Cells
-    from dh_bridge.translation.settling import Settle
 
 _REMEMBERED = 2_000
 
 
 class Record:
-    """A run of the ledger: its row, its state, and what it contributes to what many runs share (None: to be worked out)."""
+    """A run of the ledger: the number of its row, its state, and what it contributes to what many runs share."""
 
     __slots__ = ("contribution", "number", "state")
 
-    def __init__(self, number: int, state: RunState, contribution: Cells | None) -> None:
+    def __init__(self, number: int, state: RunState, contribution: Cells) -> None:
         self.number = number
         self.state = state
         self.contribution = contribution
@@ -32,13 +31,12 @@ class Record:
 class Runs(dict[str, RunState]):
     """The states that the events of a batch fold into, by key; ``get`` finds what earlier batches left in the file.
 
-    A job event is a state of its own, complete at once: it is not kept, for what it says is in what runs share.
+    A job event is a state of its own, complete at once: it is mostly not kept, for what it says is in what runs share.
     """
 
-    def __init__(self, connection: sqlite3.Connection, settle: Settle) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__()
         self._connection = connection
-        self._settle = settle
         self._records: OrderedDict[str, Record] = OrderedDict()
         #: runs of which the ledger remembers only that they were there (ruling 12)
         self.evicted: set[str] = set()
@@ -51,8 +49,6 @@ class Runs(dict[str, RunState]):
         record = self.record(key)
         if record is None:
             return default
-        if record.contribution is None:  # before the state changes
-            record.contribution = self._settle(record.state)[2]
         self[key] = record.state
         return record.state
 
@@ -68,7 +64,7 @@ class Runs(dict[str, RunState]):
         if row[1] is None:
             self.evicted.add(key)
             return None
-        record = Record(row[0], unpacked(row[1], where=f"run {key}"), None)
+        record = Record(row[0], *unpacked(row[1], where=f"run {key}"))
         self._remember(key, record)
         return record
 
@@ -82,8 +78,6 @@ class Runs(dict[str, RunState]):
         found = self.record(key)
         if found is None:
             raise LookupError(f"run {key} is not kept")
-        if found.contribution is None:
-            found.contribution = self._settle(found.state)[2]
         return found
 
     def kept(self, state: RunState) -> Record:
@@ -103,7 +97,7 @@ class Runs(dict[str, RunState]):
         for key, state in self.items():
             record = self._records.get(key)
             if record is not None:
-                rows.append((packed(state), _ended(state), now, record.number))
+                rows.append((packed((state, record.contribution)), _ended(state), now, record.number))
         self._connection.executemany("UPDATE run SET state = ?, ended = ?, touched = ? WHERE id = ?", rows)
         self.clear()
         self.evicted.clear()

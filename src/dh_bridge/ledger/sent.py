@@ -14,10 +14,11 @@ import orjson
 
 from dh_bridge.datahub.patches import KEYED, REQUIRED
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
+from dh_bridge.datahub.urns import entity_type
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 DAY = 86_400_000
 POINTS = ("dataProcessInstanceRunEvent", "operation", "datasetProfile", "assertionRunEvent")
@@ -49,14 +50,17 @@ class Sent:
         #: proposals that were not sent because they say what was sent before
         self.unchanged = 0
 
-    def changed(self, proposals: Iterable[Proposal], now: int) -> list[Proposal]:
-        """Return what of ``proposals`` is to be sent at ``now`` (milliseconds), and note it as sent."""
+    def changed(self, proposals: Iterable[Proposal], now: int, *, whole: Collection[str] = ()) -> list[Proposal]:
+        """Return what of ``proposals`` is to be sent at ``now`` (milliseconds), and note it as sent.
+
+        ``whole`` are URNs of which all aspects are among the proposals: a removal that is not among them is undone.
+        """
         found: list[Proposal] = []
-        by_urn: dict[str, list[Proposal]] = {}
+        by_urn: dict[str, list[Proposal]] = {urn: [] for urn in whole}
         for proposal in proposals:
             by_urn.setdefault(proposal.entity_urn, []).append(proposal)
         for urn, group in by_urn.items():
-            found.extend(self._of_entity(urn, group, now))
+            found.extend(self._of_entity(urn, group, now, whole=urn in whole))
         return found
 
     def forget(self, proposal: Proposal) -> None:
@@ -69,8 +73,10 @@ class Sent:
         if known.pop(name, None) is not None:
             self._write(urn, known)
 
-    def _of_entity(self, urn: str, proposals: list[Proposal], now: int) -> Iterator[Proposal]:
+    def _of_entity(self, urn: str, proposals: list[Proposal], now: int, *, whole: bool) -> Iterator[Proposal]:
         known = self._known(urn)
+        if whole and _is_removed(known) and not any(one.aspect_name == "status" for one in proposals):
+            proposals.append(upsert(entity_type(urn), urn, "status", {"removed": False}))
         before = dict(known)
         last = max((aspect.time for aspect in known.values()), default=now)
         stale = self._full or now - last > self._refresh
@@ -137,6 +143,11 @@ class Sent:
         self._connection.execute("INSERT OR REPLACE INTO sent (urn, aspects) VALUES (?, ?)", (urn, _encode(known)))
 
 
+def _is_removed(known: Aspects) -> bool:
+    """Whether the last status that was sent removed the entity (ruling 11: only our own removal is undone)."""
+    return "status" in known and known["status"].whole == _REMOVED
+
+
 def _completed(name: str, operations: list[dict[str, Any]], paths: set[str]) -> list[dict[str, Any]]:
     """Return the operations of ``paths``, with those that the server's template needs beside them (facets.md 0.2)."""
     needed = {*paths, *REQUIRED.get(name, ())}
@@ -148,6 +159,9 @@ def _completed(name: str, operations: list[dict[str, Any]], paths: set[str]) -> 
 
 def _hash(value: Any) -> bytes:
     return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
+
+
+_REMOVED = _hash({"removed": True})
 
 
 def _point(proposal: Proposal) -> bytes:

@@ -53,7 +53,7 @@ class Shared:
 
     def pour(self, record: Record, after: Cells) -> None:
         """Replace what a run contributes, in all entities that it touches."""
-        before = record.contribution or {}
+        before = record.contribution
         record.contribution = after
         for urn, new in after.items():
             old = before.get(urn)
@@ -81,7 +81,7 @@ class Shared:
             entity = self._made(urn)
             contributions = [entity.base]
             for number in self.touching(urn):
-                found = runs.by_number(number).contribution or {}
+                found = runs.by_number(number).contribution
                 if urn in found:
                     contributions.append(found[urn])
             for slot, key in places:

@@ -1,0 +1,149 @@
+"""Order, doubles and batches change nothing: the catalogue is a function of the set of events (rulings 1 to 13)."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import pytest
+from gen_runs import group
+from samples import corpus, dataset, event, examples, needs_corpus
+from told import Told, catalogue, read, settings
+
+SEED = 2026
+
+
+def ways(events, chance):
+    """Yield batches: one event each in any order with doubles, and all in two batches that overlap."""
+    doubled = [*events, *(one for one in events if chance.random() < 0.3)]
+    chance.shuffle(doubled)
+    yield [[one] for one in doubled]
+    cut = chance.randint(0, len(events))
+    yield [doubled[:cut], events, doubled[cut:]]
+
+
+def strays(events, *, seed, profile="1.7", forgetful=True):
+    """Return the ways of telling ``events`` that end in another catalogue than all of them in one batch."""
+    chance = random.Random(f"{SEED}/{seed}")  # noqa: S311 - reproducible, not secret
+    events, chosen = read(events), settings(profile=profile)
+    whole = catalogue(events, chosen=chosen)
+    return [way for way in ways(events, chance) if catalogue(*way, chosen=chosen, forgetful=forgetful) != whole]
+
+
+@pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
+@pytest.mark.parametrize("block", range(4))
+def test_generated_runs_end_in_the_same_catalogue(block, profile):
+    late = [i for i in range(block * 12, block * 12 + 12) if strays(group(SEED, i), seed=i, profile=profile)]
+    assert late == []
+
+
+@pytest.mark.parametrize("number", [27, 75, 100, 374, 1073])
+def test_groups_that_differed_once_do_not_again(number):
+    assert strays(group(SEED, number), seed=number) == []
+    assert strays(group(SEED, number), seed=-number, profile="0.15.0", forgetful=False) == []
+
+
+def test_a_lost_event_is_lost_and_nothing_else():
+    chance = random.Random(SEED)  # noqa: S311 - reproducible, not secret
+    for i in range(200, 212):
+        left = [one for one in group(SEED, i) if chance.random() > 0.02 + 0.2 * (i % 2)]
+        assert not left or strays(left, seed=i) == []
+
+
+@needs_corpus
+def test_jobs_of_the_corpus_end_in_the_same_catalogue():
+    jobs = defaultdict(list)
+    for one in corpus():
+        jobs[one.namespace, one.name].append(one)
+    assert [job for job, events in jobs.items() if len(events) > 2 and strays(events[:10], seed=job)] == []
+
+
+@pytest.mark.parametrize("producer", ["client", "dbt", "great_expectations", "spark"])
+def test_what_producers_sent_ends_in_the_same_catalogue(producer):
+    events = [one for one in examples() if f"{producer}.ndjson" in one.place][:24]
+    assert len(events) > 3
+    assert strays(events, seed=producer) == []
+
+
+def test_what_was_told_before_sends_nothing():
+    events = read([one for i in range(8) for one in group(SEED, i)])
+    told = Told(settings(profile="1.7"), forgetful=True)
+    assert len(told.tell(events)) > 50
+    assert told.tell(events, events[::-1], *([one] for one in events[:20])) == []
+
+
+# -- what only state can know ------------------------------------------------------------------------------------------
+
+RUN, PARENT = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
+
+
+def at(kind, second, **parts):
+    return event(kind, f"2026-11-20T10:00:{second:02}Z", **parts)
+
+
+def aspect(told, run, name):
+    return told.catalog.aspect(f"urn:li:dataProcessInstance:{run}", name)
+
+
+def child(second, kind="START"):
+    parent = {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name": "app.parent"}}
+    return at(kind, second, run=RUN, job="app.child", run_facets={"parent": parent})
+
+
+def test_a_parent_that_only_its_child_names_has_its_stub_and_its_own_events_say_more():
+    told = Told()
+    told.tell([child(5)])
+    stub = aspect(told, PARENT, "dataProcessInstanceProperties")
+    assert (stub["name"], stub["created"]["time"]) == (PARENT, 1_795_168_805_000)
+    assert aspect(told, PARENT, "dataProcessInstanceRelationships")["parentTemplate"].endswith(",app.parent)")
+    told.tell([at("START", 1, run=PARENT, job="app.parent")])
+    own = aspect(told, PARENT, "dataProcessInstanceProperties")
+    assert own["customProperties"]["openlineage.eventType"] == "START"
+    assert told.tell([child(7, "COMPLETE")]) != []
+    assert aspect(told, PARENT, "dataProcessInstanceProperties") == own
+
+
+def test_no_stub_where_the_settings_want_none():
+    told = Told(settings(ledger=settings().ledger.model_copy(update={"stub_parents": False})))
+    told.tell([child(5)])
+    assert aspect(told, PARENT, "dataProcessInstanceProperties") is None
+
+
+def test_only_the_operations_that_changed_are_sent_and_what_is_not_said_any_more_is_removed():
+    told = Told()
+    one, two = {"say.one": 1, "say.two": 2}, {"say.one": 1}
+    facet = "acme_words"
+    told.tell([at("START", 1, run=RUN, job_facets={facet: one}, inputs=[dataset("d.s.a")])])
+    sent = told.tell([at("RUNNING", 2, run=RUN, job_facets={facet: two})])
+    (info,) = [one.value for one in sent if one.aspect_name == "dataJobInfo"]
+    assert [(one["op"], one["path"]) for one in info if "acme" in one["path"]] == [
+        ("remove", "/customProperties/openlineage.acme_words.say.two")
+    ]
+    assert [one for one in sent if one.aspect_name in {"dataFlowInfo", "datasetProperties"}] == []
+
+
+def test_a_dataset_that_is_dropped_is_removed_and_comes_back_with_a_later_word():
+    told = Told()
+    urn = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.t,PROD)"
+
+    def word(second, said, run):
+        facets = {"lifecycleStateChange": {"lifecycleStateChange": said}}
+        return at("COMPLETE", second, run=run, outputs=[dataset("d.s.t", facets=facets)])
+
+    told.tell([word(5, "DROP", RUN)])
+    assert told.catalog.aspect(urn, "status") == {"removed": True}
+    told.tell([word(3, "CREATE", PARENT)])
+    assert told.catalog.aspect(urn, "status") == {"removed": True}
+    told.tell([word(9, "CREATE", PARENT)])
+    assert told.catalog.aspect(urn, "status") == {"removed": False}
+
+
+def test_temporary_datasets_are_run_through_whichever_run_is_told_first():
+    chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}))
+    writer = at("COMPLETE", 5, run=RUN, job="app.one", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp_x")])
+    reader = at("COMPLETE", 9, run=PARENT, job="app.two", inputs=[dataset("d.s.tmp_x")], outputs=[dataset("d.s.b")])
+    whole = catalogue([writer, reader], chosen=chosen)
+    assert any(b"app.two" in line and b"d.s.a,PROD" in line for line in whole)
+    assert not any(b"tmp_x" in line for line in whole)
+    for order in ([[writer], [reader]], [[reader], [writer]]):
+        assert catalogue(*order, chosen=chosen, forgetful=True) == whole

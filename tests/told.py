@@ -1,0 +1,63 @@
+"""Events told to a ledger in batches, and the catalogue that comes of it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.ledger import Ledger
+from dh_bridge.openlineage.read import events_of
+from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.translation.options import Options
+
+NOW = 1_796_000_000
+
+
+@cache
+def settings(**said):
+    return Settings(**said)
+
+
+def read(events):
+    """Return events as the reader gives them; dicts are written as JSON first."""
+    zone = Bridge().zone
+    return [
+        found
+        for position, one in enumerate(events)
+        for found in (events_of(json.dumps(one).encode(), f"e{position}", zone) if isinstance(one, dict) else [one])
+    ]
+
+
+class Told:
+    """A ledger with its catalogue in memory; ``forgetful``: as a new process for each batch."""
+
+    def __init__(self, chosen=None, *, forgetful=False, clock=lambda: NOW):
+        self.catalog = Catalog(":memory:")
+        self.ledger = Ledger(self.catalog, Options(chosen or Settings()), CatalogSink(self.catalog), clock=clock)
+        self.refused = []
+        self._forgetful = forgetful
+
+    def tell(self, *batches):
+        """Take batches of events; return the proposals that were sent for them."""
+        sent = []
+        for batch in batches:
+            translation, delivery = self.ledger.take(read(batch))
+            sent += translation.proposals
+            self.refused += [*translation.rejected, *delivery.failed]
+            if self._forgetful:
+                self.ledger._fold.forget()
+        return sent
+
+    def dump(self):
+        assert self.refused == []
+        return list(dump(self.catalog))
+
+
+def catalogue(*batches, chosen=None, forgetful=False):
+    """Return the dump after these batches."""
+    told = Told(chosen, forgetful=forgetful)
+    told.tell(*batches)
+    return told.dump()
