@@ -111,14 +111,16 @@ def test_no_stub_where_the_settings_want_none():
 
 def test_only_the_operations_that_changed_are_sent_and_what_is_not_said_any_more_is_removed():
     told = Told()
-    one, two = {"say.one": 1, "say.two": 2}, {"say.one": 1}
-    facet = "acme_words"
-    told.tell([at("START", 1, run=RUN, job_facets={facet: one}, inputs=[dataset("d.s.a")])])
-    sent = told.tell([at("RUNNING", 2, run=RUN, job_facets={facet: two})])
+    kind = {"processingType": "BATCH", "jobType": "JOB"}
+    told.tell(
+        [at("START", 1, run=RUN, job_facets={"jobType": {**kind, "integration": "SPARK"}}, inputs=[dataset("d.s.a")])]
+    )
+    sent = told.tell([at("RUNNING", 2, run=RUN, job_facets={"jobType": kind})])
     (info,) = [one.value for one in sent if one.aspect_name == "dataJobInfo"]
-    assert [(one["op"], one["path"]) for one in info if "acme" in one["path"]] == [
-        ("remove", "/customProperties/openlineage.acme_words.say.two")
+    assert [one["path"] for one in info if one["op"] == "remove"] == [
+        "/customProperties/openlineage.jobType.integration"
     ]
+    assert len(info) < 4
     assert [one for one in sent if one.aspect_name in {"dataFlowInfo", "datasetProperties"}] == []
 
 

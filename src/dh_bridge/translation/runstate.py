@@ -71,7 +71,7 @@ class RunState:
         }
         found.events, found.jobs, found.through = list(self.events), dict(self.jobs), set(self.through)
         found.producer, found.schema_url, found.single = self.producer, self.schema_url, self.single
-        found.listed, found.whole = self.listed, self.whole
+        found.listed, found.whole, found.queries = self.listed, self.whole, self.queries
         return found
 
     def saw(self, job: Job, stamp: Stamp, *, terminal: bool) -> None:
