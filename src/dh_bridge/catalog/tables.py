@@ -76,6 +76,14 @@ _MIGRATIONS = (
         tries INTEGER NOT NULL DEFAULT 0, reason TEXT, dead INTEGER NOT NULL DEFAULT 0
     );
     CREATE INDEX outbox_aspect ON outbox (urn, aspect);
+    CREATE INDEX outbox_dead ON outbox (dead);
+    CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID; -- such as that deliveries pause
+    CREATE TABLE story (
+        run INTEGER NOT NULL REFERENCES run, time INTEGER NOT NULL, -- microseconds
+        event BLOB NOT NULL, -- a hash of the event
+        told BLOB NOT NULL, -- what the event was, and what its batch sent
+        PRIMARY KEY (run, time, event)
+    ) WITHOUT ROWID;
     """,
 )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _decode = msgspec.json.Decoder(Proposal).decode
 _WHOLE = "UPSERT"
+_PAUSED = "paused"
 
 
 class Waiting(NamedTuple):
@@ -39,12 +40,39 @@ class Outbox:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
+    @property
+    def paused(self) -> bool:
+        """Whether somebody holds deliveries (``dh-bridge queue pause``)."""
+        return self.note(_PAUSED) is not None
+
+    def pause(self, *, paused: bool) -> None:
+        """Hold deliveries, or let them go on."""
+        if paused:
+            self.write_note(_PAUSED, "yes")
+        else:
+            self._connection.execute("DELETE FROM note WHERE name = ?", (_PAUSED,))
+
+    def note(self, name: str) -> str | None:
+        """Return what is noted under a name."""
+        row = self._connection.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def write_note(self, name: str, value: str) -> None:
+        """Note something under a name."""
+        self._connection.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (name, value))
+
     def put(self, proposals: Sequence[Proposal], now: int, *, points: tuple[str, ...]) -> None:
-        """Add proposals in order; ``points`` are the aspects of which every single one counts (timeseries)."""
+        """Add proposals in order; ``points`` are the aspects of which every single one counts (timeseries).
+
+        What takes the place of a dead letter buries it: retried later, it would bring back what is old.
+        """
         for proposal in proposals:
             urn, aspect = proposal.entity_urn, proposal.aspect_name
-            if proposal.change_type == _WHOLE and aspect not in points:
-                self._connection.execute("DELETE FROM outbox WHERE urn = ? AND aspect = ? AND NOT dead", (urn, aspect))
+            if aspect not in points:
+                newer = proposal.change_type == _WHOLE
+                self._connection.execute(
+                    "DELETE FROM outbox WHERE urn = ? AND aspect = ? AND (dead OR ?)", (urn, aspect, newer)
+                )
             self._connection.execute(
                 "INSERT INTO outbox (urn, aspect, proposal, since) VALUES (?, ?, ?, ?)",
                 (urn, aspect, ndjson_line(proposal), now),
@@ -71,10 +99,21 @@ class Outbox:
                     (failure.reason, not failure.retryable, one.number),
                 )
 
+    def postpone(self, tried: Sequence[Waiting], reason: str) -> None:
+        """Note why nothing of ``tried`` counts as delivered; all of it goes on waiting."""
+        self._connection.executemany(
+            "UPDATE outbox SET tries = tries + 1, reason = ? WHERE id = ?", ((reason, one.number) for one in tried)
+        )
+
     def count(self) -> tuple[int, int]:
         """Return how many proposals wait, and how many are dead."""
         found = dict(self._connection.execute("SELECT dead, count(*) FROM outbox GROUP BY dead"))
         return found.get(0, 0), found.get(1, 0)
+
+    def oldest(self) -> int | None:
+        """Return since when the oldest proposal waits, in milliseconds."""
+        row = self._connection.execute("SELECT since FROM outbox WHERE NOT dead ORDER BY id LIMIT 1").fetchone()
+        return None if row is None else int(row[0])
 
     def retry(self) -> int:
         """Let dead letters wait again; return how many."""
