@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dh_bridge.call import Call, Translation
+from dh_bridge.errors import SinkError
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.sent import DAY, POINTS, Sent
@@ -57,12 +58,15 @@ class Ledger:
         self._call = Call(options, report=report, fold=self._fold)
         self._sent = Sent(file.connection, refresh=settings.refresh_days * DAY, full=full)
         self._seen: int | None = None
+        self._limit = settings.outbox_limit
+        #: why the last delivery broke off
+        self.broken: SinkError | None = None
         self.outbox = Outbox(file.connection)
 
     def stream(self, items: Iterable[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
         """Yield what each batch of ``items`` changed, and what was delivered; what waited from before goes first.
 
-        A SinkError of the sink is raised after the batch is safe in the outbox.
+        What a sink that breaks off did not take waits in the outbox, and is tried again with the next batch.
         """
         if not self._inside:
             yield self._nothing(), self.deliver()
@@ -78,7 +82,11 @@ class Ledger:
             yield self.take(batch)
 
     def take(self, items: Iterable[Event | DeadLetter]) -> tuple[Translation, Delivery]:
-        """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened."""
+        """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened.
+
+        Nothing is folded either when the outbox is full: a SinkError says so.
+        """
+        self._look_for_room()
         now = int(self._clock() * 1000)
         delivery = _EMPTY
         try:
@@ -99,20 +107,43 @@ class Ledger:
         return translation, delivery if self._inside else self.deliver()
 
     def deliver(self) -> Delivery:
-        """Send what waits in the outbox, oldest first; what the sink cannot take now stays there."""
-        delivered, failed, after = 0, [], 0
+        """Send what waits in the outbox, oldest first; the failures are those for good, the rest stays there.
+
+        A sink that breaks off ends the delivery (``broken`` says why), and so does one that takes nothing now.
+        """
+        delivered, refused, after = 0, [], 0
         blocked: set[str] = set()
-        while waiting := self.outbox.waiting(after=after):
+        self.broken = None
+        while not self.outbox.paused and (waiting := self.outbox.waiting(after=after)):
             after = waiting[-1].number
             ready = [one for one in waiting if one.proposal.entity_urn not in blocked]
-            found = self._sink.emit([one.proposal for one in ready])
+            try:
+                found = self._sink.emit([one.proposal for one in ready])
+            except SinkError as error:
+                self.broken = error
+                with self._file.transaction():
+                    self.outbox.postpone(ready, str(error))
+                break
+            for_good = [failure for failure in found.failed if not failure.retryable]
             with self._file.transaction():
                 self.outbox.settle(ready, found.failed)
-                self._forget([failure for failure in found.failed if not failure.retryable])
+                self._forget(for_good)
             blocked |= {failure.proposal.entity_urn for failure in found.failed if failure.retryable}
             delivered += found.delivered
-            failed += found.failed
-        return Delivery(delivered, failed)
+            refused += for_good
+            if ready and not found.delivered and not for_good:
+                break
+        return Delivery(delivered, refused)
+
+    def _look_for_room(self) -> None:
+        waits, dead = self.outbox.count()
+        if waits + dead >= self._limit:
+            raise SinkError(
+                f"the outbox is full: {waits:,} proposals wait and {dead:,} are given up (ledger.outbox_limit)",
+                where=self._file.path,
+                now="see `dh-bridge queue list`; what is in the outbox is safe, send the events again later",
+                retryable=True,
+            )
 
     def _translated(self, items: Iterable[Event | DeadLetter]) -> Translation:
         for item in items:

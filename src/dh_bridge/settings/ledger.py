@@ -26,3 +26,8 @@ class LedgerSettings(BaseModel):
     stub_parents: bool = Field(
         default=True, description="Write a parent that only its children name: run, template, job or flow (ruling 10)."
     )
+    outbox_limit: int = Field(
+        default=1_000_000,
+        ge=1,
+        description="Proposals that may wait for a server or be given up, about 1 KB each; then no more events are taken.",
+    )
