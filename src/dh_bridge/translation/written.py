@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.assertions import untold_context
 from dh_bridge.translation.render.assertions import runtime_context
+from dh_bridge.translation.joined import left
 from dh_bridge.translation.render.ladders import too_many
 from dh_bridge.translation.slots import (
     CHECKS,
@@ -52,6 +53,7 @@ def written_aspects(state: RunState, by_urn: dict[str, set[str]], options: Optio
     if all(job.placeholder or job.skip for job, _ in state.jobs.values()):
         for aspect in ("dataJobInfo", "dataFlowInfo", "dataJobInputOutput"):
             found[aspect] = "no-home:placeholder job"
+    found.update(left(state, options))
     urns = {state.urn, *state.cells, *state.queries.values()}
     for slots in state.cells.values():
         urns.update(slots.get(CHECKS, ()))
