@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runstate import RunState
 
 _RELATIONSHIPS = "dataProcessInstanceRelationships"
+_OF_RUNS = ("dataProcessInstanceProperties", _RELATIONSHIPS, "dataProcessInstanceRunEvent")
+_OF_JOBS = ("dataJobInfo", "dataFlowInfo", "dataJobInputOutput", "ownership", "globalTags", "dataTransformLogic")
 _EDGES = "dataJobInputOutput"
 
 
@@ -95,6 +97,16 @@ def _told(
         # SQL of a task, which folds into it, has no run there.
         if state.urn in linked and history.terminals and FOLDED not in state.cells.get(state.urn, {}):
             yield from _links(state, jobs[state.urn], options)
+
+
+def left(state: RunState, options: Options) -> dict[str, str]:
+    """Return aspects of a run and its jobs that the settings leave to others, with the reason; none by default."""
+    settings = options.settings.identity
+    if FOLDED in state.cells.get(state.urn, {}):
+        return dict.fromkeys(_OF_RUNS + _OF_JOBS, "policy:identity.granularity")
+    if settings.mode == "join" and any(job.joined in (AIRFLOW, DBT) for job, _ in state.jobs.values()):
+        return dict.fromkeys(_OF_RUNS + _OF_JOBS, "policy:identity.join")
+    return {}
 
 
 def _is_linked(job: Job, settings: IdentitySettings) -> bool:
