@@ -36,7 +36,8 @@ def _examples(text: str) -> list[str]:
 
 
 ALL = _commands()
-EXAMPLES = [(path, line) for path, _, text in ALL for line in _examples(text)]
+SPARK = "dh-bridge spark"  # needs Java, and takes its time to start: tests/spark runs these examples in one session
+EXAMPLES = [(path, line) for path, _, text in ALL for line in _examples(text) if not path.startswith(SPARK)]
 
 
 def test_newcomer_sees_the_five_everyday_commands_first(run):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 from test_replay import dumped
@@ -10,11 +11,19 @@ from test_replay import dumped
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.spark.session import session as start
 
+SMALL = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+}
+"""Queries over a handful of rows: compiling and re-planning them would take longer than running them."""
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/spark" in str(item.path):
             item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 on the PATH"))
             item.add_marker(pytest.mark.xdist_group("spark"))
             # pyspark looks at pandas whenever Arrow is used, and warns of a version that we do not use at all
             item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
@@ -31,6 +40,7 @@ def session(tmp_path_factory):
             "spark.sql.shuffle.partitions": "2",
             "spark.ui.showConsoleProgress": "false",
             "spark.log.level": "ERROR",
+            **SMALL,
             "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         },

@@ -13,4 +13,6 @@ if __name__ == "__main__":
     landing, catalog, checkpoint = sys.argv[1:]
     said = f"spark stream --events {landing} --to catalog:{catalog} --checkpoint {checkpoint} --profile 1.7"
     spark = "--master local[1] --partitions 1 --option maxFilesPerTrigger=1 --conf spark.driver.memory=512m"
-    commands([*said.split(), *spark.split(), "--conf", "spark.ui.showConsoleProgress=false"])
+    java = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    quick = "--conf spark.sql.adaptive.enabled=false --conf spark.sql.codegen.wholeStage=false"
+    commands([*said.split(), *spark.split(), *quick.split(), "--conf", java])

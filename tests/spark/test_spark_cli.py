@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -72,6 +73,18 @@ def test_executors_deliver_when_asked_to_and_tell_of_what_was_refused(tmp_path, 
     found = deliver_apart(session.createDataFrame(rows, names), target, SinkOptions(), most=1).collect()
     assert sum(row.delivered for row in found) == 1
     assert [row.aspect_name for row in found if row.reason] == ["globalTags"]
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize("name", [None, "batch", "stream"])
+def test_the_example_of_every_help_text_runs_as_it_stands(name, tmp_path, monkeypatch):
+    shutil.copytree(EXAMPLES, tmp_path / "examples" / "events", ignore=shutil.ignore_patterns("[!c]*"))
+    monkeypatch.chdir(tmp_path)
+    shown = invoke(*([name] if name else []), "--help").stdout
+    line = shown.partition("Example:\n")[2].split("\n")[0].strip()
+    done = CliRunner().invoke(commands, [*line.split()[1:], "--partitions", "1"])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / ("shop.db" if name else "proposals")).exists()
 
 
 def test_what_cannot_be_done_is_said_before_spark_starts():

@@ -6,6 +6,7 @@ import random
 
 import pytest
 from gen_runs import group
+from samples import RUN, dataset, event
 from samples import packed as sent
 from test_replay import dumped
 
@@ -14,12 +15,15 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.spark import state
 from dh_bridge.spark.sources import stream_files
 from dh_bridge.spark.stages import changes, patched
-from dh_bridge.spark.streaming import stream
+from dh_bridge.spark.streaming import Batch, stream
 from dh_bridge.spark.targets import deliver
 
 SETTINGS = Settings(profile="1.7")
+OLD = "018cc251-f400-734d-88b3-1e3d63fe6299"
+OWNED = {"ownership": {"owners": [{"name": "user:ann", "type": "OWNER"}]}}
 
 
 class BrokenOffError(Exception):
@@ -52,9 +56,10 @@ def split(folder, raws, files, seed=1):
         (folder / f"{number}.ndjson").write_bytes(b"\n".join(share))
 
 
-def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_path):
+def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_path, monkeypatch):
+    monkeypatch.setattr(state, "COMPACT", 2)
     raws = [raw.replace(b"db.s.", b"db%d.s." % i) for i in range(20) for raw in sent(group(2026, i))]
-    split(tmp_path / "landing", raws, 3)
+    split(tmp_path / "landing", raws, 4)
     database = tmp_path / "catalog.db"
     with pytest.raises(Exception, match="BrokenOff"):
         run(session, tmp_path / "landing", database, tmp_path / "state", break_after=1)
@@ -64,6 +69,28 @@ def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_
     expected = dumped(Bridge(SETTINGS).translate(raws).proposals)
     assert [line for line in found if line not in set(expected)] == []
     assert [line for line in expected if line not in set(found)] == []
+    # batches 0 and 1 became one, and left when 2 and 3 did
+    assert {path.name for path in (tmp_path / "state/dh_bridge/events").iterdir()} >= {"base=1", "base=3", "batch=3"}
+    assert not (tmp_path / "state/dh_bridge/events/batch=1").exists()
+
+
+def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, tmp_path):
+    old = sent([event("COMPLETE", "2026-01-01T10:00:00Z", run=OLD, outputs=[dataset("d.s.a")], job_facets=OWNED)])
+    new = sent([event("COMPLETE", outputs=[dataset("d.s.b")])])
+    keys = []
+    for number, raws in enumerate((old, new)):
+        rows = session.createDataFrame([(f"e{number}", raws[0], False)], "place string, value binary, whole boolean")
+        batch = Batch(rows, number, str(tmp_path), SETTINGS, partitions=1)
+        batch.run(lambda proposals, bad, number: keys.append({row.entity_urn for row in proposals.collect()}))  # noqa: ARG005
+    now = state.State(session, str(tmp_path), 1)
+    now.compacted(retain=30)
+    after = state.State(session, str(tmp_path), 2)
+    assert [row.key for row in after.read("events").collect()] == [f"urn:li:dataProcessInstance:{RUN}"]
+    left = {row.urn for row in after.read("pieces").filter("origin = ''").collect()}
+    assert any(urn.endswith("d.s.a,PROD)") for urn in left)
+    assert {row.urn for row in after.valid_pieces().collect()} >= left
+    assert any(urn.endswith(OLD) for urn in keys[0])
+    assert not any(urn.endswith(OLD) for urn in keys[1])
 
 
 def test_only_what_changes_is_sent():

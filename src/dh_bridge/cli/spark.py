@@ -27,7 +27,7 @@ _SHOWN = 20
 
 
 @click.group()
-@examples("dh-bridge spark batch --events archive/ --to parquet:proposals")
+@examples("dh-bridge spark batch --events examples/events --to parquet:proposals")
 def spark() -> None:
     """Translate archives and streams of events on Spark."""
 
@@ -90,11 +90,26 @@ def batch(*, settings: Settings, target: str, report: str | None, fail_on: str, 
 @click.option(
     "--every", metavar="TIME", help="Time between batches, such as '10 seconds' (default: what is there, then end)."
 )
+@click.option(
+    "--retain",
+    type=click.FloatRange(0, min_open=True),
+    metavar="DAYS",
+    help="Let go of runs this long after their last event (default: never).",
+)
 @profile_option
 @fail_option
 @with_settings
-@examples("dh-bridge spark stream --events landing/ --checkpoint state/ --to catalog:shop.db")
-def stream(*, settings: Settings, target: str, checkpoint: str, every: str | None, fail_on: str, **said: Any) -> None:
+@examples("dh-bridge spark stream --events examples/events --checkpoint state --to catalog:shop.db")
+def stream(  # noqa: PLR0913 - one parameter per option
+    *,
+    settings: Settings,
+    target: str,
+    checkpoint: str,
+    every: str | None,
+    retain: float | None,
+    fail_on: str,
+    **said: Any,
+) -> None:
     """Follow a landing folder or a topic; after each batch the target holds what all events so far come to."""
     from dh_bridge.spark.streaming import stream as started  # noqa: PLC0415 - as above
 
@@ -111,8 +126,9 @@ def stream(*, settings: Settings, target: str, checkpoint: str, every: str | Non
             _bury(outcome, bad, said["bad_records"])
             say(f"batch {number}: {outcome.delivered - before:,} proposals delivered")
 
+        parts = said["partitions"]
         query = started(
-            events, take, checkpoint=checkpoint, settings=settings, partitions=said["partitions"], every=every
+            events, take, checkpoint=checkpoint, settings=settings, partitions=parts, every=every, retain=retain
         )
         query.awaitTermination()
         outcome.leave()

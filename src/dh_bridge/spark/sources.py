@@ -106,7 +106,8 @@ def of_kafka(rows: DataFrame) -> DataFrame:
     """Return the rows of Spark's Kafka source as events; their place is ``topic/partition@offset``."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    place = F.concat_ws("", "topic", F.lit("/"), F.col("partition"), F.lit("@"), F.col("offset"))
+    number = (F.col(name).cast("string") for name in ("partition", "offset"))
+    place = F.concat(F.col("topic"), F.lit("/"), F.concat_ws("@", *number))
     return frame(rows, "value", place=place)
 
 

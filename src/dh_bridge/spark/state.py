@@ -2,24 +2,42 @@
 
 ::
 
-    events/<batch>   the records of the batch                            (key, time, place, raw)
-    pieces/<batch>   what the runs of the batch contribute to entities   (key, urn, data, origin)
-    told/<batch>     what the runs of the batch say of other runs        (key, data)
+    events/batch=N   the records of batch N                              (key, time, place, raw)
+    pieces/batch=N   what the runs of batch N contribute to entities     (key, urn, data, origin)
+    told/batch=N     what the runs of batch N say of other runs          (key, data)
+    done/batch=N     all of batch N is written
+    …/base=N         what batches 0 to N left, in one; done/base=N says that it is whole
 
-Batch N reads the folders below N and writes those of N: a batch that is run again after a crash reads what it read before and
-writes over what it wrote. Of a run that goes on, the pieces of its last batch count.
+Batch N reads what is below N and writes its own: a batch that is run again after a crash reads what it read before and writes
+over what it wrote. Of a run that goes on, the pieces of its last batch count; those of a run that was let go (by the age of its
+last event) are folded together and have no origin.
 """
 
 from __future__ import annotations
 
+import re
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.replay.entities import gather
+from dh_bridge.replay.packing import packed, unpacked
+from dh_bridge.spark.rows import Row, batches
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 EVENTS = "key string, time long, place string, raw binary"
 PIECES = "key string, urn string, data binary, origin string"
 TOLD = "key string, data binary"
+TABLES = {"events": EVENTS, "pieces": PIECES, "told": TOLD}
+COMPACT = 20
+"""Batches after which what was written is made one, so that the number of files stays small."""
+_MARK = re.compile(r"(batch|base)=(\d+)\Z")
+_DAY = 86_400_000_000
 
 
 class State:
@@ -29,17 +47,33 @@ class State:
         self._spark = spark
         self._folder = folder.rstrip("/")
         self._number = number
-        self._before = self._batches()
+        marks = self._marks()
+        self._base = max((at for kind, at in marks if kind == "base"), default=-1)
+        self._before = sorted(at for kind, at in marks if kind == "batch" and at > self._base)
 
-    def read(self, name: str, columns: str) -> DataFrame:
+    def read(self, name: str) -> DataFrame:
         """Return the rows of all earlier batches, with ``batch``, their number."""
-        found = self._spark.createDataFrame([], f"{columns}, batch long")
+        columns = f"{TABLES[name]}, batch long"
+        found = self._spark.createDataFrame([], columns)
+        base = f"{self._folder}/{name}"
         if self._before:
-            base = f"{self._folder}/{name}"
             paths = [f"{base}/batch={number}" for number in self._before]
-            rows = self._spark.read.schema(f"{columns}, batch long").option("basePath", base).parquet(*paths)
+            rows = self._spark.read.schema(columns).option("basePath", base).parquet(*paths)
             found = rows.select(*found.columns)
+        if self._base >= 0:
+            found = found.unionByName(self._spark.read.schema(columns).parquet(f"{base}/base={self._base}"))
         return found
+
+    def valid_pieces(self) -> DataFrame:
+        """Return the pieces that count: of each run those of its last batch, and of those let go what they left."""
+        latest = self.latest().withColumnRenamed("key", "origin")
+        pieces = self.read("pieces")
+        own = pieces.join(latest, ["origin", "batch"], "left_semi").select(*pieces.columns)
+        return own.unionByName(pieces.filter("origin = ''"))
+
+    def latest(self) -> DataFrame:
+        """Return the last batch of each run."""
+        return self.read("events").groupBy("key").agg({"batch": "max"}).withColumnRenamed("max(batch)", "batch")
 
     def write(self, name: str, rows: DataFrame) -> None:
         """Write the rows of this batch, in place of what an earlier try may have left."""
@@ -47,18 +81,71 @@ class State:
 
     def done(self) -> None:
         """Note that all of this batch is written."""
-        self._spark.createDataFrame([(self._number,)], "batch long").coalesce(1).write.mode("overwrite").parquet(
-            f"{self._folder}/done/batch={self._number}"
-        )
+        self._note(f"batch={self._number}")
 
-    def _batches(self) -> list[int]:
-        """Return the numbers of the earlier batches whose folders are whole."""
-        jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
-        conf: Any = self._spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
-        path = jvm.org.apache.hadoop.fs.Path(f"{self._folder}/done")
-        files = path.getFileSystem(conf)
+    def compacted(self, retain: float | None) -> None:
+        """Make one of all batches up to this one, which is done; let go of runs whose last event is ``retain`` days old."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+        now = State(self._spark, self._folder, self._number + 1)
+        events = now.read("events")
+        held = events.groupBy("key").agg(F.max("time").alias("last"))
+        if retain is not None:
+            newest = events.agg(F.max("time").alias("newest")).collect()[0].newest
+            held = held.filter(F.col("last") >= (newest or 0) - int(retain * _DAY))
+        held = held.select("key")
+        pieces = now.valid_pieces()
+        origins = held.withColumnRenamed("key", "origin")
+        gone = pieces.join(origins, "origin", "left_anti").select("key", "urn", "data")
+        left = gone.repartition("key").sortWithinPartitions("key").mapInArrow(MergePieces(), f"{PIECES}, batch long")
+        mine = pieces.join(origins, "origin", "left_semi").select(*left.columns)
+        told = now.read("told").join(now.latest(), ["key", "batch"], "left_semi").join(held, "key", "left_semi")
+        for name, rows in (
+            ("events", events.join(held, "key", "left_semi").select(*events.columns)),
+            ("pieces", mine.unionByName(left)),
+            ("told", told.select("key", "data", "batch")),
+        ):
+            rows.write.mode("overwrite").parquet(f"{self._folder}/{name}/base={self._number}")
+        self._note(f"base={self._number}")
+        self._forget()
+
+    def _forget(self) -> None:
+        """Remove what the base before this one made one: the batches up to it can not be run again."""
+        for kind, at in self._marks():
+            if at <= self._base and not (kind == "base" and at == self._base):
+                for name in ("done", *TABLES):
+                    self._files(f"{name}/{kind}={at}")[0].delete(self._files(f"{name}/{kind}={at}")[1], True)  # noqa: FBT003
+
+    def _note(self, mark: str) -> None:
+        whole = self._spark.createDataFrame([(mark,)], "mark string").coalesce(1)
+        whole.write.mode("overwrite").parquet(f"{self._folder}/done/{mark}")
+
+    def _marks(self) -> list[tuple[str, int]]:
+        """Return ("batch" or "base", number) of what is whole, of earlier batches."""
+        files, path = self._files("done")
         if not files.exists(path):
             return []
-        names = [status.getPath().getName() for status in files.listStatus(path)]
-        numbers = [int(name.partition("=")[2]) for name in names if name.startswith("batch=")]
-        return sorted(number for number in numbers if number < self._number)
+        names = (_MARK.match(status.getPath().getName()) for status in files.listStatus(path))
+        found = [(name[1], int(name[2])) for name in names if name is not None]
+        return [(kind, at) for kind, at in found if at < self._number]
+
+    def _files(self, name: str) -> tuple[Any, Any]:
+        """Return Hadoop's file system and path of a part of the folder."""
+        jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
+        conf: Any = self._spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+        path = jvm.org.apache.hadoop.fs.Path(f"{self._folder}/{name}")
+        return path.getFileSystem(conf), path
+
+
+class MergePieces:
+    """(key, urn, data), sorted by key -> PIECES without origin: one piece for each entity."""
+
+    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the merged pieces of a part."""
+        return batches(self._rows(found), f"{PIECES}, batch long")
+
+    def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+        rows = (row for batch in found for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        for key, pieces in groupby(rows, key=itemgetter(0)):
+            for urn, slots in gather((urn, unpacked(data)) for _, urn, data in pieces).items():
+                yield key, urn, packed(slots), "", 0

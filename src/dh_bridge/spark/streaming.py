@@ -46,17 +46,19 @@ def stream(  # noqa: PLR0913 - what a stream needs
     settings: Settings | None = None,
     partitions: int | None = None,
     every: str | None = None,
+    retain: float | None = None,
 ) -> StreamingQuery:
     """Start to translate a stream of events (of :mod:`dh_bridge.spark.sources`) and return Spark's query.
 
     ``checkpoint`` holds Spark's offsets and, under ``dh_bridge``, our state; ``every`` is the time between batches
-    (``10 seconds``); without it the query takes what there is and ends.
+    (``10 seconds``); without it the query takes what there is and ends. A run whose last event is ``retain`` days older than
+    the newest one is let go: what it said of jobs and datasets stays, and later events of it are a run of their own (ruling 12).
     """
     chosen = settings or Settings()
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 
     def batch(rows: DataFrame, number: int) -> None:
-        Batch(rows, number, folder, chosen, partitions).run(taker)
+        Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker)
 
     writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")
     writer = writer.trigger(availableNow=True) if every is None else writer.trigger(processingTime=every)
@@ -69,12 +71,20 @@ _EMPTY = {"time": "LONG", "place": "STRING", "raw": "BINARY"}
 class Batch:
     """One batch of a stream."""
 
-    def __init__(
-        self, rows: DataFrame, number: int, folder: str, settings: Settings, partitions: int | None = None
+    def __init__(  # noqa: PLR0913 - what a stream needs
+        self,
+        rows: DataFrame,
+        number: int,
+        folder: str,
+        settings: Settings,
+        *,
+        partitions: int | None = None,
+        retain: float | None = None,
     ) -> None:
         self._spark = rows.sparkSession
         self._settings = settings
         self._number = number
+        self._retain = retain
         self._parts = partitions or parts_of(self._spark)
         self._state = State(self._spark, folder, number)
         self._held: list[DataFrame] = []
@@ -86,7 +96,7 @@ class Batch:
         """Translate, hand the changes to ``taker``, then remember."""
         state = self._state
         try:
-            old = state.read("events", kept.EVENTS)
+            old = state.read("events")
             touched = self._hold(self._new.select("key").distinct())
             found, redone = self._runs(old, touched)
             every = found.unionByName(redone)
@@ -95,13 +105,15 @@ class Batch:
             pieces = self._hold(
                 every.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "place AS origin")
             )
-            changed = self._shared(old, anew, pieces)
+            changed = self._shared(anew, pieces)
             proposals = changed.unionByName(every).filter(f"kind = '{PROPOSAL}'")
             taker(as_proposals(proposals), self._bad, self._number)
             state.write("events", self._new.unionByName(self._again(anew, touched)))
             state.write("pieces", pieces)
             state.write("told", found.filter(f"kind = '{TOLD}'").select("key", "data").unionByName(self._told_before))
             state.done()
+            if self._number % kept.COMPACT == kept.COMPACT - 1:
+                state.compacted(self._retain)
         finally:
             for frame in self._held:
                 frame.unpersist()
@@ -118,8 +130,7 @@ class Batch:
         known = self._new.unionByName(past.join(touched, "key", "left_semi"))
         found = self._hold(self._ordered(known).mapInArrow(FoldRuns(self._settings, held=APART), FOUND))
         said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
-        latest = old.groupBy("key").agg({"batch": "max"}).withColumnRenamed("max(batch)", "batch")
-        earlier = self._state.read("told", kept.TOLD).join(latest, ["key", "batch"], "left_semi")
+        earlier = self._state.read("told").join(self._state.latest(), ["key", "batch"], "left_semi")
         before = earlier.join(touched, "key", "left_anti").select("data").collect()
         self._told_before = earlier.limit(0).select("key", "data")
         witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
@@ -145,13 +156,11 @@ class Batch:
         )
         return first, redone
 
-    def _shared(self, old: DataFrame, anew: DataFrame, pieces: DataFrame) -> DataFrame:
+    def _shared(self, anew: DataFrame, pieces: DataFrame) -> DataFrame:
         """Return the changes of what runs share."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-        past = self._state.read("pieces", kept.PIECES)
-        latest = old.groupBy("key").agg(F.max("batch").alias("batch")).withColumnRenamed("key", "origin")
-        past = past.join(latest, ["origin", "batch"], "left_semi").drop("batch")
+        past = self._state.valid_pieces().drop("batch")
         over = anew.withColumnRenamed("key", "origin").withColumn("over", F.lit(1))
         aged = past.join(over, "origin", "left").select(
             "key", "urn", "data", F.when(F.col("over").isNull(), F.lit(BOTH)).otherwise(F.lit(BEFORE)).alias("age")
