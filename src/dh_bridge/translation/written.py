@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.assertions import untold_context
-from dh_bridge.translation.render.assertions import runtime_context
 from dh_bridge.translation.joined import left
+from dh_bridge.translation.render.assertions import runtime_context
 from dh_bridge.translation.render.ladders import too_many
 from dh_bridge.translation.slots import (
     CHECKS,
