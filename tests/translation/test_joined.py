@@ -282,3 +282,20 @@ def test_in_every_mode_datahubs_schemas_take_what_real_producers_sent(settings):
     translation = Bridge(Settings(**settings, profile="1.4")).translate(read_events([EXAMPLES]), report=True)
     assert (translation.dead, translation.rejected) == ([], [])
     assert len(translation.proposals) > 500
+
+
+@pytest.mark.parametrize(
+    ("identity", "reason"),
+    [
+        ({"mode": "join", "join": {"tools": ["airflow"]}}, "policy:identity.join"),
+        ({"granularity": "task"}, "policy:identity.granularity"),
+    ],
+)
+def test_the_report_says_who_has_what_is_not_written(identity, reason):
+    task = event("shop.daily.load", SECOND_TRY, facets=airflow())
+    sql = event("shop.daily.load.query.1", TASK_RUN, facets={**airflow(), **parent("shop.daily.load", SECOND_TRY)})
+    report = Bridge(Settings(identity=identity)).translate([json.dumps(task), json.dumps(sql)], report=True).report
+    reasons = {line.get("reason") for line in report.lines() if line["path"].startswith("$.run.facets.airflow.")}
+    assert reason in reasons
+    plain = Bridge(Settings()).translate([json.dumps(task), json.dumps(sql)], report=True).report
+    assert not [line for line in plain.lines() if str(line.get("reason")).startswith("policy:identity")]
