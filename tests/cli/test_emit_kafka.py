@@ -73,6 +73,22 @@ def test_readme_s_lines_run_as_printed(kafka, registry, tmp_path):
     assert len(kafka.messages(TOPIC)) > present
 
 
+@pytest.mark.kafka
+def test_the_example_of_refused_runs_as_it_stands(run, kafka, tmp_path):
+    example = re.search(r"^ +(dh-bridge refused kafka.+)$", run("refused", "--help").stdout, re.MULTILINE)[1]
+    topic = "FailedMetadataChangeProposal_v1"
+    if topic not in kafka.admin().list_topics(timeout=30).topics:
+        kafka.make(topic)
+    script = example.replace("localhost:9092", kafka.bootstrap)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = os.environ | {"PATH": path}
+    done = subprocess.run(
+        ["bash", "-ec", script], cwd=tmp_path, capture_output=True, text=True, check=False, env=environ
+    )
+    assert (done.returncode, done.stderr) == (0, "0 refused\n")
+    assert (tmp_path / "refused.ndjson").read_bytes() == b""
+
+
 def test_brokers_that_do_not_answer_are_exit_code_3(run):
     result = run(
         *("emit", str(EVENTS), "--to", "kafka:127.0.0.1:1", "--set", "kafka.connect_timeout=0.1"),
