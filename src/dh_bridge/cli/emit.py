@@ -18,6 +18,7 @@ from dh_bridge.cli.options import (
     with_settings,
 )
 from dh_bridge.cli.outcome import Outcome, events_of
+from dh_bridge.cli.queue import held
 from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, open_destination
@@ -132,9 +133,12 @@ def _deliver(
     bridge = Bridge(destination.settings)
     items = events_of(events, bridge)
     if ledger is not None:
-        for translation, delivery in ledger.stream(items):
-            outcome.add(translation)
-            outcome.deliver(delivery)
+        try:
+            for translation, delivery in ledger.stream(items):
+                outcome.add(translation)
+                outcome.deliver(delivery)
+        finally:
+            outcome.hold(*held(ledger.outbox, ledger.broken))
     else:
         for translation in bridge.stream(items, report=outcome.reports):
             outcome.add(translation)

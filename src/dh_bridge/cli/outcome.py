@@ -40,6 +40,7 @@ class Outcome:
         self.rejected = 0
         self.delivered = 0
         self.refused = 0
+        self.held = 0
         self._waiting = 0
         self._fail_on = fail_on
         self._files = ExitStack()
@@ -95,11 +96,22 @@ class Outcome:
         self.refused += max(self._waiting, 1)
         say(f"Error: {error}")
 
+    def hold(self, number: int, text: str) -> None:
+        """Tell of ``number`` proposals that wait to be sent."""
+        self.held = number
+        if number:
+            say(text)
+
     def summary(self) -> list[str]:
         """Return the counters as lines that a person likes to read."""
         counted = {name: getattr(self.counts, name) for name in _COUNTERS}
         shown = {name: number for name, number in counted.items() if number is not None}
-        failed = {"dead letters": self.dead, "left out": self.rejected, "not delivered": self.refused}
+        failed = {
+            "dead letters": self.dead,
+            "left out": self.rejected,
+            "not delivered": self.refused,
+            "waiting": self.held,
+        }
         shown |= {name: number for name, number in failed.items() if number}
         shown |= {"delivered": self.delivered} if self.delivered else {}
         width = max(map(len, shown))
@@ -117,7 +129,7 @@ class Outcome:
 
     def leave(self) -> None:
         """Leave the command with the exit code that all of this gives."""
-        if self.refused and self._fail_on != "never":
+        if (self.refused or self.held) and self._fail_on != "never":
             raise click.exceptions.Exit(EXIT_DELIVERY)
         if (self.dead or self.rejected) and self._fail_on == "events":
             raise click.exceptions.Exit(EXIT_EVENTS)

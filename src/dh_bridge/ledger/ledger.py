@@ -95,6 +95,8 @@ class Ledger:
                 translation = self._translated(items)
                 translation.proposals = self._sent.changed(translation.proposals, now, whole=self._fold.rendered)
                 translation.counts.proposals = len(translation.proposals)
+                if self._fold.late:
+                    translation.counts.notes["late events of runs that were let go"] += self._fold.late
                 self._fold.save(now)
                 if self._inside:
                     delivery = self._sink.emit(translation.proposals)
@@ -131,7 +133,7 @@ class Ledger:
             blocked |= {failure.proposal.entity_urn for failure in found.failed if failure.retryable}
             delivered += found.delivered
             refused += for_good
-            if ready and not found.delivered and not for_good:
+            if ready and len(found.failed) == len(ready) and not for_good:
                 break
         return Delivery(delivered, refused)
 

@@ -87,13 +87,20 @@ class Outbox:
         return [Waiting(row[0], _decode(row[1]), row[2], row[3], row[4], bool(row[5])) for row in rows]
 
     def settle(self, sent: Sequence[Waiting], failed: Sequence[Failure]) -> None:
-        """Remove what of ``sent`` has arrived; note why the others have not."""
+        """Remove what of ``sent`` has arrived; note why the others have not.
+
+        What arrived after something of the same URN that waits is sent again after it, or the older one would win.
+        """
         refused = {id(failure.proposal): failure for failure in failed}
+        held: set[str] = set()
         for one in sent:
             failure = refused.get(id(one.proposal))
             if failure is None:
-                self._connection.execute("DELETE FROM outbox WHERE id = ?", (one.number,))
+                if one.proposal.entity_urn not in held:
+                    self._connection.execute("DELETE FROM outbox WHERE id = ?", (one.number,))
             else:
+                if failure.retryable:
+                    held.add(one.proposal.entity_urn)
                 self._connection.execute(
                     "UPDATE outbox SET tries = tries + 1, reason = ?, dead = ? WHERE id = ?",
                     (failure.reason, not failure.retryable, one.number),

@@ -1,0 +1,180 @@
+"""``dh-bridge queue``: list, retry, drop, pause, resume."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import json_option, with_settings
+from dh_bridge.cli.screen import json_line, write, write_table
+from dh_bridge.errors import SettingsError
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.sent import Sent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.errors import SinkError
+    from dh_bridge.ledger.outbox import Waiting
+    from dh_bridge.settings import Settings
+
+_SHOWN = 100
+"""Dead letters that the table shows one by one; --json has all of them."""
+
+ledger_option = click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The ledger's file (default: the setting ledger.file).",
+)
+
+
+def held(outbox: Outbox, broken: SinkError | None) -> tuple[int, str]:
+    """Return how many proposals wait, and the sentence that says so."""
+    waits, _ = outbox.count()
+    oldest = outbox.oldest()
+    if not waits or oldest is None:
+        return 0, ""
+    why = (
+        "deliveries pause (`dh-bridge queue resume`)"
+        if outbox.paused
+        else str(broken or "the server took them not yet")
+    )
+    return waits, (
+        f"{waits:,} proposals wait in the ledger, the oldest since {_time(oldest)}: {why}."
+        " The next emit with this ledger sends them; `dh-bridge queue list` shows them."
+    )
+
+
+@click.group()
+@examples("dh-bridge queue list --ledger out/demo.db")
+def queue() -> None:
+    """Look after what waits in a ledger to be sent."""
+
+
+@queue.command("list")
+@ledger_option
+@json_option
+@with_settings
+@examples(
+    "dh-bridge queue list --ledger out/demo.db", "dh-bridge queue list --ledger out/demo.db --json > waiting.ndjson"
+)
+def list_(*, settings: Settings, ledger: Path | None, as_json: bool) -> None:
+    """Show what waits and why, and the dead letters with the server's words.
+
+    What waits is counted by type of entity and reason. --json writes each proposal's URN and aspect, one object per line.
+    """
+    with _opened(ledger, settings, readonly=True) as (_, outbox):
+        if as_json:
+            write(json_line(_row(one)) for dead in (False, True) for one in outbox.each(dead=dead))
+            return
+        waits, dead = outbox.count()
+        click.echo(
+            f"{waits:,} {'waits' if waits == 1 else 'wait'}, {dead:,} given up"
+            + (", deliveries pause" if outbox.paused else "")
+        )
+        if waits:
+            _write_groups(outbox.each())
+        if dead:
+            _write_letters(outbox.waiting(dead=True, limit=_SHOWN), dead)
+
+
+@queue.command()
+@ledger_option
+@with_settings
+@examples("dh-bridge queue retry --ledger out/demo.db")
+def retry(*, settings: Settings, ledger: Path | None) -> None:
+    """Let the dead letters wait again, for the next emit to send them."""
+    with _opened(ledger, settings) as (file, outbox), file.transaction():
+        click.echo(f"{outbox.retry():,} wait again")
+
+
+@queue.command()
+@ledger_option
+@click.option("--dead", is_flag=True, help="Drop what was given up, not what waits.")
+@with_settings
+@examples("dh-bridge queue drop --dead --ledger out/demo.db")
+def drop(*, settings: Settings, ledger: Path | None, dead: bool) -> None:
+    """Forget what waits.
+
+    What is dropped counts as never sent: it is sent with the next event that tells of its entity.
+    """
+    with _opened(ledger, settings) as (file, outbox), file.transaction():
+        sent = Sent(file.connection)
+        for one in outbox.each(dead=dead):
+            sent.forget(one.proposal)
+        click.echo(f"{outbox.drop(dead=dead):,} dropped")
+
+
+@queue.command()
+@ledger_option
+@with_settings
+@examples("dh-bridge queue pause --ledger out/demo.db")
+def pause(*, settings: Settings, ledger: Path | None) -> None:
+    """Hold all deliveries: emit goes on folding events, and what comes of them waits."""
+    with _opened(ledger, settings) as (file, outbox), file.transaction():
+        outbox.pause(paused=True)
+        click.echo(f"deliveries pause, {outbox.count()[0]:,} wait")
+
+
+@queue.command()
+@ledger_option
+@with_settings
+@examples("dh-bridge queue resume --ledger out/demo.db")
+def resume(*, settings: Settings, ledger: Path | None) -> None:
+    """Let deliveries go on: the next emit sends what waits."""
+    with _opened(ledger, settings) as (file, outbox), file.transaction():
+        outbox.pause(paused=False)
+        click.echo(f"deliveries go on, {outbox.count()[0]:,} wait")
+
+
+@contextmanager
+def _opened(place: Path | None, settings: Settings, *, readonly: bool = False) -> Iterator[tuple[Catalog, Outbox]]:
+    """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
+    place = place or settings.ledger.file
+    if place is None:
+        raise SettingsError("no ledger is named", where="--ledger", now="name its file")
+    Catalog(place, readonly=True).close()
+    with Catalog(place, readonly=readonly) as file:
+        yield file, Outbox(file.connection)
+
+
+def _write_groups(waiting: Iterator[Waiting]) -> None:
+    """Write a table of what waits: one line for each type of entity and reason, the most first."""
+    numbers: Counter[tuple[str, str]] = Counter()
+    oldest: dict[tuple[str, str], int] = {}
+    for one in waiting:
+        key = (one.proposal.entity_type, one.reason or "")
+        numbers[key] += 1
+        oldest.setdefault(key, one.since)
+    rows = [(number, kind, _time(oldest[kind, reason]), reason) for (kind, reason), number in numbers.most_common()]
+    write_table(("waiting", "of", "since", "reason"), rows)
+
+
+def _write_letters(letters: list[Waiting], number: int) -> None:
+    rows = [(one.proposal.entity_urn, one.proposal.aspect_name, _time(one.since), one.reason) for one in letters]
+    write_table(("given up", "aspect", "since", "reason"), rows)
+    if number > len(rows):
+        click.echo(f"… and {number - len(rows):,} more (--json)")
+
+
+def _row(one: Waiting) -> dict[str, object]:
+    return {
+        "entityUrn": one.proposal.entity_urn,
+        "aspectName": one.proposal.aspect_name,
+        "changeType": one.proposal.change_type,
+        "since": _time(one.since),
+        "tries": one.tries,
+        "dead": one.dead,
+        "reason": one.reason,
+    }
+
+
+def _time(millis: int) -> str:
+    return f"{datetime.fromtimestamp(millis / 1000, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,152 @@
+"""``queue``, and what ``emit`` says and does when something waits in its ledger."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.memory import MemorySink
+
+EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
+OUT = ("--to", "file:out.ndjson", "--ledger", "ledger.db")
+
+
+class Server(MemorySink):
+    """A server that is down, that takes no datasets for now, or that refuses them for good."""
+
+    name = "file"
+    mood = "down"
+
+    def emit(self, proposals):
+        if self.mood == "down":
+            raise SinkError("does not answer", where="server", retryable=True)
+        failed = [
+            Failure(one, "datasets? never", retryable=self.mood == "busy")
+            for one in proposals
+            if one.entity_type == "dataset" and self.mood != "well"
+        ]
+        refused = {id(one.proposal) for one in failed}
+        arrived = [one for one in proposals if id(one) not in refused]
+        self.proposals += arrived
+        return Delivery(len(arrived), failed)
+
+    def close(self):
+        """Stay open: it outlives a command."""
+
+
+@pytest.fixture
+def server(monkeypatch):
+    found = Server()
+    monkeypatch.setattr("dh_bridge.delivery.open_sink", lambda *_: found)
+    return found
+
+
+@pytest.fixture
+def undisturbed(run):
+    """Return what arrives at a server that is always well, in its order."""
+    assert run("emit", EVENTS, "--to", "file:well.ndjson", "--ledger", "well.db").exit_code == 0
+    return [json.loads(line) for line in Path("well.ndjson").read_text().splitlines()]
+
+
+def keys(proposals):
+    return [(one.entity_urn, one.aspect_name) for one in proposals]
+
+
+def test_a_server_that_is_down_gets_everything_later_and_in_order(run, undisturbed, server):
+    result = run("emit", EVENTS, *OUT, "--set", "ledger.batch=30")
+    assert result.exit_code == 3
+    assert "proposals wait in the ledger, the oldest since " in result.stderr
+    assert "server: does not answer" in result.stderr
+    assert "dh-bridge queue list" in result.stderr
+    assert "delivered" not in result.stderr
+    assert server.proposals == []
+    listed = run("queue", "list", "--ledger", "ledger.db").stdout
+    assert "server: does not answer" in listed
+    assert listed.splitlines()[0].endswith(" wait, 0 given up")
+    server.mood = "well"
+    assert run("emit", EVENTS, *OUT).exit_code == 0
+    assert set(keys(server.proposals)) == {(one["entityUrn"], one["aspectName"]) for one in undisturbed}
+    assert run("queue", "list", "--ledger", "ledger.db").stdout == "0 wait, 0 given up\n"
+
+
+def test_what_is_not_taken_now_waits_and_what_is_refused_is_told(run, server):
+    server.mood = "busy"
+    assert run("emit", EVENTS, *OUT).exit_code == 3
+    rows = [json.loads(line) for line in run("queue", "list", "--ledger", "ledger.db", "--json").stdout.splitlines()]
+    assert {row["reason"] for row in rows} == {"datasets? never"}
+    assert {row["dead"] for row in rows} == {False}
+    assert {row["entityUrn"].split(":")[2] for row in rows} == {"dataset"}
+    server.mood = "strict"
+    result = run("emit", EVENTS, *OUT)
+    assert result.exit_code == 3
+    assert "not delivered: urn:li:dataset:" in result.stderr
+    assert "proposals wait" not in result.stderr
+    shown = run("queue", "list", "--ledger", "ledger.db").stdout.splitlines()
+    number = int(shown[0].removeprefix("0 wait, ").removesuffix(" given up").replace(",", ""))
+    assert number >= len(rows)  # what had been refused for good is said again
+    assert shown[1].split() == ["given", "up", "aspect", "since", "reason"]
+    assert shown[2].endswith("datasets? never")
+    assert shown[-1] == f"… and {number - 100:,} more (--json)"
+
+
+def test_dead_letters_are_retried_or_dropped(run, server):
+    server.mood = "strict"
+    run("emit", EVENTS, *OUT)
+    before = len(server.proposals)
+    number = run("queue", "list", "--ledger", "ledger.db").stdout.split(", ")[1].split()[0]
+    assert run("queue", "retry", "--ledger", "ledger.db").stdout == f"{number} wait again\n"
+    run("emit", EVENTS, *OUT)
+    assert len(server.proposals) == before
+    assert run("queue", "drop", "--ledger", "ledger.db").stdout == "0 dropped\n"
+    dropped = run("queue", "drop", "--dead", "--ledger", "ledger.db").stdout
+    assert int(dropped.split()[0].replace(",", "")) >= int(number.replace(",", ""))
+    server.mood = "well"
+    assert run("emit", EVENTS, *OUT).exit_code == 0
+    assert len({one.entity_urn for one in server.proposals[before:] if one.entity_type == "dataset"}) > 10
+
+
+def test_what_was_dropped_is_sent_with_the_next_event(run, server):
+    run("emit", EVENTS, *OUT)
+    assert not run("queue", "drop", "--ledger", "ledger.db").stdout.startswith("0 ")
+    server.mood = "well"
+    assert run("emit", EVENTS, *OUT).exit_code == 0
+    assert len(server.proposals) > 100
+
+
+def test_pause_holds_deliveries_and_resume_lets_them_go(run, undisturbed, server):
+    server.mood = "well"
+    run("emit", EVENTS + "/dbt.ndjson", *OUT)
+    before = len(server.proposals)
+    assert run("queue", "pause", "--ledger", "ledger.db").stdout == "deliveries pause, 0 wait\n"
+    result = run("emit", EVENTS, *OUT)
+    assert result.exit_code == 3
+    assert "deliveries pause (`dh-bridge queue resume`)" in result.stderr
+    assert len(server.proposals) == before > 0
+    assert ", deliveries pause" in run("queue", "list", "--ledger", "ledger.db").stdout
+    assert run("queue", "resume", "--ledger", "ledger.db").stdout.startswith("deliveries go on, ")
+    assert run("emit", EVENTS, *OUT).exit_code == 0
+    assert set(keys(server.proposals)) == {(one["entityUrn"], one["aspectName"]) for one in undisturbed}
+
+
+def test_a_full_outbox_takes_no_more_events(run, server):
+    result = run("emit", EVENTS, *OUT, "--set", "ledger.batch=30", "--set", "ledger.outbox_limit=100")
+    assert result.exit_code == 3
+    assert "the outbox is full: " in result.stderr
+    assert "proposals wait in the ledger" in result.stderr
+    counted = dict(line.rsplit(maxsplit=1) for line in result.stderr.splitlines()[-8:])
+    assert counted["events"] == "30"
+    assert counted["proposals"] == counted["waiting"] != "0"
+    server.mood = "well"
+    assert run("emit", EVENTS, *OUT, "--set", "ledger.outbox_limit=100").exit_code == 0
+
+
+def test_a_queue_makes_no_ledger_and_wants_to_know_which(run):
+    assert run("queue", "drop", "--ledger", "none.db").exit_code == 3
+    assert not Path("none.db").exists()
+    result = run("queue", "list")
+    assert result.exit_code == 2
+    assert "no ledger is named" in result.stderr

@@ -1,0 +1,193 @@
+"""The outbox: nothing leaves it before it arrived, order is kept for each URN, old values never come after new ones."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from gen_runs import group
+from told import read, settings
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.errors import SinkError
+from dh_bridge.ledger import Ledger
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.sent import POINTS
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.sinks.memory import MemorySink
+from dh_bridge.translation.options import Options
+
+A, B = ("urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)", "urn:li:dataset:(urn:li:dataPlatform:s3,lake/b,PROD)")
+
+
+class Moody(MemorySink):
+    """Takes what ``mood`` lets it: a function of a proposal that returns "", "later" or "never", or raises."""
+
+    def __init__(self, mood):
+        super().__init__()
+        self.mood = mood
+
+    def emit(self, proposals):
+        said = [(one, self.mood(one)) for one in proposals]
+        self.proposals += [one for one, word in said if not word]
+        failed = [Failure(one, f"{word}, said the server", retryable=word == "later") for one, word in said if word]
+        return Delivery(len(said) - len(failed), failed)
+
+
+def well(_proposal):
+    return ""
+
+
+def down(_proposal):
+    raise SinkError("does not answer", retryable=True)
+
+
+def written(ledger, proposals):
+    """Put proposals into a ledger's outbox."""
+    with ledger._file.transaction():
+        ledger.outbox.put(proposals, 1_000, points=POINTS)
+
+
+@pytest.fixture
+def file():
+    with Catalog(":memory:") as found:
+        yield found
+
+
+def ledger(file, sink, **said):
+    chosen = settings().model_copy(update={"ledger": settings().ledger.model_copy(update=said)})
+    return Ledger(file, Options(chosen), sink, clock=lambda: 1)
+
+
+def status(urn, *, removed=False):
+    return upsert("dataset", urn, "status", {"removed": removed})
+
+
+def renamed(urn, name):
+    return patch("dataset", urn, "datasetProperties", [{"op": "add", "path": "/name", "value": name}])
+
+
+def names(proposals):
+    return [one.value[0]["value"] for one in proposals]
+
+
+def test_what_waits_for_one_urn_holds_back_what_comes_after_it_and_nothing_else(file):
+    sink = Moody(lambda one: "later" if one.entity_urn == A and not sink.proposals else "")
+    told = ledger(file, sink)
+    written(told, [renamed(A, "1"), *(status(f"{B}{i}") for i in range(1_200)), renamed(A, "2")])
+    first = told.deliver()
+    assert (first.delivered, first.failed) == (1_200, [])
+    assert [one.reason for one in told.outbox.each()] == ["later, said the server", None]
+    second = told.deliver()
+    assert second.delivered == 2
+    assert names(sink.proposals[-2:]) == ["1", "2"]
+    assert told.outbox.count() == (0, 0)
+
+
+def test_a_sink_that_breaks_off_leaves_all_of_it_and_says_why(file):
+    sink = Moody(down)
+    told = ledger(file, sink)
+    written(told, [renamed(A, "1"), renamed(A, "2")])
+    assert told.deliver() == Delivery(0, [])
+    assert str(told.broken) == "does not answer"
+    assert [(one.tries, one.reason, one.dead) for one in told.outbox.each()] == [(1, "does not answer", False)] * 2
+    sink.mood = well
+    assert told.deliver().delivered == 2
+    assert told.broken is None
+    assert names(sink.proposals) == ["1", "2"]
+
+
+def test_a_server_that_takes_nothing_now_is_not_asked_a_thousand_times(file):
+    asked = []
+    sink = Moody(lambda one: asked.append(one) or "later")
+    told = ledger(file, sink)
+    written(told, [status(f"{B}{i}") for i in range(2_500)])
+    assert told.deliver() == Delivery(0, [])
+    assert len(asked) == 1_000
+    assert told.outbox.count() == (2_500, 0)
+
+
+def test_what_is_new_takes_the_place_of_what_is_old_waiting_or_dead(file):
+    sink = Moody(lambda _one: "never")
+    told = ledger(file, sink)
+    written(told, [status(A), renamed(B, "old")])
+    assert len(told.deliver().failed) == 2
+    assert told.outbox.count() == (0, 2)
+    written(told, [status(A, removed=True), renamed(B, "new"), status(A, removed=False)])
+    assert [one.proposal for one in told.outbox.each()] == [renamed(B, "new"), status(A, removed=False)]
+    assert told.outbox.retry() == 0
+
+
+def test_every_point_in_time_counts(file):
+    told = ledger(file, Moody(well))
+    points = [upsert("dataset", A, "operation", {"timestampMillis": i}) for i in range(3)]
+    written(told, points)
+    assert [one.proposal for one in told.outbox.each()] == points
+
+
+def test_a_pause_holds_everything(file):
+    sink = Moody(well)
+    told = ledger(file, sink)
+    with file.transaction():
+        told.outbox.pause(paused=True)
+    written(told, [status(A)])
+    assert told.deliver() == Delivery(0, [])
+    with file.transaction():
+        told.outbox.pause(paused=False)
+    assert told.deliver().delivered == 1
+
+
+def test_a_full_outbox_folds_nothing_and_goes_on_when_there_is_room(file):
+    sink = Moody(down)
+    told = ledger(file, sink, outbox_limit=5)
+    assert told.take(read(group(1, 1)))[1] == Delivery(0, [])
+    before = file.connection.execute("SELECT count(*) FROM run").fetchone()
+    with pytest.raises(SinkError, match="the outbox is full: ") as found:
+        told.take(read(group(1, 2)))
+    assert found.value.retryable
+    assert file.connection.execute("SELECT count(*) FROM run").fetchone() == before
+    sink.mood = well
+    told.deliver()
+    told.take(read(group(1, 2)))
+    assert told.outbox.count() == (0, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_the_server_does_in_between_the_end_is_the_same(seed):
+    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    batches = [read(group(seed, i)) for i in range(8)]
+
+    def mood(_proposal):
+        if chance.random() < 0.02:
+            raise SinkError("resets the connection", retryable=True)
+        return "later" if chance.random() < 0.2 else ""
+
+    ends = []
+    for chosen in (well, mood):
+        with Catalog(":memory:") as file, Catalog(":memory:") as server:
+            sink = Moody(chosen)
+            told = ledger(file, sink)
+            for batch in batches:
+                told.take(batch)
+            sink.mood = well
+            told.deliver()
+            assert told.outbox.count() == (0, 0)
+            assert CatalogSink(server).emit(sink.proposals).failed == []
+            ends.append(list(dump(server)))
+    assert ends[0] == ends[1]
+    assert len(ends[0]) > 20
+
+
+def test_numbers_are_never_given_twice(file):
+    box = Outbox(file.connection)
+    with file.transaction():
+        box.put([status(A)], 1, points=POINTS)
+        (first,) = box.each()
+        box.drop(dead=False)
+        box.put([status(B)], 2, points=POINTS)
+    (second,) = box.each()
+    assert second.number > first.number
+    assert box.oldest() == 2
