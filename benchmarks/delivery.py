@@ -45,7 +45,7 @@ def rest(folder: Path, count: int) -> Table:
     """Return the table of proposals a second by REST."""
     table: Table = [("REST, proposals of", "by", "proposals/s", "us/proposal", "to acryl-datahub's batches")]
     for title, lines in (
-        ("24 KB COMPLETE", inputs.big(0, count, fresh=False)),
+        ("COMPLETE of 24 KB", inputs.big(0, count, fresh=False)),
         ("examples/events", inputs.examples()),
     ):
         file = folder / "events.ndjson"
