@@ -120,18 +120,18 @@ class Batch:
 
     def _again(self, anew: DataFrame, touched: DataFrame) -> DataFrame:
         """Return the keys of runs that are folded anew without events of the batch, so that their pieces of now count."""
-        silent = anew.join(touched, "key", "left_anti")
+        silent = anew.join(few(touched), "key", "left_anti")
         nothing = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in _EMPTY.items())
         return silent.selectExpr("key", *nothing)
 
     def _runs(self, old: DataFrame, touched: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Return what the runs of the batch come to, and what those do that had to hear of others first."""
         past = old.filter("raw IS NOT NULL").select(*columns_of(kept.EVENTS))
-        known = self._new.unionByName(past.join(touched, "key", "left_semi"))
+        known = self._new.unionByName(past.join(few(touched), "key", "left_semi"))
         found = self._hold(self._ordered(known).mapInArrow(FoldRuns(self._settings, held=APART), FOUND))
         said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
         earlier = self._state.read("told").join(self._state.latest(), ["key", "batch"], "left_semi")
-        before = earlier.join(touched, "key", "left_anti").select("data").collect()
+        before = earlier.join(few(touched), "key", "left_anti").select("data").collect()
         self._told_before = earlier.limit(0).select("key", "data")
         witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
         again = {row.key for row in said if row.kind == OPEN}
@@ -144,11 +144,11 @@ class Batch:
         if not again:
             return found, found.limit(0)
         keys = self._spark.createDataFrame([(key,) for key in sorted(again)], "key string")
-        records = self._new.unionByName(past).join(keys, "key", "left_semi").select(*self._new.columns)
+        records = self._new.unionByName(past).join(few(keys), "key", "left_semi").select(*self._new.columns)
         second = FoldRuns(self._settings, witnesses, held=APART)
         redone = self._hold(self._ordered(records).mapInArrow(second, FOUND))
         self._told_before = (
-            earlier.join(keys, "key", "left_semi").join(touched, "key", "left_anti").select("key", "data")
+            earlier.join(few(keys), "key", "left_semi").join(few(touched), "key", "left_anti").select("key", "data")
         )
         late = sorted(again)
         first = found.filter(~found.key.isin(late) | (found.kind == TOLD)).filter(
@@ -162,12 +162,12 @@ class Batch:
 
         past = self._state.valid_pieces().drop("batch")
         over = anew.withColumnRenamed("key", "origin").withColumn("over", F.lit(1))
-        aged = past.join(over, "origin", "left").select(
+        aged = past.join(few(over), "origin", "left").select(
             "key", "urn", "data", F.when(F.col("over").isNull(), F.lit(BOTH)).otherwise(F.lit(BEFORE)).alias("age")
         )
         groups = pieces.select("key").unionByName(aged.filter(f"age = {BEFORE}").select("key")).distinct()
         both = pieces.select("key", "urn", "data", F.lit(AFTER).alias("age")).unionByName(
-            aged.join(groups, "key", "left_semi").select("key", "urn", "data", "age")
+            aged.join(few(groups), "key", "left_semi").select("key", "urn", "data", "age")
         )
         parts = both.repartition(self._parts, "key").sortWithinPartitions("key", "urn")
         return self._hold(parts.mapInArrow(ChangeEntities(self._settings), FOUND))
@@ -181,3 +181,10 @@ class Batch:
 
         self._held.append(frame.persist(StorageLevel.DISK_ONLY))
         return self._held[-1]
+
+
+def few(keys: DataFrame) -> DataFrame:
+    """Return the keys of a batch marked as few: they are sent to where the history lies, instead of shuffling that."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    return F.broadcast(keys)
