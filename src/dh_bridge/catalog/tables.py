@@ -51,10 +51,12 @@ _MIGRATIONS = (
     CREATE TABLE run (
         id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
         state BLOB, -- with what it contributes, NULL when it is evicted
+        job BLOB, -- hash of the URN of its job
         ended INTEGER, -- time of the last terminal event in microseconds, NULL while it is open
         touched INTEGER NOT NULL -- when it was last written, in milliseconds
     );
-    CREATE INDEX run_touched ON run (touched) WHERE state IS NOT NULL;
+    CREATE INDEX run_ended ON run (touched) WHERE state IS NOT NULL AND ended IS NOT NULL;
+    CREATE INDEX run_open ON run (touched) WHERE state IS NOT NULL AND ended IS NULL;
     CREATE TABLE shared (
         id INTEGER PRIMARY KEY, urn TEXT NOT NULL UNIQUE,
         base BLOB, -- what runs that are gone have left
@@ -69,7 +71,10 @@ _MIGRATIONS = (
     ) WITHOUT ROWID;
     CREATE INDEX kin_run ON kin (run);
     CREATE TABLE sent (urn TEXT PRIMARY KEY, aspects BLOB NOT NULL) WITHOUT ROWID;
-    CREATE TABLE sent_point (key BLOB PRIMARY KEY, hash BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE sent_point (
+        key BLOB PRIMARY KEY, hash BLOB NOT NULL, time INTEGER NOT NULL -- when it was sent, in milliseconds
+    ) WITHOUT ROWID;
+    CREATE INDEX sent_point_time ON sent_point (time);
     CREATE TABLE outbox (
         id INTEGER PRIMARY KEY AUTOINCREMENT, urn TEXT NOT NULL, aspect TEXT NOT NULL, proposal BLOB NOT NULL,
         since INTEGER NOT NULL, -- milliseconds

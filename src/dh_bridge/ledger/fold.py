@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.ledger.kin import Kin, tokens
+from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.fold import value
@@ -38,8 +39,9 @@ class LedgerFold:
         self.shared = Shared(connection)
         self.runs = Runs(connection)
         self._kin = Kin(connection)
+        self.retention = Retention(connection, options.settings.ledger, self.runs, self.shared, self._kin)
         self.rejected: list[Rejected] = []
-        #: runs of which events came after the ledger had let go of them (ruling 12)
+        #: events of this batch that came after the ledger had let go of their run (ruling 12)
         self.late = 0
         #: what runs share, as far as the last batch rendered it: of these entities every aspect was among its proposals
         self.rendered: Mapping[str, Slots] = {}
@@ -65,6 +67,7 @@ class LedgerFold:
             work = [urn for urn in sorted(said) if self.runs.get(urn) is not None]
         self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = list(done.values())
+        self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
         histories = [history_of(state, self.options) for state in states]
         written = proposals(states, histories, chosen, self.options)
         if self.options.settings.identity.fold_runs == "drop":
@@ -75,6 +78,7 @@ class LedgerFold:
         """Write what the batch changed; ``now`` in milliseconds."""
         self.runs.save(now)
         self.shared.save()
+        self.retention.apply(now)
 
     def forget(self) -> None:
         """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
@@ -119,8 +123,10 @@ class LedgerFold:
         (copy,), _ = settled([state], self.shared.cells)
         if state.kind != "job":
             copy.whole = False
-            self.late += 1
-        self.shared.pour_for_good(self._contribution(copy))
+        said = self._contribution(copy)
+        if state.kind != "job":  # of other runs it says less than it once did
+            said = {urn: slots for urn, slots in said.items() if not urn.startswith(RUN)}
+        self.shared.pour_for_good(said)
         done[copy.key] = copy
 
     def _relative(self, number: int) -> RunState:

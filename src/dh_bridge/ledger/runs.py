@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from dh_bridge.ledger.records import packed, unpacked
@@ -80,6 +81,14 @@ class Runs(dict[str, RunState]):
             raise LookupError(f"run {key} is not kept")
         return found
 
+    def evict(self, number: int) -> str:
+        """Forget the state of a run, not that it was there (ruling 12); return its key."""
+        (key,) = self._connection.execute(
+            "UPDATE run SET state = NULL WHERE id = ? RETURNING key", (number,)
+        ).fetchone()
+        self._records.pop(key, None)
+        return str(key)
+
     def kept(self, state: RunState) -> Record:
         """Return the record of a run, with a new row for a new run."""
         record = self._records.get(state.key)
@@ -97,8 +106,9 @@ class Runs(dict[str, RunState]):
         for key, state in self.items():
             record = self._records.get(key)
             if record is not None:
-                rows.append((packed((state, record.contribution)), _ended(state), now, record.number))
-        self._connection.executemany("UPDATE run SET state = ?, ended = ?, touched = ? WHERE id = ?", rows)
+                data = packed((state, record.contribution))
+                rows.append((data, _job(state), _ended(state), now, record.number))
+        self._connection.executemany("UPDATE run SET state = ?, job = ?, ended = ?, touched = ? WHERE id = ?", rows)
         self.clear()
         self.evicted.clear()
         while len(self._records) > _REMEMBERED:
@@ -114,7 +124,13 @@ class Runs(dict[str, RunState]):
         self._records[key] = record
 
 
+def _job(state: RunState) -> bytes | None:
+    """Return what tells the runs of one job from those of others, None for a run of which no job is known."""
+    job = state.job()
+    return blake2b(job.job_urn.encode(), digest_size=8).digest() if job is not None else None
+
+
 def _ended(state: RunState) -> int | None:
-    """Return the time of the last terminal event in microseconds, None for an open run."""
-    ends = [stamp[0] for stamp, word in state.events if word in TERMINAL]
+    """Return the time of the last terminal event in microseconds, None for an open run; what is no run is complete at once."""
+    ends = [stamp[0] for stamp, word in state.events if word in TERMINAL or not state.urn]
     return max(ends, default=None)

@@ -83,7 +83,7 @@ class Sent:
         sends = False
         for proposal in proposals:
             if proposal.aspect_name in POINTS:
-                changed = self._of_point(proposal)
+                changed = self._of_point(proposal, now)
             elif proposal.change_type == "PATCH":
                 changed = self._of_patch(proposal, known, now, stale=stale)
             else:
@@ -106,12 +106,14 @@ class Sent:
         known[proposal.aspect_name] = Aspect(now, mark)
         return proposal
 
-    def _of_point(self, proposal: Proposal) -> Proposal | None:
+    def _of_point(self, proposal: Proposal, now: int) -> Proposal | None:
         key, mark = _point(proposal), _hash(proposal.value)
         row = self._connection.execute("SELECT hash FROM sent_point WHERE key = ?", (key,)).fetchone()
         if row is not None and row[0] == mark and not self._full:
             return None
-        self._connection.execute("INSERT OR REPLACE INTO sent_point (key, hash) VALUES (?, ?)", (key, mark))
+        self._connection.execute(
+            "INSERT OR REPLACE INTO sent_point (key, hash, time) VALUES (?, ?, ?)", (key, mark, now)
+        )
         return proposal
 
     def _of_patch(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> Proposal | None:

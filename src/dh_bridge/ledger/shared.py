@@ -10,6 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.ledger.records import packed, unpacked
+from dh_bridge.translation.other_runs import RUN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -95,6 +96,24 @@ class Shared:
             return set()
         rows = self._connection.execute("SELECT run FROM touch WHERE entity = ?", (entity.number,))
         return {number for (number,) in rows} | self._touched.get(urn, set())
+
+    def is_touched(self, urn: str) -> bool:
+        """Whether a run that is kept contributes to an entity."""
+        return bool(self.touching(urn))
+
+    def let_go(self, number: int) -> list[tuple[str, bool]]:
+        """Forget what a run touched; return the runs among it, each with whether others touch it still."""
+        query = "SELECT urn FROM shared JOIN touch ON entity = shared.id WHERE run = ? AND urn GLOB ?"
+        found = [urn for (urn,) in self._connection.execute(query, (number, f"{RUN}*"))]
+        self._connection.execute("DELETE FROM touch WHERE run = ?", (number,))
+        return [(urn, self.is_touched(urn)) for urn in found]
+
+    def drop(self, urn: str) -> None:
+        """Forget an entity of which nothing will be asked any more."""
+        self._connection.execute("DELETE FROM shared WHERE urn = ?", (urn,))
+        self._entities.pop(urn, None)
+        self._based.discard(urn)
+        self.changed.discard(urn)
 
     def save(self) -> None:
         """Write what this batch changed, and close the batch."""

@@ -23,6 +23,18 @@ class LedgerSettings(BaseModel):
     refresh_days: int = Field(
         default=7, ge=1, description="Age at which an unchanged aspect of an entity that is told of is sent again."
     )
+    retention_days: int = Field(
+        default=30,
+        ge=1,
+        description="Age at which a run that has ended is let go: what it said of jobs and datasets stays, later events of it"
+        " are handled as those of a run of which nothing else is known.",
+    )
+    max_runs: int = Field(
+        default=200_000,
+        ge=1,
+        description="Runs that are remembered, at most; those that were told of longest ago go first, ended ones before open"
+        " ones.",
+    )
     stub_parents: bool = Field(
         default=True, description="Write a parent that only its children name: run, template, job or flow (ruling 10)."
     )
