@@ -1,0 +1,167 @@
+"""What the ledger lets go of, and what stays all the same (ruling 12)."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from gen_runs import group
+from samples import dataset, event
+from told import NOW, Told, read, settings
+
+DAY = 86_400
+RUN, OTHER = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
+
+
+class Clock:
+    def __init__(self):
+        self.now = NOW
+
+    def __call__(self):
+        return self.now
+
+
+def kept(**said):
+    return settings().model_copy(update={"ledger": settings().ledger.model_copy(update=said)})
+
+
+def count(told, table, where="1"):
+    return told.catalog.connection.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()[0]  # noqa: S608
+
+
+def at(kind, second, **parts):
+    return event(kind, f"2026-11-20T10:00:{second:02}Z", **parts)
+
+
+def days_later(told, clock, days=31):
+    """Let days pass, and something else happen."""
+    clock.now += days * DAY
+    told.tell([at("START", 59, run=OTHER, job="app.else")])
+
+
+def gone_and_come(seed):
+    """Return a ledger with generated runs that were told 31 days ago, and their events."""
+    clock = Clock()
+    told = Told(settings(profile="1.7"), clock=clock)
+    events = read([one for i in range(seed, seed + 6) for one in group(2026, i)])
+    told.tell(events)
+    days_later(told, clock, 0)
+    before = told.dump()
+    days_later(told, clock)
+    return told, events, before
+
+
+def leaves(lines):
+    """Return where something is said of what runs share: of each aspect and point the paths, of edges the URNs too."""
+    found = set()
+    for line in map(json.loads, lines):
+        if line["entityType"] == "dataProcessInstance":
+            continue
+        body = line["aspect"]["json"]
+        place = (line["entityUrn"], line["aspectName"], body.get("messageId"))
+        found |= {(*place, leaf) for leaf in body if leaf != "customProperties"}
+        edges = [one for side in ("input", "output") for one in body.get(f"{side}DatasetEdges", ())]
+        found |= {(*place, edge["destinationUrn"]) for edge in edges}
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 40])
+def test_letting_runs_go_changes_nothing_in_the_catalogue(seed):
+    told, _, before = gone_and_come(seed)
+    assert count(told, "run", "state IS NULL") > 3
+    assert told.dump() == before
+
+
+@pytest.mark.parametrize("seed", [0, 40])
+def test_late_events_of_runs_that_were_let_go_erase_nothing_that_runs_share(seed):
+    told, events, before = gone_and_come(seed)
+    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    chance.shuffle(events)
+    for one in events[:40]:
+        told.tell([one])
+    missing = leaves(before) - leaves(told.dump())
+    assert missing == set()
+
+
+def test_what_an_evicted_run_said_of_itself_stays_when_a_late_event_comes():
+    clock = Clock()
+    told = Told(clock=clock)
+    told.tell([at("START", 1, run=RUN, inputs=[dataset("d.s.a")]), at("COMPLETE", 5, run=RUN)])
+    days_later(told, clock)
+    urn = f"urn:li:dataProcessInstance:{RUN}"
+    before = told.catalog.aspects(urn)
+    translation, _ = told.ledger.take(read([at("RUNNING", 3, run=RUN), at("COMPLETE", 9, run=RUN)]))
+    assert translation.counts.notes == {"late events of runs that were let go": 2}
+    assert told.catalog.aspects(urn) == before
+    assert len(told.catalog.timeseries(urn, "dataProcessInstanceRunEvent")) == 3
+
+
+def test_a_late_event_of_a_run_adds_to_what_runs_share():
+    clock = Clock()
+    told = Told(clock=clock)
+    told.tell([at("START", 1, run=RUN, inputs=[dataset("d.s.a")]), at("COMPLETE", 5, run=RUN)])
+    days_later(told, clock)
+    told.tell([at("COMPLETE", 9, run=RUN, inputs=[dataset("d.s.b")])])
+    edges = {
+        edge["destinationUrn"]
+        for urn in told.catalog.entities("dataJob")
+        for edge in (told.catalog.aspect(urn, "dataJobInputOutput") or {}).get("inputDatasetEdges", ())
+    }
+    assert {name[len("urn:li:dataset:(urn:li:dataPlatform:postgres,") :][:5] for name in edges} == {"d.s.a", "d.s.b"}
+
+
+def test_an_open_run_is_kept_for_its_end():
+    clock = Clock()
+    told = Told(clock=clock)
+    told.tell([at("START", 1, run=RUN)])
+    days_later(told, clock)
+    assert count(told, "run", "state IS NULL") == 0
+
+
+def test_what_is_kept_is_bounded_by_age():
+    clock = Clock()
+    told = Told(clock=clock)
+    sizes = []
+    for day in range(75):
+        clock.now += DAY
+        run = f"018cc251-f400-734d-88b3-{day:012}"
+        parent = {"run": {"runId": f"118cc251-f400-734d-88b3-{day:012}"}, "job": {"namespace": "ns", "name": "up"}}
+        told.tell([at("START", 1, run=run, run_facets={"parent": parent}, inputs=[dataset("d.s.a")])])
+        told.tell([at("COMPLETE", 2, run=run, outputs=[dataset("d.s.b")])])
+        tables = ("touch", "kin", "sent", "sent_point", "shared")
+        sizes.append([count(told, "run", "state IS NOT NULL"), *(count(told, table) for table in tables)])
+    assert sizes[45] == sizes[-1]
+    assert sizes[-1][0] <= 32
+
+
+def test_what_is_kept_is_bounded_by_number_ended_runs_first():
+    told = Told(kept(max_runs=5))
+    told.tell([at("START", 1, run=RUN)])
+    for number in range(20):
+        told.tell([at("COMPLETE", 2, run=f"018cc251-f400-734d-88b3-{number + 100:012}")])
+    assert count(told, "run", "state IS NOT NULL") == 5
+    assert count(told, "run", "state IS NOT NULL AND ended IS NULL") == 1
+
+
+def test_open_runs_go_where_there_are_too_many():
+    told = Told(kept(max_runs=5))
+    for number in range(20):
+        told.tell([at("START", 2, run=f"018cc251-f400-734d-88b3-{number + 100:012}")])
+    assert count(told, "run", "state IS NOT NULL") == 5
+
+
+def test_lineage_through_a_temporary_dataset_outlives_the_run_that_wrote_it():
+    clock = Clock()
+    chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}))
+    told = Told(chosen, clock=clock)
+    writer = at("COMPLETE", 5, run=RUN, job="app.one", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp_x")])
+    told.tell([writer, at("START", 7, run=OTHER, job="app.two", inputs=[dataset("d.s.tmp_x")])])
+    before = told.dump()
+    clock.now += 31 * DAY
+    told.tell([])
+    assert count(told, "run", "state IS NULL") == 1
+    told.tell([at("START", 8, run=OTHER, job="app.two", outputs=[dataset("d.s.b")])])
+    of_a = [line for line in before if b"d.s.a" in line and b"app.two" in line]
+    assert of_a
+    assert any(b"d.s.a" in line and b"app.two" in line and b"InputOutput" in line for line in told.dump())
