@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from gms import Fault, Gms
 
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, Failure
@@ -150,3 +151,32 @@ def test_a_queue_makes_no_ledger_and_wants_to_know_which(run):
     result = run("queue", "list")
     assert result.exit_code == 2
     assert "no ledger is named" in result.stderr
+
+
+def test_a_real_server_that_is_gone_for_a_while_ends_up_with_everything(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
+    told = ("--ledger", "ledger.db", "--set", "rest.retries=1")
+    with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
+        to = ("--to", f"rest:{gms.url}")
+        assert run("emit", EVENTS + "/dbt.ndjson", *to, *told).exit_code == 0
+        gms.faults = [Fault(503)] * 1_000
+        result = run("emit", EVENTS, *to, *told)
+        assert result.exit_code == 3
+        assert "proposals wait in the ledger" in result.stderr
+        gms.faults = []
+        assert run("emit", EVENTS, *to, *told).exit_code == 0
+        assert run("emit", EVENTS, "--to", "catalog:own.db", "--profile", "1.4").exit_code == 0
+        assert run("catalog", "dump", "--catalog", "own.db").stdout.encode() == b"".join(gms.dump())
+
+
+def test_the_version_that_the_server_had_stands_in_while_it_does_not_answer(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
+    told = ("--ledger", "ledger.db", "--set", "rest.retries=1")
+    with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
+        to = ("--to", f"rest:{gms.url}")
+        assert run("emit", EVENTS + "/dbt.ndjson", *to, *told).exit_code == 0
+    result = run("emit", EVENTS, *to, *told)
+    assert result.exit_code == 3
+    assert "(DataHub 1.4.0): profile 1.4," in result.stderr
+    assert "proposals wait in the ledger" in result.stderr
+    assert "cannot be reached" in result.stderr or "connect" in result.stderr.lower()

@@ -23,7 +23,7 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger, opened
+from dh_bridge.ledger import Ledger, last_version, opened
 from dh_bridge.replay.processes import translations
 
 if TYPE_CHECKING:
@@ -98,15 +98,27 @@ def emit(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("--processes goes with neither --ledger, --report nor --dry-run")
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
-            destination = open_destination(target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run)
+            place = None if dry_run or processes > 1 else ledger or settings.ledger.file
+            destination = open_destination(
+                target,
+                settings,
+                file_format=file_format,
+                run_id=run_id,
+                dry_run=dry_run,
+                last_version=last_version(place),
+            )
             with destination.sink:
                 _announce(target, destination, dry_run=dry_run)
                 if processes > 1:
                     _deliver_of_many(events, destination, outcome, processes)
                 else:
-                    place = None if dry_run else ledger or settings.ledger.file
                     with opened(
-                        place, destination.sink, destination.settings, full=full, report=outcome.reports
+                        place,
+                        destination.sink,
+                        destination.settings,
+                        version=destination.version,
+                        full=full,
+                        report=outcome.reports,
                     ) as found:
                         _deliver(events, destination, outcome, found, dry_run=dry_run)
         except SinkError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.ledger import Ledger
+from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -18,11 +19,31 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Sink
 
 
+_VERSION = "version"
+
+
+def last_version(place: Path | None) -> str | None:
+    """Return the version that the server of this ledger had the last time, None where nobody knows."""
+    if place is None or not place.is_file():
+        return None
+    with Catalog(place, readonly=True) as file:
+        return Outbox(file.connection).note(_VERSION)
+
+
 @contextmanager
-def opened(
-    place: Path | None, sink: Sink, settings: Settings, *, full: bool = False, report: bool = False
+def opened(  # noqa: PLR0913 - what a door may choose
+    place: Path | None,
+    sink: Sink,
+    settings: Settings,
+    *,
+    version: str | None = None,
+    full: bool = False,
+    report: bool = False,
 ) -> Iterator[Ledger | None]:
-    """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``place``; None without one."""
+    """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``place``; None without one.
+
+    ``version`` of the server is noted: :func:`last_version` has it for a day on which the server does not answer.
+    """
     own = getattr(sink, "catalog", None)
     if isinstance(own, Catalog):
         if place is not None:
@@ -36,4 +57,7 @@ def opened(
         yield None
     else:
         with Catalog(place) as file:
+            if version is not None:
+                with file.transaction():
+                    Outbox(file.connection).write_note(_VERSION, version)
             yield Ledger(file, Options(settings), sink, full=full, report=report)
