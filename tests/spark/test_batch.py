@@ -87,6 +87,11 @@ def test_a_table_gives_its_events_from_the_column_that_is_named(session, tmp_pat
     counts = found.counts()
     assert (counts.events, counts.dead, counts.runs) == (2, 1, 1)
     found.close()
+    late = Translated(events, SETTINGS, partitions=1, between=("2026-11-20T10:01:00Z", None))
+    assert (late.counts().events, late.counts().dead) == (1, 1)
+    late.close()
+    with pytest.raises(SettingsError, match="--from"):
+        Translated(events, SETTINGS, between=("then", None))
     with pytest.raises(SettingsError, match="no column 'value', only id, payload"):
         frame(table)
     with pytest.raises(SettingsError, match="'id' is of type integer"):

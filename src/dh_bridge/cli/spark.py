@@ -52,6 +52,8 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @spark.command()
 @_source
+@click.option("--from", "since", metavar="TIME", help="Only events from this time on, such as 2026-01-31T00:00:00Z.")
+@click.option("--until", metavar="TIME", help="Only events before this time.")
 @click.option("--report", metavar="DIR", help="Folder for what became of the leaves, by facet and producer.")
 @profile_option
 @fail_option
@@ -66,7 +68,8 @@ def batch(*, settings: Settings, target: str, report: str | None, fail_on: str, 
     events = _events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
         settings, deliver = _delivery(target, settings, outcome)
-        translated = Translated(events, settings, partitions=said["partitions"])
+        between = (said["since"], said["until"])
+        translated = Translated(events, settings, partitions=said["partitions"], between=between)
         counts = translated.counts()
         _count(outcome, counts)
         _bury(outcome, translated.bad_records, said["bad_records"])
@@ -75,7 +78,8 @@ def batch(*, settings: Settings, target: str, report: str | None, fail_on: str, 
         except SinkError as error:
             outcome.break_off(error)
         if report is not None:
-            reported(events, settings, partitions=said["partitions"]).coalesce(1).write.mode("overwrite").json(report)
+            leaves = reported(events, settings, partitions=said["partitions"], between=between)
+            leaves.coalesce(1).write.mode("overwrite").json(report)
         translated.close()
         for line in outcome.summary():
             say(line)

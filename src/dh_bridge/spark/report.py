@@ -33,10 +33,16 @@ _MOST = 10_000
 """Combinations that a worker counts before it hands them on."""
 
 
-def report(events: DataFrame, settings: Settings | None = None, *, partitions: int | None = None) -> DataFrame:
-    """Return coverage and loss of ``events`` (see REPORT), the largest first."""
+def report(
+    events: DataFrame,
+    settings: Settings | None = None,
+    *,
+    partitions: int | None = None,
+    between: tuple[str | None, str | None] = (None, None),
+) -> DataFrame:
+    """Return coverage and loss of ``events`` (see REPORT), the largest first; ``between`` as of `Translated`."""
     chosen = settings or Settings()
-    records = by_run(events, chosen, partitions or parts_of(events.sparkSession))
+    records = by_run(events, chosen, partitions or parts_of(events.sparkSession), between)
     counted = records.mapInArrow(Leaves(chosen), REPORT)
     found = counted.groupBy("producer", "facet", "verdict", "reason").agg({"leaves": "sum"})
     return found.withColumnRenamed("sum(leaves)", "leaves").orderBy("leaves", ascending=False)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+from dh_bridge.errors import SettingsError
+
+try:
+    import pyarrow as pa
+except ImportError as missing:  # an optional extra
+    raise SettingsError("pyarrow is not installed", where="spark", now="pip install 'dh-bridge[spark]'") from missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timezone
 from typing import TYPE_CHECKING
 
 from dh_bridge.call import Counts
+from dh_bridge.errors import SettingsError
+from dh_bridge.openlineage.times import instant
 from dh_bridge.replay.others import named_runs
 from dh_bridge.replay.packing import unpacked
 from dh_bridge.settings import Settings
@@ -44,8 +47,19 @@ class Translated:
     :meth:`counts` counts. :meth:`close` gives the workers' disks back.
     """
 
-    def __init__(self, events: DataFrame, settings: Settings | None = None, *, partitions: int | None = None) -> None:
-        """``events`` as of :mod:`dh_bridge.spark.sources`; ``partitions`` of the shuffles (default: three for each core)."""
+    def __init__(
+        self,
+        events: DataFrame,
+        settings: Settings | None = None,
+        *,
+        partitions: int | None = None,
+        between: tuple[str | None, str | None] = (None, None),
+    ) -> None:
+        """``events`` as of :mod:`dh_bridge.spark.sources`; ``partitions`` of the shuffles (default: three for each core).
+
+        ``between``: only events from the first time on, and before the second (ISO 8601); bad records have no time.
+        """
+        self._between = between
         self.settings = settings or Settings()
         self._spark = events.sparkSession
         self._parts = partitions or parts_of(self._spark)
@@ -89,7 +103,7 @@ class Translated:
         """Return what all runs come to, and what those do that had to hear of others first."""
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
 
-        records = by_run(events, self.settings, self._parts)
+        records = by_run(events, self.settings, self._parts, self._between)
         found = records.mapInArrow(FoldRuns(self.settings), FOUND).persist(StorageLevel.DISK_ONLY)
         said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
         witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
@@ -123,10 +137,22 @@ def translate(events: DataFrame, settings: Settings | None = None, *, partitions
     return Translated(events, settings, partitions=partitions).proposals
 
 
-def by_run(events: DataFrame, settings: Settings, partitions: int) -> DataFrame:
+def by_run(
+    events: DataFrame, settings: Settings, partitions: int, between: tuple[str | None, str | None] = (None, None)
+) -> DataFrame:
     """Return the records (see RECORD) of the events, those of one run side by side, in the order of their times."""
-    steps = events.select("place", "value", "whole").mapInArrow(Records(settings), RECORD)
-    return ordered(steps, partitions)
+    records = events.select("place", "value", "whole").mapInArrow(Records(settings), RECORD)
+    for text, sign in zip(between, (">=", "<"), strict=True):
+        if text is not None:
+            records = records.filter(f"reason IS NOT NULL OR time {sign} {_micros(text)}")
+    return ordered(records, partitions)
+
+
+def _micros(text: str) -> int:
+    try:
+        return instant(text, timezone.utc)[0]
+    except ValueError as error:
+        raise SettingsError(str(error), where="--from, --until", now="e.g. 2026-01-31T00:00:00Z") from error
 
 
 def ordered(records: DataFrame, partitions: int) -> DataFrame:
