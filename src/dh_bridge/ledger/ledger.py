@@ -56,7 +56,8 @@ class Ledger:
         self._batch = settings.batch
         self._fold = LedgerFold(file.connection, options)
         self._call = Call(options, report=report, fold=self._fold)
-        self._sent = Sent(file.connection, refresh=settings.refresh_days * DAY, full=full)
+        revive = options.settings.jobs.revive == "on_run"
+        self._sent = Sent(file.connection, refresh=settings.refresh_days * DAY, full=full, revive=revive)
         self._seen: int | None = None
         self._limit = settings.outbox_limit
         #: why the last delivery broke off

@@ -41,12 +41,18 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Sent:
-    """The hashes of what was sent; ``refresh`` is the age in milliseconds at which an unchanged aspect is sent again."""
+    """The hashes of what was sent; ``refresh`` is the age in milliseconds at which an unchanged aspect is sent again.
 
-    def __init__(self, connection: sqlite3.Connection, *, refresh: int = 7 * DAY, full: bool = False) -> None:
+    ``revive``: a flow or job of that age is made visible again with it (ruling 14).
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, *, refresh: int = 7 * DAY, full: bool = False, revive: bool = True
+    ) -> None:
         self._connection = connection
         self._refresh = refresh
         self._full = full
+        self._revived = _REVIVED if revive else ()
         #: proposals that were not sent because they say what was sent before
         self.unchanged = 0
 
@@ -93,7 +99,7 @@ class Sent:
             else:
                 sends = True
                 yield changed
-        if sends and stale and known and before and proposals[0].entity_type in _REVIVED and not self._full:
+        if sends and stale and known and before and proposals[0].entity_type in self._revived and not self._full:
             yield upsert(proposals[0].entity_type, urn, "status", {"removed": False})
         if known != before or sends:
             self._write(urn, known)

@@ -69,6 +69,12 @@ class JobSettings(BaseModel):
 
     model_config = _MODEL
 
+    revive: Literal["on_run", "off"] = Field(
+        default="on_run",
+        description="With a ledger: a run of a flow or job that was not written for `ledger.refresh_days` undoes its removal"
+        " (`status.removed`), by whomever it was: DataHub's garbage collector removes jobs without runs.",
+    )
+
     reverse_edges: bool = Field(
         default=False,
         description="Edges from a job to those that `jobDependencies` says come after it: their own events say the same.",
