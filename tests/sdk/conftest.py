@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 import pytest
 from oracles import apache_finding, fastavro_finding, sdk_finding
@@ -14,6 +15,12 @@ from dh_bridge.sinks.memory import MemorySink
 
 START = 1_700_000_000_000
 STEP = 1_500
+
+
+@pytest.fixture(autouse=True)
+def _main_has_a_file(monkeypatch):
+    """PySpark, which Great Expectations imports, takes a main module without a file for a doctest and leaves; xdist's has none."""
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
 
 
 class Told:
