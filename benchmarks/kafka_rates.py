@@ -34,7 +34,7 @@ def rates(folder: Path, count: int, broker: Broker, registry: str) -> Table:
     """Return the table of proposals a second into the broker."""
     table: Table = [("Kafka, proposals of", "by", "proposals/s", "us/proposal", "to acryl-datahub")]
     for title, lines in (
-        ("24 KB COMPLETE", inputs.big(0, count, fresh=False)),
+        ("COMPLETE of 24 KB", inputs.big(0, count, fresh=False)),
         ("examples/events", inputs.examples()),
         ("small START", inputs.starts(0, count)),
     ):

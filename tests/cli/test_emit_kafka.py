@@ -74,6 +74,26 @@ def test_readme_s_lines_run_as_printed(kafka, registry, tmp_path):
 
 
 @pytest.mark.kafka
+def test_what_waits_in_a_ledger_is_sent_when_the_registry_is_back(run, kafka, registry, topic):
+    def emitted(url):
+        return run(
+            *("emit", str(EVENTS), "--to", f"kafka:{kafka.bootstrap}", "--ledger", "ledger.db"),
+            *("--set", f"kafka.topic={topic}", "--set", f"kafka.registry.url={url}"),
+        )
+
+    waiting = emitted("http://127.0.0.1:1")
+    assert waiting.exit_code == 3
+    assert kafka.messages(topic) == []
+    assert emitted(registry.url).exit_code == 0
+    number = int(waiting.stderr.splitlines()[-1].split()[1].replace(",", ""))
+    found = {(mcp.entityUrn, mcp.aspectName, mcp.changeType) for mcp in read(kafka.messages(topic), registry.url)}
+    assert waiting.stderr.splitlines()[-1].split()[0] == "waiting"
+    assert len(kafka.messages(topic)) >= number > 500
+    assert len(found) > 500
+    assert run("queue", "list", "--ledger", "ledger.db", "--json").stdout == ""
+
+
+@pytest.mark.kafka
 def test_the_example_of_refused_runs_as_it_stands(run, kafka, tmp_path):
     example = re.search(r"^ +(dh-bridge refused kafka.+)$", run("refused", "--help").stdout, re.MULTILINE)[1]
     topic = "FailedMetadataChangeProposal_v1"
