@@ -11,7 +11,7 @@ AIRFLOW := .venv-airflow
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check bench bench-delivery bench-kafka bench-spark docs lock clean
+.PHONY: help demo test check bench bench-proposals bench-delivery bench-kafka bench-spark docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -39,6 +39,9 @@ e2e: $(VENV)/.dev $(AIRFLOW)/.ready  ## let a real Airflow call our callbacks an
 
 bench: $(VENV)/.dev  ## measure speed and memory, side by side with acryl-datahub (ARGS="--memory 1G")
 	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-proposals: $(VENV)/.dev  ## count what is sent with and without a ledger; its speed and memory (ARGS="--long 1000000")
+	@$(BIN)/python benchmarks/proposals.py $(ARGS)
 
 bench-delivery: $(VENV)/.dev  ## measure delivery, side by side with acryl-datahub
 	@$(BIN)/python benchmarks/delivery.py $(ARGS)
