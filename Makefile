@@ -64,7 +64,7 @@ lock: $(VENV)/.light  ## refresh constraints.txt, which pins what both commands 
 		--output-file examples/airflow/requirements.txt
 
 clean:  ## remove what the commands made, the virtual environment too
-	rm -rf $(VENV) $(AIRFLOW) out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(AIRFLOW) .jars out build dist .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks examples tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Stamps: what is installed stays so until pyproject.toml or the lock changes.
