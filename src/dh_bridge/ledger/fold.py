@@ -11,6 +11,7 @@ from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.joined import told
+from dh_bridge.translation.leaving import present
 from dh_bridge.translation.operations import without
 from dh_bridge.translation.other_runs import RUN
 from dh_bridge.translation.settling import contribution, history_of, settled
@@ -144,11 +145,11 @@ class LedgerFold:
         """Return the shared entities that are to be rendered: those that changed, and parents without events of their own."""
         chosen = _Chosen(self.shared)
         for urn in self.shared.changed | stubs:
-            chosen[urn] = self.shared.cells(urn)
+            chosen[urn] = present(self.shared.cells(urn), self.options.settings)
         for urn in list(chosen):
             own = value(chosen[urn], OWN_JOB)
             if own is not None and own.job_urn not in chosen and (twin := self.shared.cells(own.job_urn)):
-                chosen[own.job_urn] = twin  # it shows what the flow's facets say
+                chosen[own.job_urn] = present(twin, self.options.settings)  # it shows what the flow's facets say
         return chosen
 
 

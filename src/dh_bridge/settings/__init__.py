@@ -24,6 +24,7 @@ from dh_bridge.settings.output import (
     ColumnLineageSettings,
     Containers,
     DataplexFqn,
+    Edges,
     EventTimeSettings,
     JobSettings,
     LifecycleSettings,
@@ -115,6 +116,13 @@ class Settings(BaseModel):
     properties: PropertySettings = Field(default=PropertySettings(), description="Custom properties.")
     runs: RunSettings = Field(default=RunSettings(), description="Runs of a job.")
     jobs: JobSettings = Field(default=JobSettings(), description="Jobs.")
+    edges: Edges = Field(
+        default="accumulate",
+        description="With a ledger, inputs and outputs of a job that its runs name no more: they stay (`accumulate`), leave with"
+        " the newest COMPLETE run (`last_run`), or when no run named them in the `edges_window_days` before it (`window`)."
+        " Only edges that the bridge wrote leave.",
+    )
+    edges_window_days: int = Field(default=30, ge=1, description="Days for `edges: window`.")
     operations: OperationSettings = Field(default=OperationSettings(), description="What runs do to datasets.")
     links: LinkSettings = Field(default=LinkSettings(), description="Pages of runs and jobs.")
     spark: SparkSettings = Field(default=SparkSettings(), description="Events of Spark.")

@@ -18,6 +18,7 @@ Redaction = Literal["off", "default", "strict"]
 Materialize = Literal["all", "outputs", "none"]
 SourceCode = Literal["hash", "keep"]
 DataplexFqn = Literal["off", "property"]
+Edges = Literal["accumulate", "last_run", "window"]
 Queries = Literal["off", "on"]
 Containers = Literal["off", "on"]
 

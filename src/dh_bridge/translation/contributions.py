@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
+from dh_bridge.translation.leaving import tell_seen
 from dh_bridge.translation.queries import sql_text, tell_queries
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
@@ -100,6 +101,8 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
         if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots or NAMED_INPUT in slots):
             last = terminal or (history.last if not state.urn else None)
             _pour_edges(urn, state, last, shared, actor_of(state.cells.get(state.urn, {}), options))
+            if options.settings.edges != "accumulate":
+                tell_seen(urn, state, history, shared)
     pour_upstreams(state, shared, options)
 
 

@@ -193,6 +193,10 @@ QUERY_SUBJECT = Slot("QUERY_SUBJECT", "querySubjects", latest, shared=True)
 #: dataset URN -> Edge
 INPUT_EDGE = Slot("INPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 OUTPUT_EDGE = Slot("OUTPUT_EDGE", "dataJobInputOutput", edge, shared=True)
+#: (side, dataset URN) -> None: when a run last named the edge; side "input" or "output", where `edges` lets edges leave
+SEEN = Slot("SEEN", "dataJobInputOutput", latest, shared=True)
+#: side -> None: the end of the newest COMPLETE run that names any edge of the side
+NEWEST = Slot("NEWEST", "dataJobInputOutput", latest, shared=True)
 #: (facet, dataset URN) -> query URN or None: of dataset events, and where column_lineage.target says so; facet "": inputs x
 #: outputs
 UPSTREAM = Slot("UPSTREAM", "upstreamLineage", latest, shared=True)
