@@ -11,9 +11,10 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_argument, fail_option, json_option, profile_option, with_settings
+from dh_bridge.cli.options import fail_option, json_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import json_line, write
+from dh_bridge.cli.story import tell
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.translation.datasets import dataset_name
 
@@ -29,22 +30,49 @@ _Titles = dict[str, str]
 
 
 @click.command()
-@events_argument
+@click.argument("events", nargs=-1, metavar="EVENTS...", type=click.Path(exists=True, allow_dash=True))
+@click.option("--run", metavar="RUN_ID", help="Tell the story of this run, which a ledger was told of, by id or URN.")
+@click.option(
+    "--catalog", "file", type=click.Path(exists=True, dir_okay=False), help="The catalogue or ledger with the run."
+)
 @json_option
 @click.option("--verdict", type=click.Choice(list(_COLOURS)), help="Only the lines of this verdict.")
 @click.option("--loss", is_flag=True, help="Only what was withheld: short for --verdict withheld.")
 @profile_option
 @fail_option
 @with_settings
-@examples("dh-bridge explain examples/events --loss", "dh-bridge explain examples/events --json")
+@examples(
+    "dh-bridge explain examples/events --loss",
+    "dh-bridge explain examples/events --json",
+    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge explain --catalog shop.db"
+    " --run 01a1fcf3-ae1a-7325-9ff6-fa80f2885a38",
+)
 def explain(  # noqa: PLR0913 - one argument for each option
-    *, settings: Settings, events: tuple[str, ...], as_json: bool, verdict: str | None, loss: bool, fail_on: str
+    *,
+    settings: Settings,
+    events: tuple[str, ...],
+    run: str | None,
+    file: str | None,
+    as_json: bool,
+    verdict: str | None,
+    loss: bool,
+    fail_on: str,
 ) -> None:
     """Tell for every leaf of EVENTS what became of it.
 
     One line per leaf, each leaf exactly once: a table for every entity of every event, or with --json an object a line.
     `mapped`: it stands in a field of DataHub. `kept`: in a custom property. `withheld`: nowhere, for the reason given.
+
+    With --run and --catalog instead of EVENTS: the story of one run, from the file of a catalogue or of a ledger; its events by
+    time, what was sent after each (events that came in one batch: after the last of them), and what they come to.
     """
+    if run is not None or file is not None:
+        if run is None or file is None or events:
+            raise click.UsageError("--run RUN_ID and --catalog FILE go together, and without EVENTS")
+        tell(file, run, settings, as_json=as_json)
+        return
+    if not events:
+        raise click.UsageError("Missing argument 'EVENTS...'.")
     if loss and verdict not in {None, "withheld"}:
         raise click.UsageError(f"--loss shows what was withheld, --verdict {verdict} does not")
     wanted = "withheld" if loss else verdict

@@ -15,6 +15,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.sent import DAY, POINTS, Sent
+from dh_bridge.ledger.story import Journal
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.sinks.base import Delivery
 
@@ -58,6 +59,7 @@ class Ledger:
         self._call = Call(options, report=report, fold=self._fold)
         revive = options.settings.jobs.revive == "on_run"
         self._sent = Sent(file.connection, refresh=settings.refresh_days * DAY, full=full, revive=revive)
+        self._journal = Journal(file.connection)
         self._seen: int | None = None
         self._limit = settings.outbox_limit
         #: why the last delivery broke off
@@ -98,6 +100,7 @@ class Ledger:
                 translation.counts.proposals = len(translation.proposals)
                 if self._fold.late:
                     translation.counts.notes["late events of runs that were let go"] += self._fold.late
+                self._journal.save(self._fold.runs, translation.proposals, now)
                 self._fold.save(now)
                 if self._inside:
                     delivery = self._sink.emit(translation.proposals)
@@ -106,6 +109,7 @@ class Ledger:
                     self.outbox.put(translation.proposals, now, points=POINTS)
         except BaseException:
             self._fold.forget()
+            self._journal.forget()
             raise
         return translation, delivery if self._inside else self.deliver()
 
@@ -153,7 +157,7 @@ class Ledger:
             if isinstance(item, DeadLetter):
                 self._call.dead.append(item)
             else:
-                self._call.add(item)
+                self._journal.note(self._call.add(item), item)
         return self._call.close(None)
 
     def _nothing(self) -> Translation:

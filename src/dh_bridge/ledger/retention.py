@@ -69,6 +69,7 @@ class Retention:
         execute = self._connection.execute
         urn = self._runs.evict(number)
         execute("DELETE FROM kin WHERE run = ?", (number,))
+        execute("DELETE FROM story WHERE run = ?", (number,))
         touched = self._shared.let_go(number)
         # what runs say of another run is of use until that one is gone, and while one of them is here
         for other, left in touched:

@@ -1,0 +1,112 @@
+"""The story of a run: its events by time, what was sent after each, and what they come to; gone with the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from samples import dataset, event
+from told import Told, settings
+
+from dh_bridge.cli import commands
+from dh_bridge.errors import SinkError
+from dh_bridge.ledger.story import story
+from dh_bridge.translation.options import Options
+
+EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
+RUN = "018cc251-f400-734d-88b3-1e3d63fe6210"
+URN = f"urn:li:dataProcessInstance:{RUN}"
+OPTIONS = Options(settings())
+
+
+def at(kind, second, **parts):
+    return event(kind, f"2026-11-20T10:00:{second:02}Z", run=RUN, **parts)
+
+
+def told_of(told, run=RUN):
+    return story(told.catalog.connection, run, OPTIONS, where="here")
+
+
+def test_events_stand_by_time_with_what_was_sent_after_each():
+    told = Told()
+    told.tell([at("COMPLETE", 9, outputs=[dataset("d.s.a")])], [at("START", 1)])
+    found = told_of(told)
+    assert [(one.type, time // 1_000_000 % 60) for time, one in found.events] == [("START", 1), ("COMPLETE", 9)]
+    first, last = (one.sent for _, one in found.events)
+    assert "dataProcessInstanceRunEvent" in first[URN]
+    assert "dataProcessInstanceOutput" in last[URN]
+    assert any(urn.startswith("urn:li:dataset:") for urn in last)
+    assert (found.history.winner, found.history.attempts) == ("COMPLETE", 1)
+    assert found.history.end - found.history.start == 8_000_000
+
+
+def test_what_a_batch_sent_stands_with_the_last_of_its_events_and_only_for_what_the_run_touches():
+    told = Told()
+    other = event("START", "2026-11-20T10:00:02Z", run=RUN.replace("018", "019"), job="app.other")
+    sent = told.tell([at("START", 1), other, at("COMPLETE", 9)])
+    (_, start), (_, end) = told_of(told, URN).events
+    assert start.sent == {}
+    own = {(urn, name) for urn, names in end.sent.items() for name in names}
+    assert own < {(one.entity_urn, one.aspect_name) for one in sent}
+    assert not any("other" in urn for urn, _ in own)
+
+
+def test_an_event_that_comes_again_is_told_of_once():
+    told = Told()
+    told.tell([at("START", 1)])
+    before = told_of(told)
+    told.tell([at("START", 1)], [at("START", 1)])
+    assert told_of(told) == before
+
+
+def test_a_run_that_nobody_knows_and_one_that_was_let_go():
+    told = Told()
+    with pytest.raises(SinkError, match="here: knows no run x"):
+        told_of(told, "x")
+    told.tell([at("COMPLETE", 1)])
+    connection = told.catalog.connection
+    connection.execute("UPDATE run SET state = NULL")
+    with pytest.raises(SinkError, match=f"here: has let go of run {RUN}"):
+        told_of(told)
+
+
+def test_the_story_goes_with_its_run():
+    chosen = settings(ledger=settings().ledger.model_copy(update={"retention_days": 1}))
+    days = iter([1_795_168_800, 1_795_168_800 + 90 * 86_400, 1_795_168_800 + 180 * 86_400])
+    told = Told(chosen, clock=lambda: next(days))
+    told.tell([at("COMPLETE", 1)])
+    for second in (1, 2):
+        told.tell([event("START", f"2026-11-20T11:00:0{second}Z", run=RUN.replace("018", "019"), job="app.other")])
+    (gone,) = told.catalog.connection.execute("SELECT id FROM run WHERE state IS NULL").fetchone()
+    assert told.catalog.connection.execute("SELECT count(*) FROM story WHERE run = ?", (gone,)).fetchone() == (0,)
+    assert told.catalog.connection.execute("SELECT count(*) FROM story").fetchone() == (2,)
+
+
+def ran(*arguments):
+    return CliRunner().invoke(commands, list(arguments), prog_name="dh-bridge")
+
+
+def test_explain_tells_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ran("emit", EVENTS, "--to", "file:out.ndjson", "--ledger", "ledger.db").exit_code == 0
+    run = "01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"
+    shown = ran("explain", "--run", run, "--catalog", "ledger.db").stdout.splitlines()
+    assert shown[0] == f"urn:li:dataProcessInstance:{run}"
+    assert shown[1].split()[1] == "START"
+    assert any("sent  urn:li:dataset:" in line for line in shown)
+    assert shown[-1].startswith("7 events, ")
+    assert "status COMPLETE, attempts 1, started 20" in shown[-1]
+    rows = [
+        json.loads(line)
+        for line in ran("explain", "--run", run, "--catalog", "ledger.db", "--json").stdout.splitlines()
+    ]
+    assert [row.get("type") for row in rows[:2]] == ["START", "RUNNING"]
+    assert rows[-1]["status"] == "COMPLETE"
+    assert ran("explain", "--run", "x", "--catalog", "ledger.db").exit_code == 3
+
+
+@pytest.mark.parametrize("arguments", [(), ("--run", "x"), ("--run", "x", "--catalog", EVENTS + "/dbt.ndjson", EVENTS)])
+def test_explain_wants_events_or_a_run(arguments):
+    assert ran("explain", *arguments).exit_code == 2
