@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,12 +46,13 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 BLOCK = re.compile(r"<!-- proposals -->.*?<!-- end -->\n", re.DOTALL)
-PROFILE = "1.7"
+PROFILES = ("0.15.0", "1.7")
+"""The default, which writes what all servers take, and the newest, which writes the most."""
 
 
-def ways(files: list[str], batch: int) -> dict[str, Iterator[list[Proposal]]]:
+def ways(files: list[str], batch: int, profile: str) -> dict[str, Iterator[list[Proposal]]]:
     """Return the proposals of each way, batch by batch; the ledger keeps its own file in memory."""
-    settings = Settings(profile=PROFILE)
+    settings = Settings(profile=profile)
 
     def events() -> Iterable[Event]:
         return (one for one in read_events(files) if isinstance(one, Event))
@@ -74,10 +74,10 @@ def ways(files: list[str], batch: int) -> dict[str, Iterator[list[Proposal]]]:
     return {"one by one": alone(), "stateless, one call": together(), f"folded, {batch:,} a batch": folded()}
 
 
-def counted(files: list[str], title: str, count: int, batch: int) -> Table:
+def counted(files: list[str], title: str, count: int, batch: int, profile: str) -> Table:
     """Return the rows of the table for some files of ``count`` events."""
     found = []
-    for way, parts in ways(files, batch).items():
+    for way, parts in ways(files, batch, profile).items():
         number = size = 0
         with Catalog(":memory:") as catalog:
             for proposals in parts:
@@ -101,19 +101,18 @@ def counted(files: list[str], title: str, count: int, batch: int) -> Table:
 
 
 def compared(state: list[bytes], end: list[bytes]) -> str:
-    """Return how a catalogue differs from that of the ledger: of how many lines, and the aspects that most of them are of."""
-    differing = set(state) - set(end)
+    """Return how a catalogue differs from that of the ledger: in how many lines, and which aspects those are of."""
     if state == end:
         return "the same"
-    names = Counter(json.loads(line)["aspectName"] for line in differing)
-    most = ", ".join(f"{name} {number:,}" for name, number in names.most_common(3))
-    return f"{len(differing):,} of {len(end):,} lines differ: {most}"
+    own, lacking = set(state) - set(end), set(end) - set(state)
+    names = sorted({json.loads(line)["aspectName"] for line in own})
+    return f"{len(own):,} lines are others, {len(lacking) - len(own):,} are not there; of {len(end):,} ({', '.join(names)})"
 
 
 def long(count: int, batch: int) -> None:
     """Run the ledger over ``count`` events into a catalogue on disk; a line of JSON for each tenth."""
     gc.set_threshold(100_000, 50, 50)  # as dh_bridge.cli.main
-    settings = Settings(profile=PROFILE, ledger={"batch": batch})
+    settings = Settings(profile=PROFILES[-1], ledger={"batch": batch})
     with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as folder:
         file, events = Path(folder) / "ledger.db", Path(folder) / "events.ndjson"
         inputs.write(events, islice(synthetic_day.day(runs=count), count))
@@ -170,11 +169,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as folder:
         file = Path(folder) / "day.ndjson"
         count = inputs.write(file, synthetic_day.day(options.jobs, options.runs))
-        table += counted([str(file)], f"synthetic day, {count:,}", count, options.batch)
+        for profile in PROFILES:
+            table += counted([str(file)], f"day of {count:,}, {profile}", count, options.batch, profile)
     if options.corpus:
         files = sorted(str(one) for kind in ("json", "ndjson") for one in options.corpus.rglob(f"*.{kind}"))
         count = sum(isinstance(one, Event) for one in read_events(files))
-        table += counted(files, f"corpus, {count:,}", count, options.batch)
+        table += counted(files, f"corpus of {count:,}, {PROFILES[-1]}", count, options.batch, PROFILES[-1])
     pages = [where, markdown(table)]
     print("\n" + pages[-1], flush=True)
     if options.long:
