@@ -14,7 +14,7 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
-from dh_bridge.errors import BridgeError
+from dh_bridge.errors import BridgeError, SettingsError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.replay import processes
@@ -72,3 +72,9 @@ def test_emit_takes_several_processes(tmp_path):
     refused = CliRunner().invoke(commands, [*given, "2", "--ledger", str(tmp_path / "ledger.db")])
     assert refused.exit_code == 2
     assert "--processes goes with neither" in refused.stderr
+
+
+def test_settings_that_make_runs_one_are_refused():
+    settings = Settings(identity={"granularity": "task"})
+    with pytest.raises(SettingsError, match=r"identity\.granularity: 'task' is not possible in parts"):
+        list(translations([], settings, 2))

@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING
 from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.datahub.validation import validator
-from dh_bridge.replay.packing import WRITTEN
 from dh_bridge.translation.fold import Cells, merge, value
-from dh_bridge.translation.history import History
 from dh_bridge.translation.redaction import DEFAULT, redaction
-from dh_bridge.translation.runstate import RunState
-from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, DATASET, JOB, OUTPUT, TAG
+from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, DATASET, JOB, OUTPUT, TAG, WRITTEN
 from dh_bridge.translation.translate import Rejected, proposals
 
 if TYPE_CHECKING:
@@ -25,12 +22,12 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.runstate import RunState
 
 Piece = tuple[str, str, "Slots"]
 
 _PLATFORM_FLOWS = "urn:li:dataFlow:(openlineage,"
 _BEFORE = (0,)
-_NO_HISTORY = History(start=0, started=False, last=_BEFORE)
 
 
 def pieces(shared: Cells, options: Options) -> Iterator[Piece]:
@@ -82,9 +79,7 @@ class Entities:
             yield PLATFORM
             return
         own_tag = next(iter(cells), "").startswith("urn:li:tag:")
-        written = RunState("", "", "job", "written")
-        written.cells = {"": {OUTPUT: {urn: (_BEFORE, 0) for urn, slots in cells.items() if WRITTEN in slots}}}
-        for proposal in proposals([written], [_NO_HISTORY], cells, self._options):
+        for proposal in proposals([], [], cells, self._options):
             if (proposal.aspect_name == "tagKey") is not own_tag:
                 continue  # a tag is a group of its own, so that it is written once
             reason = self._finding(proposal)

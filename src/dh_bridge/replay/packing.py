@@ -12,18 +12,15 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation import slots
-from dh_bridge.translation.laws import Digest, latest
+from dh_bridge.translation.laws import Digest
 
 if TYPE_CHECKING:
     from dh_bridge.translation.slots import Slot
 
-#: "" -> None: an output of a run, or told of by a dataset event; what ``materialize: outputs`` asks for
-WRITTEN = slots.Slot("WRITTEN", "datasetKey", latest, shared=True)
-
 
 def slot_of(name: str) -> Slot:
     """Return the slot of a name."""
-    found: Slot = WRITTEN if name == WRITTEN.name else getattr(slots, name)
+    found: Slot = getattr(slots, name)
     return found
 
 

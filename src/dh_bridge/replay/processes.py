@@ -15,7 +15,7 @@ from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.replay.entities import Entities, gather
 from dh_bridge.replay.packing import packed, unpacked
 from dh_bridge.replay.records import Record, record
-from dh_bridge.replay.runs import Run, Runs
+from dh_bridge.replay.runs import Run, Runs, refuse
 from dh_bridge.translation.fold import merge
 from dh_bridge.translation.redaction import redaction
 from dh_bridge.window import Window
@@ -49,6 +49,7 @@ def translations(
     The end is that of ``Bridge(settings).stream(items)``: every run goes to one worker by its key, and what runs share is
     written once, after all runs, or when more than ``HELD`` entities wait. ``window`` as there, for each worker.
     """
+    refuse(settings)
     bridge = Bridge(settings)
     size = settings.window if window == -1 else window
     team = [_Worker(settings, None if size is None else max(size // processes, 1)) for _ in range(processes)]

@@ -9,7 +9,7 @@ import msgspec
 
 from dh_bridge.call import Counts
 from dh_bridge.datahub.proposal import Proposal
-from dh_bridge.errors import EventError
+from dh_bridge.errors import EventError, SettingsError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Piece, mark_written, pieces
@@ -17,6 +17,7 @@ from dh_bridge.replay.others import Witness, is_open, settle, witness
 from dh_bridge.replay.packing import unpacked
 from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
 from dh_bridge.translation.history import history
+from dh_bridge.translation.joined import told as told_of
 from dh_bridge.translation.newer import newer_aspects
 from dh_bridge.translation.redaction import redaction
 from dh_bridge.translation.render.runs import streaming
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from dh_bridge.replay.records import Record
+    from dh_bridge.settings import Settings
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
@@ -71,6 +73,7 @@ class Runs:
     def __init__(
         self, options: Options, zone: tzinfo, *, witnesses: Iterable[bytes] | None = None, held: int = HELD
     ) -> None:
+        refuse(options.settings)
         self._options = options
         self._zone = zone
         self._witnesses = None if witnesses is None else list(witnesses)
@@ -186,7 +189,7 @@ class Runs:
         mark_written(state, self._shared)
         contribute(state, found, self._shared, self._options)
         valid = []
-        for proposal in proposals([state], [found], {}, self._options):
+        for proposal in told_of(proposals([state], [found], {}, self._options), [state], [found], self._options):
             reason = self._finding(proposal)
             if reason is None:
                 valid.append(proposal)
@@ -210,3 +213,15 @@ def _let_go(state: RunState) -> None:
     digest = state.events[-1][0][2]
     _ = digest.value
     digest._raw = b""  # noqa: SLF001 - the digest is known by now
+
+
+def refuse(settings: Settings) -> None:
+    """Raise a SettingsError for what makes runs one that are worked on apart: it takes all of them in one call."""
+    identity = settings.identity
+    for key, value, default in (("mode", identity.mode, "default"), ("granularity", identity.granularity, "operation")):
+        if value != default:
+            raise SettingsError(
+                f"{value!r} is not possible in parts",
+                where=f"identity.{key}",
+                now=f"use emit in one process, or {default}",
+            )

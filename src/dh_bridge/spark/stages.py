@@ -24,7 +24,7 @@ from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.replay.entities import Entities, gather
 from dh_bridge.replay.packing import packed, unpacked
 from dh_bridge.replay.records import Record, record
-from dh_bridge.replay.runs import APART, HELD, Run, Runs, Said
+from dh_bridge.replay.runs import APART, HELD, Run, Runs, Said, refuse
 from dh_bridge.settings import Settings
 from dh_bridge.spark.rows import FOUND, RECORD, Row, batches
 
@@ -46,6 +46,7 @@ class Step:
     """A step with its settings, as JSON: small to send, and the key under which a worker keeps what it compiled."""
 
     def __init__(self, settings: Settings) -> None:
+        refuse(settings)
         self.settings = settings.model_dump_json(by_alias=True)
 
     @property
