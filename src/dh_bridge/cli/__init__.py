@@ -41,6 +41,7 @@ MENU: dict[str, dict[str, str]] = {
         "plan": "Tell what EVENTS would change at PLACE; nothing is written.",
         "verify": "Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.",
         "queue": "Look after what waits in a ledger to be sent.",
+        "prune": "Remove old runs that the bridge wrote; what they said of jobs and datasets stays.",
         "refused": "Write the proposals that DataHub took from Kafka and refused, one JSON object per line.",
         "learn": "Propose settings that EVENTS call for, as YAML with the evidence.",
         "spark": "Translate archives and streams of events on Spark.",

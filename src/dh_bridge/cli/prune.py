@@ -1,0 +1,138 @@
+"""``dh-bridge prune``."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dh_bridge.catalog.deleting import delete
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import EXIT_DELIVERY
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import profile_option, with_settings
+from dh_bridge.cli.screen import say
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.delivery import open_destination
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.ledger.pruning import forget, old_runs
+from dh_bridge.translation.options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dh_bridge.settings import Settings
+    from dh_bridge.sinks.base import Sink
+
+_UNITS = {"h": 3_600_000, "d": 86_400_000}
+_RUN = "dataProcessInstance"
+_TOGETHER = 1_000
+_SHOWN = 20
+
+
+class _Age(click.ParamType):
+    """Days or hours, ``90d`` or ``36h``; its value is milliseconds."""
+
+    name = "age"
+
+    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d{1,6})([hd])", value)
+        if found is None:
+            self.fail(f"{value!r} is no age: write 90d or 36h", param, ctx)
+        return int(found[1]) * _UNITS[found[2]]
+
+
+@click.command()
+@click.option("--to", "target", required=True, metavar="TARGET", help="Where the runs are: rest:URL, catalog:FILE, ...")
+@click.option(
+    "--runs-older-than", "age", type=_Age(), default="90d", show_default=True, metavar="AGE", help="90d, 36h."
+)
+@click.option(
+    "--keep-last", type=click.IntRange(0), default=20, show_default=True, help="Runs of each job that stay anyway."
+)
+@click.option(
+    "--ledger",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The ledger that knows our runs (default: the setting ledger.file); a catalogue is its own.",
+)
+@click.option("--hard", metavar="FILE", help="Write the URNs there for `datahub delete`, instead of removing softly.")
+@click.option("--dry-run", is_flag=True, help="Show which runs would go, and remove nothing.")
+@profile_option
+@with_settings
+@examples("dh-bridge prune --to catalog:out/demo.db --runs-older-than 90d --keep-last 20 --dry-run")
+def prune(  # noqa: PLR0913 - one parameter per option
+    *, settings: Settings, target: str, age: int, keep_last: int, ledger: Path | None, hard: str | None, dry_run: bool
+) -> None:
+    """Remove old runs that the bridge wrote; what they said of jobs and datasets stays.
+
+    A run of a catalogue is deleted. Elsewhere the ledger knows our runs, and they are removed softly (status.removed = true), which
+    `datahub-gc` makes final; for servers that refuse that, --hard writes a list for `datahub delete --hard --urn-file FILE`. The
+    ledger forgets the runs, and with them what an event of theirs would have to be joined with.
+    """
+    scheme, _, path = target.partition(":")
+    own = scheme == "catalog"
+    if own and ledger is not None:
+        raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
+    place = Path(path) if own else ledger or settings.ledger.file
+    if own and hard is not None:
+        raise SettingsError("is for servers", where="--hard", now="leave it out: a catalogue deletes its runs itself")
+    if place is None:
+        raise SettingsError("no ledger is named, and only it knows our runs", where="--ledger", now="name its file")
+    Catalog(place, readonly=True).close()  # says so when there is none
+    with Catalog(place) as file:
+        urns = old_runs(file, int(time.time() * 1000) - age, keep_last, catalogue=own)
+        if dry_run:
+            _show(urns)
+            return
+        if hard is not None:
+            Path(hard).write_text("".join(f"{urn}\n" for urn in urns), encoding="utf-8")
+        with _target(target, settings, silent=own or hard is not None) as sink:
+            left = 0
+            for part in _parts(urns):
+                if own:
+                    delete(file, part)
+                refused = set() if sink is None else _remove(part, sink)
+                with file.transaction():
+                    forget(file, [urn for urn in part if urn not in refused], Options(settings))
+                left += len(refused)
+    say(f"{len(urns) - left:,} runs {'are listed in ' + hard if hard is not None else 'removed'}")
+    if left:
+        raise click.exceptions.Exit(EXIT_DELIVERY)
+
+
+@contextmanager
+def _target(target: str, settings: Settings, *, silent: bool) -> Iterator[Sink | None]:
+    """Yield the sink of ``target``, or None when nothing is to be sent."""
+    if silent:
+        yield None
+        return
+    destination = open_destination(target, settings)
+    with destination.sink as sink:
+        if not Options(destination.settings).profile.has(_RUN, "status"):
+            raise SinkError("knows no status of runs", where=target, now="write a list with --hard FILE")
+        yield sink
+
+
+def _remove(urns: Sequence[str], sink: Sink) -> set[str]:
+    """Remove runs softly; return those that the target did not take."""
+    delivery = sink.emit([upsert(_RUN, urn, "status", {"removed": True}) for urn in urns])
+    for failure in delivery.failed[:_SHOWN]:
+        say(f"not removed: {failure.proposal.entity_urn}: {failure.reason}")
+    return {failure.proposal.entity_urn for failure in delivery.failed}
+
+
+def _show(urns: Sequence[str]) -> None:
+    for urn in urns:
+        click.echo(urn)
+    say(f"{len(urns):,} runs would go")
+
+
+def _parts(urns: list[str]) -> Iterator[list[str]]:
+    for start in range(0, len(urns), _TOGETHER):
+        yield urns[start : start + _TOGETHER]

@@ -1,0 +1,79 @@
+"""Old runs of ours, for `dh-bridge prune`: which they are, and how the ledger forgets them (ruling 14).
+
+A run is as old as its last terminal event; one that never ended, as the last event that it had. The newest runs of each job
+stay, whatever their age. What a run said of jobs and datasets stays, too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.ledger.fold import LedgerFold
+from dh_bridge.translation.other_runs import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator
+
+    from dh_bridge.catalog.store import Catalog
+    from dh_bridge.translation.options import Options
+
+_LEDGER = "SELECT key, job, coalesce(ended / 1000, touched) FROM run WHERE key GLOB ? ORDER BY key"
+_CATALOG = """
+    SELECT entity.urn, job.urn, max(point.time) FROM entity
+    LEFT JOIN point ON point.entity = entity.id AND point.aspect = 'dataProcessInstanceRunEvent'
+    LEFT JOIN relationship ON relationship.source = entity.id AND relationship.name = 'InstanceOf'
+    LEFT JOIN entity AS job ON job.id = relationship.target
+    WHERE entity.type = 'dataProcessInstance' GROUP BY entity.id ORDER BY entity.urn
+"""
+_PROPERTIES = "dataProcessInstanceProperties"
+
+
+class _Known(NamedTuple):
+    """A run: its URN, what tells its job from others, its time in milliseconds."""
+
+    urn: str
+    job: Hashable
+    time: int
+
+
+def old_runs(file: Catalog, before: int, keep: int, *, catalogue: bool) -> list[str]:
+    """Return the URNs of the runs that are older than ``before`` (milliseconds), without the newest ``keep`` of each job.
+
+    ``catalogue``: the runs that are in the catalogue of this file; else those that the ledger in it knows.
+    """
+    jobs: dict[Hashable, list[_Known]] = defaultdict(list)
+    for run in _in_catalogue(file) if catalogue else _in_ledger(file):
+        jobs[run.job].append(run)
+    found = []
+    for runs in jobs.values():
+        runs.sort(key=lambda run: (run.time, run.urn), reverse=True)
+        found += [run.urn for run in runs[keep:] if run.time < before]
+    return sorted(found)
+
+
+def forget(file: Catalog, urns: Iterable[str], options: Options) -> None:
+    """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction."""
+    numbers: list[tuple[int]] = []
+    kept = []
+    for urn in urns:
+        row = file.connection.execute("SELECT id, state IS NOT NULL FROM run WHERE key = ?", (urn,)).fetchone()
+        if row is not None:
+            numbers.append((row[0],))
+            if row[1]:
+                kept.append(row[0])
+    LedgerFold(file.connection, options).retention.evict(kept)
+    file.connection.executemany("DELETE FROM run WHERE id = ?", numbers)
+
+
+def _in_ledger(file: Catalog) -> Iterator[_Known]:
+    for row in file.connection.execute(_LEDGER, (f"{RUN}*",)):
+        yield _Known(*row)
+
+
+def _in_catalogue(file: Catalog) -> Iterator[_Known]:
+    for urn, job, time in file.connection.execute(_CATALOG).fetchall():
+        created = None if time is not None else file.aspect(urn, _PROPERTIES)  # of a parent without events of its own
+        found = time if time is not None else (created or {}).get("created", {}).get("time")
+        if found is not None:
+            yield _Known(urn, job, found)

@@ -1,0 +1,142 @@
+"""``prune``: old runs go, the newest of each job and all that runs said of others stay (ruling 14)."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from samples import dataset, event
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.memory import MemorySink
+
+DPI = "urn:li:dataProcessInstance:"
+NOW = datetime.now(timezone.utc)
+
+
+def key(number):
+    return f"018cc251-f400-734d-88b3-{number:012}"
+
+
+@pytest.fixture
+def events():
+    """Return the file of six runs of a job, 0 to 250 days old, and of an old one of another job."""
+    found = []
+    for number in range(6):
+        time = (NOW - timedelta(days=50 * number)).isoformat()
+        io = {"inputs": [dataset(f"d.s.in{number}")], "outputs": [dataset("d.s.out")]}
+        found.append(event("COMPLETE", time, run=key(number), job="app.load", **io))
+    found.append(event("COMPLETE", (NOW - timedelta(days=300)).isoformat(), run=key(9), job="app.other"))
+    Path("events.ndjson").write_text("".join(json.dumps(one) + "\n" for one in found))
+    return "events.ndjson"
+
+
+def runs_in(path):
+    with Catalog(path, readonly=True) as file:
+        return {int(urn[-2:]) for urn in file.entities("dataProcessInstance")}
+
+
+def rest_of(path):
+    with Catalog(path, readonly=True) as file:
+        return [line for line in dump(file) if DPI not in json.loads(line)["entityUrn"] and b'"operation"' not in line]
+
+
+def states(path):
+    with Catalog(path, readonly=True) as file:
+        return {int(urn[-2:]) for (urn,) in file.connection.execute("SELECT key FROM run")}
+
+
+def test_old_runs_of_a_catalogue_go_but_the_newest_of_each_job(run, events):
+    assert run("emit", events, "--to", "catalog:c.db").exit_code == 0
+    before = rest_of("c.db")
+    result = run("prune", "--to", "catalog:c.db", "--runs-older-than", "90d", "--keep-last", "1")
+    assert (result.exit_code, result.stderr) == (0, "4 runs removed\n")
+    assert runs_in("c.db") == states("c.db") == {0, 1, 9}
+    assert rest_of("c.db") == before
+
+
+def test_a_job_whose_runs_are_all_old_keeps_its_newest(run, events):
+    run("emit", events, "--to", "catalog:c.db")
+    run("prune", "--to", "catalog:c.db", "--runs-older-than", "24h", "--keep-last", "3")
+    assert runs_in("c.db") == {0, 1, 2, 9}
+    run("prune", "--to", "catalog:c.db", "--runs-older-than", "24h", "--keep-last", "0")
+    assert runs_in("c.db") == {0}
+
+
+def test_what_runs_said_of_jobs_stays_when_the_next_run_comes(run, events):
+    run("emit", events, "--to", "catalog:c.db")
+    before = rest_of("c.db")
+    run("prune", "--to", "catalog:c.db", "--keep-last", "0")
+    Path("next.json").write_text(json.dumps(event("START", NOW.isoformat(), run=key(7), job="app.load")))
+    run("emit", "next.json", "--to", "catalog:c.db")
+    assert {line for line in before if b"in5" in line} <= set(rest_of("c.db"))
+    assert any(b"in5" in line and b"dataJobInputOutput" in line for line in rest_of("c.db"))
+
+
+def test_elsewhere_the_ledger_knows_which_runs_are_ours(run, events):
+    run("emit", events, "--to", "file:out.ndjson", "--ledger", "l.db")
+    result = run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1")
+    assert (result.exit_code, result.stderr) == (0, "4 runs removed\n")
+    sent = [json.loads(line) for line in Path("gone.ndjson").read_text().splitlines()]
+    assert {int(one["entityUrn"][-2:]) for one in sent} == {2, 3, 4, 5}
+    assert {(one["aspectName"], json.dumps(one["aspect"])) for one in sent} == {
+        ("status", '{"json": {"removed": true}}')
+    }
+    assert states("l.db") == {0, 1, 9}
+    assert "0 runs" in run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1").stderr
+
+
+def test_a_list_for_datahub_delete_instead_of_a_removal(run, events):
+    run("emit", events, "--to", "file:out.ndjson", "--ledger", "l.db")
+    result = run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1", "--hard", "urns.txt")
+    assert result.stderr == "4 runs are listed in urns.txt\n"
+    assert Path("urns.txt").read_text().splitlines() == [f"{DPI}{key(number)}" for number in (2, 3, 4, 5)]
+    assert not Path("gone.ndjson").exists()
+
+
+def test_a_dry_run_shows_and_leaves_all(run, events):
+    run("emit", events, "--to", "catalog:c.db")
+    result = run("prune", "--to", "catalog:c.db", "--keep-last", "0", "--dry-run")
+    assert result.stdout.splitlines() == [f"{DPI}{key(number)}" for number in (2, 3, 4, 5, 9)]
+    assert runs_in("c.db") == {0, 1, 2, 3, 4, 5, 9}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--to", "file:x.ndjson"), "no ledger is named"),
+        (("--to", "catalog:none.db"), "there is no such catalogue"),
+        (("--to", "catalog:none.db", "--runs-older-than", "3w"), "is no age"),
+    ],
+)
+def test_what_cannot_be_pruned_is_said(run, arguments, words):
+    result = run("prune", *arguments)
+    assert result.exit_code in {2, 3}
+    assert words in result.stderr
+
+
+def test_a_run_that_the_target_refuses_stays_in_the_ledger(run, events, monkeypatch):
+    run("emit", events, "--to", "file:out.ndjson", "--ledger", "l.db")
+    sink = MemorySink()
+    refused = f"{DPI}{key(4)}"
+
+    def emit(proposals):
+        failed = [Failure(one, "never", retryable=False) for one in proposals if one.entity_urn == refused]
+        return Delivery(len(proposals) - len(failed), failed)
+
+    monkeypatch.setattr(sink, "emit", emit)
+    monkeypatch.setattr("dh_bridge.delivery.open_sink", lambda *_: sink)
+    result = run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1")
+    assert result.exit_code == 3
+    assert result.stderr == f"not removed: {refused}: never\n3 runs removed\n"
+    assert states("l.db") == {0, 1, 4, 9}
+
+
+def test_a_catalogue_wants_no_other_ledger(run, events):
+    run("emit", events, "--to", "catalog:c.db")
+    assert "is for servers" in run("prune", "--to", "catalog:c.db", "--hard", "urns.txt").stderr
+    assert "its own ledger" in run("prune", "--to", "catalog:c.db", "--ledger", "c.db").stderr
