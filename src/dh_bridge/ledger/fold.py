@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.ledger.kin import Kin, tokens
 from dh_bridge.ledger.retention import Retention
@@ -14,6 +16,8 @@ from dh_bridge.translation.joined import told
 from dh_bridge.translation.leaving import present
 from dh_bridge.translation.operations import without
 from dh_bridge.translation.other_runs import RUN
+from dh_bridge.translation.render.assertions import ENTITY as ASSERTION
+from dh_bridge.translation.retiring import missed, retired
 from dh_bridge.translation.settling import contribution, history_of, settled
 from dh_bridge.translation.slots import OWN_JOB
 from dh_bridge.translation.translate import Rejected, proposals, valid
@@ -66,11 +70,14 @@ class LedgerFold:
             self.shared.rendered(said)
             others |= said
             work = [urn for urn in sorted(said) if self.runs.get(urn) is not None]
+        retiring = self._retiring() if self.options.settings.assertions.retire != "off" else []
         self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = list(done.values())
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
         histories = [history_of(state, self.options) for state in states]
-        written = proposals(states, histories, chosen, self.options)
+        chosen.update({urn: self.shared.cells(urn) for urn in retiring})
+        removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
+        written = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, frozenset(carried))
         return valid(told(written, states, histories, self.options), self._validator, self.rejected)
@@ -140,6 +147,16 @@ class LedgerFold:
 
     def _contribution(self, copy: RunState) -> Cells:
         return contribution(copy, history_of(copy, self.options), self.options)
+
+    def _retiring(self) -> list[str]:
+        """Return the checks, of what the batch changed, that their jobs have gone on without."""
+        rule, cells = self.options.settings.assertions.retire, self.shared.cells
+        if not self.options.profile.has(ASSERTION, "status"):
+            return []
+        found = {urn for urn in self.shared.changed if urn.startswith("urn:li:assertion:")}
+        for urn in self.shared.changed:
+            found |= set(missed(cells(urn), rule))
+        return sorted(urn for urn in found if retired(urn, cells, rule))
 
     def _chosen(self, stubs: set[str]) -> _Chosen:
         """Return the shared entities that are to be rendered: those that changed, and parents without events of their own."""

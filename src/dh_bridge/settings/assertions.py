@@ -26,6 +26,12 @@ class AssertionSettings(BaseModel):
     warn_as: Literal["failure", "success"] = Field(
         default="failure", description="Result of a check that failed with the severity `warn` or `info`."
     )
+    retire: str = Field(
+        default="off",
+        pattern=r"^(off|runs:[1-9]\d?|age:[1-9]\d{0,3}d)$",
+        description="With a ledger, remove a check softly that the runs of its job make no more: after so many runs that ended"
+        " (`runs:5`, at most 99) or days of them (`age:30d`); it comes back when a run makes it again. `off`: checks stay.",
+    )
     multi_dataset: Literal["all", "first", "none"] = Field(
         default="all",
         description="Datasets that a `test` of a run with several is about when its parameters name none: `all`, the"

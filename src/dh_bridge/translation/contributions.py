@@ -8,6 +8,7 @@ from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
 from dh_bridge.translation.leaving import tell_seen
 from dh_bridge.translation.queries import sql_text, tell_queries
+from dh_bridge.translation.retiring import tell_checked
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 from dh_bridge.translation.slots import (
     ASSERTION,
@@ -103,6 +104,8 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
             _pour_edges(urn, state, last, shared, actor_of(state.cells.get(state.urn, {}), options))
             if options.settings.edges != "accumulate":
                 tell_seen(urn, state, history, shared)
+    if options.settings.assertions.retire != "off":
+        tell_checked(state, history, shared)
     pour_upstreams(state, shared, options)
 
 

@@ -88,6 +88,11 @@ def collected(old: Cell, new: Cell) -> Cell:
     return (max(old[0], new[0]), tuple(sorted([*old[1], *(pair for pair in new[1] if pair not in old[1])])))
 
 
+def newest(old: Cell, new: Cell) -> Cell:
+    """Keep the largest of the elements of both, 99 at most, sorted, and the last stamp."""
+    return (max(old[0], new[0]), tuple(sorted({*old[1], *new[1]})[-99:]))
+
+
 def joined(old: Cell, new: Cell) -> Cell:
     """Keep the elements of both sets and the last stamp."""
     return (max(old[0], new[0]), old[1] if old[1] is new[1] else old[1] | new[1])

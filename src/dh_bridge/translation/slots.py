@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dh_bridge.translation.laws import Cell, collected, edge, joined, largest, latest, span
+from dh_bridge.translation.laws import Cell, collected, edge, joined, largest, latest, newest, span
 
 Law = Callable[[Cell, Cell], Cell]
 Statement = tuple[str, "Slot", Any, Any]
@@ -195,6 +195,12 @@ INPUT_EDGE = Slot("INPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 OUTPUT_EDGE = Slot("OUTPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 #: (side, dataset URN) -> None: when a run last named the edge; side "input" or "output", where `edges` lets edges leave
 SEEN = Slot("SEEN", "dataJobInputOutput", latest, shared=True)
+#: assertion URN -> None: on a job, when a run of it last made the check, where `assertions.retire` lets checks retire
+CHECKED = Slot("CHECKED", "status", latest, shared=True)
+#: job URN -> None: the same on the assertion
+CHECKED_BY = Slot("CHECKED_BY", "status", latest, shared=True)
+#: "" -> ((end, run), …) of the newest runs of a job that ended
+ENDED = Slot("ENDED", "status", newest, shared=True)
 #: side -> None: the end of the newest COMPLETE run that names any edge of the side
 NEWEST = Slot("NEWEST", "dataJobInputOutput", latest, shared=True)
 #: (facet, dataset URN) -> query URN or None: of dataset events, and where column_lineage.target says so; facet "": inputs x

@@ -1,0 +1,90 @@
+"""Checks retire when their job goes on without them, and come back when it makes them again."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from pydantic import ValidationError
+from samples import dataset, event
+from told import Told, settings
+
+from dh_bridge.settings import AssertionSettings
+
+
+def chosen(rule):
+    return settings(assertions=settings().assertions.model_copy(update={"retire": rule}))
+
+
+def run(day, *columns, job="app.check", kind="COMPLETE"):
+    checks = [{"assertion": "not_null", "success": True, "column": column} for column in columns]
+    facets = {"dataQualityAssertions": {"assertions": checks}} if checks else {}
+    one = dataset("d.s.t", inputFacets=facets)
+    number = day if job == "app.check" else day + 500
+    return event(
+        kind, f"2026-10-{day:02}T10:00:00Z", run=f"018cc251-f400-734d-88b3-{number:012}", job=job, inputs=[one]
+    )
+
+
+def removed(told):
+    """Return the columns of the checks that are removed, and those of the checks that are not."""
+    found = {True: "", False: ""}
+    for urn in told.catalog.entities("assertion"):
+        (field,) = told.catalog.aspect(urn, "assertionInfo")["datasetAssertion"]["fields"]
+        gone = (told.catalog.aspect(urn, "status") or {}).get("removed", False)
+        found[gone] += field[-2]
+    return "".join(sorted(found[True])), "".join(sorted(found[False]))
+
+
+def after(rule, *events):
+    told = Told(chosen(rule), forgetful=True)
+    told.tell(*([one] for one in events))
+    assert told.refused == []
+    return told
+
+
+def test_a_check_retires_after_so_many_runs_without_it():
+    story = [run(1, "a", "b"), run(2, "b"), run(3, "b"), run(4, "b")]
+    assert removed(after("runs:3", *story[:3])) == ("", "ab")
+    assert removed(after("runs:3", *story)) == ("a", "b")
+    assert removed(after("off", *story)) == ("", "ab")
+
+
+def test_a_check_retires_after_so_many_days_of_runs_without_it():
+    assert removed(after("age:7d", run(1, "a", "b"), run(8, "b"))) == ("", "ab")
+    assert removed(after("age:7d", run(1, "a", "b"), run(9, "b"))) == ("a", "b")
+
+
+def test_a_retired_check_comes_back_when_it_is_made_again():
+    assert removed(after("runs:1", run(1, "a"), run(2), run(3, "a"))) == ("", "a")
+
+
+def test_runs_that_have_not_ended_do_not_count():
+    assert removed(after("runs:1", run(1, "a"), run(2, kind="START"))) == ("", "a")
+    assert removed(after("runs:1", run(1, "a"), run(2, kind="FAIL"))) == ("a", "")
+
+
+def test_a_check_that_another_job_makes_stays():
+    other = run(1, "a", job="app.other")
+    assert removed(after("runs:1", run(1, "a"), other, run(2), run(3))) == ("", "a")
+    assert removed(after("runs:1", run(1, "a"), other, run(2), run(4, job="app.other"))) == ("a", "")
+
+
+def test_nothing_is_sent_twice_for_a_retired_check():
+    told = after("runs:1", run(1, "a"), run(2))
+    sent = told.tell([run(3)])
+    assert [one for one in sent if one.entity_type == "assertion"] == []
+
+
+@pytest.mark.parametrize("rule", ["runs:2", "age:1d"])
+def test_the_order_in_which_runs_are_told_does_not_matter(rule):
+    story = [run(1, "a", "b"), run(2, "b"), run(4, "b", "c"), run(5, "c")]
+    dumps = {tuple(after(rule, *order).dump()) for order in itertools.permutations(story)}
+    assert len(dumps) == 1
+    assert removed(after(rule, *story))[0].startswith("a")
+
+
+@pytest.mark.parametrize("rule", ["runs:0", "runs:100", "age:30", "never"])
+def test_a_rule_that_cannot_be_kept_is_refused(rule):
+    with pytest.raises(ValidationError):
+        AssertionSettings(retire=rule)
