@@ -98,3 +98,10 @@ def test_column_lineage_keeps_the_columns_of_lasting_datasets():
     fine = [o["path"] for o in operations(found, "dataJobInputOutput") if o["path"].startswith("/fineGrainedLineages/")]
     assert len(fine) == 1
     assert "d.s.a" in fine[0]
+
+
+def test_a_second_call_knows_the_temporary_datasets_that_only_a_facet_mentions():
+    said = event("COMPLETE", outputs=[dataset("d.s.c", facets=lineage(x="d.s.tmp", y="d.s.a"))])
+    first, second = told(said), told(said)
+    assert operations(second, "dataJobInputOutput") == operations(first, "dataJobInputOutput")
+    assert not any("d.s.tmp" in o["path"] for o in operations(second, "dataJobInputOutput"))

@@ -133,7 +133,7 @@ _remembered: dict[tuple[object, ...], tuple[ColumnLineage, _Lineage]] = {}
 
 def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
     """Return what the facet says of this dataset; the same facet (see ``remember``) is not worked out again."""
-    if at.notes is not None:
+    if at.notes is not None or at.resolve is not at.options.naming:  # filters count and note what is mentioned
         return _read(facet, at)
     columns = tuple(at.columns) if at.columns is not None else None
     key = (id(facet), at.options, at.dataset, columns, at.options.settings.column_lineage.indirect, *at.aliases.items())
