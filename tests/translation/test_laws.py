@@ -47,6 +47,10 @@ LAWS = {
         laws.collected,
         st.lists(st.tuples(stamps(), TEXTS).map(lambda pair: (pair[0], ((pair[0], pair[1]),))), min_size=1, max_size=6),
     ),
+    "newest": (
+        laws.newest,
+        st.lists(st.tuples(stamps(), st.tuples(st.tuples(NUMBERS, st.binary(max_size=2)))), min_size=1, max_size=6),
+    ),
     "joined": (laws.joined, st.lists(st.tuples(stamps(), st.frozensets(TEXTS)), min_size=1, max_size=6)),
     "edge": (
         laws.edge,

@@ -34,24 +34,18 @@ _TOGETHER = 1_000
 _SHOWN = 20
 
 
-class _Age(click.ParamType):
-    """Days or hours, ``90d`` or ``36h``; its value is milliseconds."""
-
-    name = "age"
-
-    def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"(\d{1,6})([hd])", value)
-        if found is None:
-            self.fail(f"{value!r} is no age: write 90d or 36h", param, ctx)
-        return int(found[1]) * _UNITS[found[2]]
+def _age(_context: click.Context, _option: click.Parameter, text: str) -> int:
+    """Return days or hours, ``90d`` or ``36h``, in milliseconds."""
+    found = re.fullmatch(r"(\d{1,6})([hd])", text)
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no age: write 90d or 36h")
+    return int(found[1]) * _UNITS[found[2]]
 
 
 @click.command()
 @click.option("--to", "target", required=True, metavar="TARGET", help="Where the runs are: rest:URL, catalog:FILE, ...")
 @click.option(
-    "--runs-older-than", "age", type=_Age(), default="90d", show_default=True, metavar="AGE", help="90d, 36h."
+    "--runs-older-than", "age", callback=_age, default="90d", show_default=True, metavar="AGE", help="90d, 36h."
 )
 @click.option(
     "--keep-last", type=click.IntRange(0), default=20, show_default=True, help="Runs of each job that stay anyway."

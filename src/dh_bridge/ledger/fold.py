@@ -25,7 +25,7 @@ from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.openlineage.events import Event
@@ -77,7 +77,7 @@ class LedgerFold:
         histories = [history_of(state, self.options) for state in states]
         chosen.update({urn: self.shared.cells(urn) for urn in retiring})
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
-        written = chain(proposals(states, histories, chosen, self.options), removals)
+        written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, frozenset(carried))
         return valid(told(written, states, histories, self.options), self._validator, self.rejected)

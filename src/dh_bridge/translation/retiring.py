@@ -51,7 +51,7 @@ def missed(job: Slots, rule: str) -> Iterator[str]:
 
 
 def _missed(job: Slots, seen: int, rule: str) -> bool:
-    ends = value(job, ENDED) or ()
+    ends: tuple[tuple[int, bytes], ...] = value(job, ENDED) or ()
     kind, _, bound = rule.partition(":")
     if kind == "runs":
         return sum(time > seen for time, _ in ends) >= int(bound)
