@@ -3,7 +3,8 @@
 ``with Gms(folder / "gms.db", version="1.4.0") as gms`` answers at ``gms.url``: ``/config``, ``ingestProposal`` and
 ``ingestProposalBatch`` (a batch is taken whole or not at all), ``/aspects/{urn}``, ``/entitiesV2``, OpenAPI's ``batchGet`` and
 ``/runs?action=rollback``. It can be told to fail: ``gms.faults`` holds what happens to the next requests that write,
-``gms.poison`` says of a proposal why it is refused. State is compared by ``gms.dump()``.
+``gms.poison`` says of a proposal why it is refused; ``gms.stop()`` and ``gms.start()`` let it go down and come back at the same
+address, with all that it has taken. State is compared by ``gms.dump()``.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -41,13 +44,17 @@ _KEYED = {"globalTags", "glossaryTerms", "ownership"}
 class Fault:
     """What happens to one request: an answer with a status, after a pause, or no answer at all.
 
-    ``reset``: the connection is torn down, ``before`` the proposals are applied, ``after`` it, or in ``mid-answer``.
+    ``pause`` is before the proposals are applied, ``linger`` between that and the answer, both in seconds.
+
+    ``reset``: the connection is torn down in ``mid-body`` of the request, ``before`` the proposals are applied, ``after`` it, or in
+    ``mid-answer``.
     """
 
     status: int = 0
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
     pause: float = 0.0
+    linger: float = 0.0
     reset: str = ""
 
 
@@ -94,17 +101,26 @@ class Gms:
         self._lock = threading.Lock()
         with Catalog(place):
             pass
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-        self._server.daemon_threads = True
+        self._port = 0
+        self.start()
+        self.url = f"http://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Listen, after a stop at the address of before."""
+        self._server = _Server(("127.0.0.1", self._port), _Handler)
         self._server.gms = self
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._port = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
+    def stop(self) -> None:
+        """Stop listening and cut all connections; what is being applied is applied whole or not at all."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+        self._server.cut()
+
+    close = stop
 
     def __enter__(self) -> Self:
         return self
@@ -180,6 +196,34 @@ class Gms:
                 yield name, {"value": value, "systemMetadata": self.metadata.get((urn, name), {}), "auditStamp": stamp}
 
 
+class _Server(ThreadingHTTPServer):
+    """Knows its connections, so that they can be cut."""
+
+    daemon_threads = True
+    gms: Gms
+
+    def __init__(self, *said: Any) -> None:
+        super().__init__(*said)
+        self._open: set[socket.socket] = set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def cut(self) -> None:
+        for one in list(self._open):
+            with suppress(OSError):  # closed by its own thread meanwhile
+                one.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):  # a connection that is gone is what the tests want
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # headers and body in one packet: two would wait for each other's acknowledgement
@@ -196,11 +240,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answered(self, method: str) -> None:
         gms: Gms = self.server.gms
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        request = Request(method, self.path, dict(self.headers), body, time.monotonic())
-        gms.requests.append(request)
         writes = "ingestProposal" in self.path
         fault = gms.faults.pop(0) if writes and gms.faults else None
+        size = int(self.headers.get("Content-Length") or 0)
+        if fault is not None and fault.reset == "mid-body":
+            self.rfile.read(size // 2)
+            self._reset()
+            return
+        body = self.rfile.read(size)
+        request = Request(method, self.path, dict(self.headers), body, time.monotonic())
+        gms.requests.append(request)
         if fault is not None:
             time.sleep(fault.pause)
             if fault.reset == "before":
@@ -215,6 +264,7 @@ class _Handler(BaseHTTPRequestHandler):
             status = error.status
             said = {"exceptionClass": "com.linkedin.restli.server.RestLiServiceException", "message": error.words}
             said |= {"status": status, "stackTrace": "…"}
+        time.sleep(fault.linger if fault is not None else 0)
         if fault is not None and fault.reset:
             self._reset(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{" if fault.reset == "mid-answer" else b"")
             return

@@ -1,0 +1,220 @@
+"""A server that fails, an ``emit`` with a ledger beside it, and the end that an undisturbed one has.
+
+DH_BRIDGE_FAULTS=long lets every pause last as long as it does in life; DH_BRIDGE_SEEDS says how often what happens by chance is
+tried; DH_BRIDGE_TABLE names a file that gets a line of JSON for each trial, from which docs/reliability.md is made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from click.testing import CliRunner
+from gms import Gms
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import commands
+from dh_bridge.ledger.outbox import Outbox
+
+ROOT = Path(__file__).resolve().parents[2]
+EVENTS = str(ROOT / "examples" / "events")
+LONG = os.environ.get("DH_BRIDGE_FAULTS") == "long"
+QUIET = {name: None for name in os.environ if name.startswith("DH_BRIDGE_")}
+"""Our own variables would be taken for settings."""
+NAP = 0.05
+"""Seconds that a pause between two tries lasts at most in the short form."""
+
+
+class Said(NamedTuple):
+    """What an ``emit`` came to."""
+
+    code: int
+    stderr: str
+
+
+@pytest.fixture(autouse=True)
+def _nobody_elses(tmp_path, monkeypatch):
+    """Nobody's settings and nobody's variables take part; pauses are short in the short form."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("URL", "HOST", "PORT", "TOKEN"):
+        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
+    if not LONG:
+        nap = time.sleep
+        monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", lambda seconds: nap(min(seconds, NAP)))
+
+
+@pytest.fixture(scope="session")
+def calm(tmp_path_factory):
+    """The proposals that a server takes which never fails, in order."""
+    folder = tmp_path_factory.mktemp("calm")
+    with Gms(folder / "gms.db") as server:
+        assert emitted(server, folder / "ledger.db").code == 0
+        return server.proposals
+
+
+@pytest.fixture
+def gms(tmp_path):
+    with Gms(tmp_path / "gms.db") as server:
+        yield server
+
+
+def arguments(server, ledger, *more):
+    target = ("--to", f"rest:{server.url}", "--ledger", str(ledger))
+    return ["emit", EVENTS, *target, "--set", "ledger.batch=3", "--set", "rest.timeout=20", *more]
+
+
+def emitted(server, ledger, *more):
+    """Run ``emit`` inside the test; an exception that is no exit code is a crash, and raised."""
+    result = CliRunner(env=QUIET).invoke(commands, arguments(server, ledger, *more), prog_name="dh-bridge")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Said(result.exit_code, result.stderr)
+
+
+def started(server, ledger, *more, **how):
+    """Start ``emit`` in a process of its own."""
+    call = [sys.executable, "-c", "from dh_bridge.cli import main; main()", *arguments(server, ledger, *more)]
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(ledger.parent),
+        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return subprocess.Popen(
+        call, cwd=ledger.parent, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **how
+    )
+
+
+def ended(process):
+    """Wait for a process to end."""
+    _, said = process.communicate()
+    return Said(process.returncode, said.decode())
+
+
+def end_of(proposals):
+    """Return the dump of a catalogue that took ``proposals`` in one go."""
+    with Catalog(":memory:") as found:
+        assert found.apply(proposals).failed == []
+        return list(dump(found))
+
+
+class Trial:
+    """One ``emit`` and its faults: counts what waits and is dead, compares the ends, and notes a line of the table."""
+
+    def __init__(self, name, server, ledger, calm):
+        self.name = name
+        self.server = server
+        self.ledger = ledger
+        self._calm = calm
+        self._began = time.monotonic()
+
+    def emit(self, *more):
+        return emitted(self.server, self.ledger, *more)
+
+    def start(self, *more, **how):
+        return started(self.server, self.ledger, *more, **how)
+
+    def retry(self):
+        """Let what was given up wait again."""
+        assert CliRunner(env=QUIET).invoke(commands, ["queue", "retry", "--ledger", str(self.ledger)]).exit_code == 0
+
+    def ended(self, process):
+        return ended(process)
+
+    def forget(self):
+        """Begin anew: no ledger, and a server that has nothing."""
+        for path in self.ledger.parent.glob("*.db*"):
+            path.unlink()
+        with Catalog(self.server.place):
+            pass
+        self.server.proposals.clear()
+
+    def same(self):
+        """Assert that the server has what an undisturbed one has."""
+        assert self.server.dump() == end_of(self._calm)
+
+    def queue(self):
+        """Return how many proposals wait, and how many are dead."""
+        with Catalog(self.ledger, readonly=True) as file:
+            return Outbox(file.connection).count()
+
+    def ends_well(self, said, *, without=lambda _one: False, **seen):
+        """Assert that the server has what an undisturbed one has (less ``without``) and nothing waits; note the line."""
+        left_out = [one for one in self._calm if without(one)]
+        expected = end_of([one for one in self._calm if not without(one)])
+        found = self.server.dump()
+        lost, more = len(set(expected) - set(found)), len(set(found) - set(expected))
+        waits, dead = self.queue()
+        self._note(said, len(left_out), lost, more, waits, dead, seen)
+        assert (lost, more) == (0, 0)
+        assert found == expected
+        assert (waits, dead) == (0, len({(one.entity_urn, one.aspect_name) for one in left_out}))
+        assert "Traceback" not in said.stderr
+
+    def _note(self, said, left_out, lost, more, waits, dead, seen):
+        place = os.environ.get("DH_BRIDGE_TABLE")
+        if place is None:
+            return
+        row = {
+            "fault": self.name,
+            "long": LONG,
+            "proposals": len(self._calm),
+            "taken": len(self.server.proposals),
+            "left out": left_out,
+            "lost": lost,
+            "doubled": more,
+            "waiting": waits,
+            "dead": dead,
+            "exit code": said.code,
+            "seconds": round(time.monotonic() - self._began, 1),
+            "load": [round(one, 1) for one in os.getloadavg()],
+            **seen,
+        }
+        with Path(place).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+@pytest.fixture
+def trial(gms, calm, tmp_path, request):
+    return Trial(request.node.name.removeprefix("test_"), gms, tmp_path / "ledger.db", calm)
+
+
+@pytest.fixture
+def long():
+    """Whether this is the long form."""
+    return LONG
+
+
+@pytest.fixture
+def later():
+    """Return a context manager that lets something happen beside the body when a condition holds."""
+
+    @contextmanager
+    def beside(condition, action):
+        import threading  # noqa: PLC0415 - here alone
+
+        over = threading.Event()
+
+        def watch():
+            while not condition() and not over.wait(0.002):
+                pass
+            if condition():
+                action()
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    return beside

@@ -1,0 +1,146 @@
+"""``emit --to rest:URL --ledger FILE`` beside a server that fails in every way: nothing is lost, nothing doubled, nothing crashes."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from zlib import crc32
+
+import pytest
+from gms import Fault
+
+SEEDS = range(int(os.environ.get("DH_BRIDGE_SEEDS", "1")))
+_GMS_500 = {"exceptionClass": "com.linkedin.restli.server.RestLiServiceException", "message": "no disk", "status": 500}
+
+
+def poisonous(found):
+    """Choose about one proposal in 200, always the same ones."""
+    return crc32(f"{found.entity_urn} {found.aspect_name}".encode()) % 200 == 7
+
+
+def test_nothing_happens(trial):
+    said = trial.emit()
+    assert said.code == 0
+    trial.ends_well(said)
+    assert len(trial.server.dump()) > 100
+    assert trial.emit().code == 0
+    trial.ends_well(said)
+
+
+def test_down_from_the_start_and_back(trial):
+    trial.server.stop()
+    first = trial.emit("--profile", "1.4", "--set", "rest.retries=0")
+    assert first.code == 3
+    assert "proposals wait in the ledger, the oldest since" in first.stderr
+    assert "the connection failed" in first.stderr
+    waiting, dead = trial.queue()
+    assert (waiting > 500, dead) == (True, 0)
+    trial.server.start()
+    said = trial.emit()
+    assert said.code == 0
+    trial.ends_well(said, waited=waiting, **{"first exit code": first.code})
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_down_in_the_middle_and_back(trial, later, long, seed):
+    at = random.Random(seed).randrange(1, 30)  # noqa: S311 - reproducible, not secret
+
+    def down():
+        trial.server.stop()
+        time.sleep(60 if long else 0.4)
+        trial.server.start()
+
+    with later(lambda: len(trial.server.writes) >= at, down):
+        said = trial.emit()
+    for _ in range(1 if said.code == 0 else 2):  # those that it ended too soon for
+        said = trial.emit()
+    assert said.code == 0
+    trial.ends_well(said)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("500 of a proxy", Fault(500, body=b"<html>Internal Server Error</html>")),
+        ("500 of GMS", Fault(500, body=_GMS_500)),
+        ("503", Fault(503)),
+        ("429 with Retry-After", Fault(429, {"Retry-After": "1"})),
+        ("reset in the middle of the body", Fault(reset="mid-body")),
+        ("reset before it was applied", Fault(reset="before")),
+        ("reset after it was applied", Fault(reset="after")),
+        ("reset in the middle of the answer", Fault(reset="mid-answer")),
+        ("answer is no JSON", Fault(502, body=b"\x00\xff")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_every_third_request_meets(trial, name, fault, seed):
+    chance = random.Random(f"{name} {seed}")  # noqa: S311 - reproducible, not secret
+    plan = [fault if chance.random() < 1 / 3 else Fault() for _ in range(400)]
+    trial.server.faults = list(plan)
+    said = trial.emit()
+    met = plan[: len(plan) - len(trial.server.faults)].count(fault)
+    assert met > 5
+    again = finished(trial)
+    trial.ends_well(again, met=met, **{"first exit code": said.code})
+
+
+def finished(trial):
+    """Let the server be well, and send what waits and what it refused by mistake."""
+    trial.server.faults = []
+    trial.retry()
+    said = trial.emit()
+    assert said.code == 0, said.stderr
+    return said
+
+
+def test_answers_later_than_the_timeout(trial, long):
+    slow, timeout = (3.0, "2") if long else (0.5, "0.3")
+    fault = Fault(linger=slow)
+    plan = [fault if number % 10 == 3 else Fault() for number in range(400)]
+    trial.server.faults = list(plan)
+    said = trial.emit("--set", f"rest.timeout={timeout}")
+    met = plan[: len(plan) - len(trial.server.faults)].count(fault)
+    assert met > 3
+    trial.ends_well(finished(trial), met=met, **{"first exit code": said.code})
+
+
+def test_retry_after_that_is_longer_than_we_wait(trial):
+    trial.server.faults = [Fault(), Fault(), *[Fault(429, {"Retry-After": "3600"})] * 400]
+    said = trial.emit()
+    assert said.code == 3
+    assert "wants to be left alone for 3,600 seconds" in said.stderr
+    waiting, dead = trial.queue()
+    assert (waiting > 100, dead) == (True, 0)
+    trial.ends_well(finished(trial), waited=waiting, **{"first exit code": said.code})
+
+
+def test_one_poison_proposal_in_200(trial):
+    trial.server.poison = lambda found: "I do not like it" if poisonous(found) else None
+    said = trial.emit()
+    assert said.code == 3
+    assert "422: I do not like it" in said.stderr
+    trial.ends_well(said, without=poisonous)
+    assert trial.queue()[1] > 0
+    trial.server.poison = lambda _found: None
+    trial.ends_well(finished(trial))
+
+
+def test_token_expires_and_is_renewed(trial, monkeypatch, later):
+    trial.server.token = "old"  # noqa: S105 - none
+    monkeypatch.setenv("DATAHUB_GMS_URL", trial.server.url)
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", "old")
+
+    def expire():
+        trial.server.token = "new"  # noqa: S105 - none
+
+    with later(lambda: len(trial.server.writes) >= 15, expire):
+        said = trial.emit()
+    assert said.code == 3
+    assert "answers 401" in said.stderr
+    assert "set DATAHUB_GMS_TOKEN or rest.token" in said.stderr
+    waiting, dead = trial.queue()
+    assert (waiting > 0, dead) == (True, 0)
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", "new")
+    trial.ends_well(finished(trial), waited=waiting, **{"first exit code": said.code})
