@@ -45,8 +45,16 @@ class Bridge:
         ``events`` may be an Event, a JSON text or bytes (object or array), a dict, an event object of openlineage-python,
         or an iterable of those. Unusable events are in ``dead``; they never stop the others.
         """
-        parts = list(self.stream(self._events(events), report=report, window=None))
-        return parts[0] if parts else Translation([], [], [], Counts(), Report() if report else None)
+        call = Call(self.options, report=report)
+        if type(events) is Event:
+            call.add(events)
+        else:
+            for found in self._events(events):
+                if isinstance(found, DeadLetter):
+                    call.dead.append(found)
+                else:
+                    call.add(found)
+        return call.close(None) if call.waiting else Translation([], [], [], Counts(), Report() if report else None)
 
     def stream(
         self, items: Iterable[Event | DeadLetter], *, report: bool = False, window: int | None = -1

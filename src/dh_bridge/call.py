@@ -104,7 +104,7 @@ class Call:
         self._seen: dict[str, list[tuple[Event, list[tuple[str, str]]]]] = {}
         self._loose: list[tuple[Event, list[tuple[str, str]]]] = []
         self._events = 0
-        self._notes: Counter[str] = Counter()
+        self._notes: list[str] = []
         self._introduced = not options.settings.identity.register_platform
         self.dead: list[DeadLetter] = []
 
@@ -116,7 +116,7 @@ class Call:
     def add(self, event: Event) -> str | None:
         """Fold an event; return the key of its run, None when it was filtered out."""
         self._events += 1
-        self._notes.update(event.notes)
+        self._notes += event.notes
         refusal = self._options.identity.refusal(event)
         if refusal is not None:
             self.dead.append(DeadLetter(event.place, refusal, event.raw))
@@ -142,15 +142,16 @@ class Call:
         fold = self._fold
         chosen = [key for key in (fold.runs if keys is None else keys) if key in fold.runs]
         states: dict[str, RunState] = {key: fold.runs[key] for key in chosen}
-        proposals = self._with_platform(self._closed(chosen))
-        with redaction(self._options.settings.redaction):  # the report tells what it hid
-            report = self._reported(states, proposals) if self._report else None
-        counts = _counted(states, proposals)
-        counts.newer = sum(newer_aspects(state, self._options) for state in states.values())
+        proposals, counts = self._with_platform(self._closed(chosen))
+        counts.runs = sum([1 for state in states.values() if state.urn])
+        report = self._reported(states, proposals) if self._report else None
+        counts.newer = sum([newer_aspects(state, self._options) for state in states.values()])
         counts.events, self._events = self._events, 0
         counts.dead, counts.rejected = len(self.dead), len(fold.rejected)
-        counts.filtered, fold.walk.filters.dropped = fold.walk.filters.dropped, Counter()
-        counts.notes, self._notes = self._notes, Counter()
+        if fold.walk.filters.dropped:
+            counts.filtered, fold.walk.filters.dropped = fold.walk.filters.dropped, Counter()
+        if self._notes:
+            counts.notes, self._notes = Counter(self._notes), []
         if report is not None:
             counts.mapped, counts.kept, counts.withheld = report.mapped, report.kept, report.withheld
         found = Translation(proposals, self.dead, fold.rejected, counts, report)
@@ -163,14 +164,24 @@ class Call:
         with redaction(self._options.settings.redaction):
             return self._fold.close(chosen)
 
-    def _with_platform(self, proposals: list[Proposal]) -> list[Proposal]:
+    def _with_platform(self, proposals: list[Proposal]) -> tuple[list[Proposal], Counts]:
         """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself (ruling 17)."""
-        if self._introduced or not any(proposal.entity_urn.startswith(_FLOWS) for proposal in proposals):
-            return proposals
-        self._introduced = True
-        return [PLATFORM, *proposals]
+        named: dict[str, set[str]] = {"dataFlow": set(), "dataJob": set(), "dataset": set()}
+        last = ""
+        for proposal in proposals:
+            if (urn := proposal.entity_urn) != last and (urns := named.get(proposal.entity_type)) is not None:
+                urns.add(urn)
+            last = urn
+        if not self._introduced and any([urn.startswith(_FLOWS) for urn in named["dataFlow"]]):  # noqa: C419 - faster
+            self._introduced = True
+            proposals = [PLATFORM, *proposals]
+        return proposals, Counts(jobs=len(named["dataJob"]), datasets=len(named["dataset"]), proposals=len(proposals))
 
     def _reported(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
+        with redaction(self._options.settings.redaction):  # the report tells what it hid
+            return self._told(states, proposals)
+
+    def _told(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
         report = Report()
         for event, notes in self._loose:
             report.add(event, notes, {})
@@ -183,14 +194,3 @@ class Call:
             for event, notes in self._seen.pop(key, ()):
                 report.add(event, settled(notes, state), written)
         return report
-
-
-def _counted(states: dict[str, RunState], proposals: list[Proposal]) -> Counts:
-    entities = {proposal.entity_urn: proposal.entity_type for proposal in proposals}
-    kinds = Counter(entities.values())
-    return Counts(
-        runs=sum(1 for state in states.values() if state.urn),
-        jobs=kinds["dataJob"],
-        datasets=kinds["dataset"],
-        proposals=len(proposals),
-    )

@@ -25,7 +25,8 @@ _SURE_OF_DATASET = {"confidenceScore": 1.0, "upstreamType": "DATASET"}
 _DATASET = "/urn:li:dataset:("
 OF_DATASET = "DATASET"
 """The operation, or the end of one (``DIRECT:IDENTITY+DATASET``), of pairs whose upstream is a dataset."""
-_UPSTREAM = ("schemaField", "dataset")
+_UPSTREAM = frozenset({"schemaField", "dataset"})
+_DOWNSTREAM = frozenset({"schemaField"})
 NO_QUERY = "NONE"
 """Where a path names the query, if none is known."""
 
@@ -41,15 +42,19 @@ def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> list[dict[
     not change what you get.
     """
     paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/{query}/{up}" for operation, down, up in pairs]
-    if any([path.count("/") != _SLASHES or "~" in path for path in paths]):  # noqa: C419 - a list is twice as fast
+    whole = "".join(paths)
+    if "~" in whole or whole.count("/") != _SLASHES * len(paths):  # none has fewer
         paths = [
             f"/fineGrainedLineages/{_escaped(operation or 'NONE')}/{_escaped(down)}/{query}/{_escaped(up)}"
             for operation, down, up in pairs
         ]
     paths.sort()
-    operations = [
-        {"op": "add", "path": path, "value": _SURE_OF_DATASET if _DATASET in path else _SURE} for path in paths[:_MOST]
-    ]
+    operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
+    if _DATASET in whole:
+        operations = [
+            {**operation, "value": _SURE_OF_DATASET} if _DATASET in operation["path"] else operation
+            for operation in operations
+        ]
     if _sound(pairs):
         if len(BUILT) + len(operations) > _REMEMBERED:
             BUILT.clear()
@@ -69,8 +74,8 @@ def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> list[dict[str, Any]
 
 
 def _sound(pairs: Iterable[Pair]) -> bool:
-    kind = urns.type_if_urn
-    return all([kind(down) == "schemaField" and kind(up) in _UPSTREAM for _, down, up in pairs])  # noqa: C419 - as above
+    downs, ups = {pair[1] for pair in pairs}, {pair[2] for pair in pairs}
+    return _DOWNSTREAM.issuperset(map(urns.type_if_urn, downs)) and _UPSTREAM.issuperset(map(urns.type_if_urn, ups))
 
 
 def _escaped(segment: str) -> str:

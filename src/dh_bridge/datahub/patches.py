@@ -70,10 +70,6 @@ class Operations(Struct, gc=False, eq=False):
     items: Annotated[list[Operation], Meta(min_length=1)]
 
 
-def _unescaped(step: str) -> str:
-    return step.replace("~1", "/").replace("~0", "~")
-
-
 class Slot:
     """A path shape, compiled for one schema."""
 
@@ -87,7 +83,9 @@ class Slot:
         self._kinds = [(at, kind) for at, kind in checks.items() if at not in marked and kind is not str]
         self._keys = keys
         self.plain = kind is str
-        self.batch = msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False)
+        # A URN or a union is looked up at once; the others wait, to be converted together.
+        self.seen = kind.seen if isinstance(kind, type) and issubclass(kind, Marker) else None
+        self.batch = _batch(kind)
 
     def takes(self, steps: list[str]) -> bool:
         """Say whether a path of as many steps has this shape."""
@@ -100,6 +98,12 @@ class Slot:
         for at, kind in self._kinds:
             conform(steps[at], kind)
         return tuple((name, steps[at]) for at, name in self._keys.items()) if self._keys else ()
+
+
+@cache
+def _batch(kind: Any) -> type[Struct]:
+    """Return the type of several values of one type: slots that share it are checked in one conversion."""
+    return msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False)
 
 
 class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
@@ -117,7 +121,7 @@ class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
         if "~" in path:
             if _bad_escape(path):
                 raise ValueError("not a JSON pointer")
-            steps = [_unescaped(step) for step in steps]
+            steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
         for slot in self._slots.get((steps[0], len(steps)), ()):
             if slot.takes(steps) and "" not in steps:
                 break
@@ -151,8 +155,8 @@ class Patch:
     def _additions(self, operations: list[Any]) -> bool:
         """Say whether these are sound additions; False where :meth:`_thoroughly` has to look (and to say what is wrong)."""
         places, built = self._places, BUILT
-        values: dict[Slot, list[Any]] = {}
-        needed = set(self._required)
+        values: dict[type[Struct], list[Any]] = {}
+        needed = list(self._required)
         try:
             for operation in operations:
                 if built and built.get(id(operation)) is operation:
@@ -160,15 +164,18 @@ class Patch:
                 path, value = operation["path"], operation["value"]
                 if operation["op"] != "add" or len(operation) != 3:
                     return False
-                needed.discard(path)
+                if path in needed:
+                    needed.remove(path)
                 slot, keys = places[path]
-                if not slot.plain or keys or type(value) is not str:
-                    values.setdefault(slot, []).append(value)
+                if slot.seen is not None:
+                    slot.seen[value]
+                elif not slot.plain or type(value) is not str:
+                    values.setdefault(slot.batch, []).append(value)
                 for name, text in keys:
                     if (value[name] if name else value) != text:
                         return False
-            for slot, batch in values.items():
-                conform({"items": batch}, slot.batch)
+            for kind, batch in values.items():
+                conform({"items": batch}, kind)
             if self._keyed:
                 self._check_required({operation["path"] for operation in operations})
         except (KeyError, TypeError, AttributeError, *REFUSALS):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+import orjson
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.emitters import Mcp
-import orjson
 
 ChangeType = Literal["UPSERT", "PATCH"]
 
@@ -19,7 +19,7 @@ class Payload(msgspec.Struct, frozen=True, gc=False):
     json: Any
 
 
-class Proposal(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class Proposal(msgspec.Struct, frozen=True, rename="camel"):
     """One proposal, in the field order of its NDJSON line.
 
     ``aspect.json`` holds the wire JSON of datahub_wire (keys in Avro field order, unions tagged ``com.linkedin.…``);
@@ -44,6 +44,40 @@ class Proposal(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         return to_mcpw(self)
 
 
+class Remembered(Proposal, frozen=True, dict=True):
+    """A proposal that is made again and again: it is serialised once, and a validator that found it sound does not look again.
+
+    Nobody may change its value.
+    """
+
+    @classmethod
+    def of(cls, one: Proposal) -> Remembered:
+        """Return ``one``, to be remembered."""
+        return cls(one.entity_type, one.entity_urn, one.change_type, one.aspect_name, one.aspect)
+
+    @property
+    def line(self) -> bytes:
+        """Its line of NDJSON, with the newline."""
+        found: bytes | None = self.__dict__.get("line")
+        if found is None:  # new, or a copy
+            found = self.__dict__["line"] = _line(self)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        """Whether ``other`` says the same, remembered or not."""
+        return isinstance(other, Proposal) and _words(self) == _words(other)
+
+    def __ne__(self, other: object) -> bool:
+        """As above; the Struct has its own."""
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]  # as its value has none
+
+    def __repr__(self) -> str:
+        # what it says is the same whether it is remembered
+        return repr(Proposal(*_words(self)))
+
+
 def upsert(entity_type: str, urn: str, aspect_name: str, value: dict[str, Any]) -> Proposal:
     """Return the proposal that writes a whole aspect (versioned or timeseries)."""
     return Proposal(entity_type, urn, "UPSERT", aspect_name, Payload(value))
@@ -56,6 +90,14 @@ def patch(entity_type: str, urn: str, aspect_name: str, operations: list[dict[st
 
 def ndjson_line(proposal: Proposal) -> bytes:
     """Return the proposal as one line of NDJSON, with its newline."""
+    return proposal.line if type(proposal) is Remembered else _line(proposal)
+
+
+def _words(proposal: Proposal) -> tuple[str, str, str, str, Payload]:
+    return proposal.entity_type, proposal.entity_urn, proposal.change_type, proposal.aspect_name, proposal.aspect
+
+
+def _line(proposal: Proposal) -> bytes:
     line = {
         "entityType": proposal.entity_type,
         "entityUrn": proposal.entity_urn,

@@ -8,8 +8,12 @@ U+241F, parentheses or empty parts where none belong (UrnValidationUtil of datah
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from dh_bridge.errors import AspectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MAX_BYTES = 512
 """How long the URL-encoded form of a URN may be."""
@@ -88,6 +92,32 @@ def schema_field_urn(dataset_urn: str, path: str) -> str:
         # What is built of a known dataset and a plain word needs no look later: a table brings a hundred of these.
         _types.add(urn, "schemaField")
     return urn
+
+
+class FieldUrns(dict[str, str]):
+    """Column -> URN of the field of one dataset, ``""`` when DataHub would refuse it; made when first asked for.
+
+    ``path`` is how the dataset's system spells a column. Of plain words that are short enough nothing is left to check: a
+    table brings a hundred of these.
+    """
+
+    def __init__(self, dataset_urn: str, path: Callable[[str], str] | None = None) -> None:
+        self._head = f"urn:li:schemaField:({dataset_urn},"
+        self._path = path
+        raw = self._head.encode("utf-8", "replace")
+        taken = len(raw) + 2 * len(raw.translate(None, _PLAIN)) + 3
+        self._room = MAX_BYTES - taken if _types[dataset_urn] == "dataset" else 0
+
+    def __missing__(self, column: str) -> str:
+        path = column if self._path is None else self._path(column)
+        if path.isidentifier() and path.isascii() and len(path) <= self._room:
+            urn = f"{self._head}{path})"
+            _types.add(urn, "schemaField")
+        else:
+            urn = f"{self._head}{encode(path)})"
+            urn = urn if _types[urn] else ""
+        self[column] = urn
+        return urn
 
 
 def assertion_urn(assertion_id: str) -> str:

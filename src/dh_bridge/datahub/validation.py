@@ -35,13 +35,13 @@ import msgspec
 
 from dh_bridge.datahub import schemas, structs, urns
 from dh_bridge.datahub.patches import patch
+from dh_bridge.datahub.proposal import Proposal, Remembered
 from dh_bridge.errors import AspectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dh_bridge.datahub.profiles import Profile
-    from dh_bridge.datahub.proposal import Proposal
 
 _REMEMBERED = 32_768
 # The one aspect that is large and the same hour after hour: a list of fields that was found sound is not walked again
@@ -58,9 +58,10 @@ class Validator:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._checks: dict[tuple[str, str, str], Callable[[Any], Any]] = {}
+        self._checks: dict[tuple[str, str, str], tuple[_Entities, Callable[[Any], Any]]] = {}
         self._entities: dict[str, _Entities] = {}
         self._sound: dict[int, list[Any]] = {}
+        self._once: set[int] = set()
 
     def check(self, proposal: Proposal) -> None:
         """Raise an AspectError, ``dataset/schemaMetadata $.fields[3].type: …``, when DataHub would refuse the proposal."""
@@ -70,26 +71,40 @@ class Validator:
             value = {**value, "fields": []}
         named = (kind, proposal.aspect_name, proposal.change_type)
         try:
-            check = self._checks.get(named) or self._compile(*named)
-            self._entities[kind][proposal.entity_urn]
+            entities, check = self._checks.get(named) or self._compile(*named)
+            entities[proposal.entity_urn]
             check(value)
         except structs.REFUSALS as error:
             raise _refusal(f"{kind}/{proposal.aspect_name}", str(error)) from None
-        if fields is not None:
+        if fields is not None and self._came_before(id(fields)):
             if len(self._sound) >= _SOUND:
                 self._sound.clear()
             self._sound[id(fields)] = fields
 
+    def _came_before(self, mark: int) -> bool:
+        """Say whether a list is worth keeping: one that nobody remembers comes once, and would fill the memory."""
+        if mark in self._once:
+            return True
+        if len(self._once) >= _REMEMBERED:
+            self._once.clear()
+        self._once.add(mark)
+        return False
+
     def finding(self, proposal: Proposal) -> str | None:
         """Return what :meth:`check` objects to, None when the proposal is sound."""
+        remembered = type(proposal) is Remembered
+        if remembered and proposal.__dict__.get("sound") is self:
+            return None
         try:
             self.check(proposal)
         except AspectError as error:
             return str(error)
+        if remembered:
+            proposal.__dict__["sound"] = self
         return None
 
-    def _compile(self, entity_type: str, aspect_name: str, change_type: str) -> Callable[[Any], Any]:
-        """Return the check of an aspect's value; ValueError when there is none for these three."""
+    def _compile(self, entity_type: str, aspect_name: str, change_type: str) -> tuple[_Entities, Callable[[Any], Any]]:
+        """Return the checks of an entity's URN and of an aspect's value; ValueError when there is none for these three."""
         profile = self._profile
         if not profile.has(entity_type, aspect_name):
             raise ValueError(f"DataHub {profile.name} knows no {aspect_name} on {entity_type}")
@@ -106,8 +121,8 @@ class Validator:
             raise ValueError("this aspect takes no PATCH: a timeseries, or no template in servers since 0.15")
         if entity_type not in self._entities:
             self._entities[entity_type] = _Entities(entity_type, profile.name)
-        self._checks[entity_type, aspect_name, change_type] = check
-        return check
+        found = self._checks[entity_type, aspect_name, change_type] = self._entities[entity_type], check
+        return found
 
 
 class _Entities(dict[str, bool]):

@@ -14,7 +14,7 @@ RANKS = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "ABORT": 4, "FAIL": 5}
 TERMINAL = frozenset(("COMPLETE", "ABORT", "FAIL"))
 
 
-class Dataset(msgspec.Struct):
+class Dataset(msgspec.Struct, rename={"input_facets": "inputFacets", "output_facets": "outputFacets"}):
     """A dataset of an event, with its facet bags (empty dicts where the event has none)."""
 
     namespace: str = ""

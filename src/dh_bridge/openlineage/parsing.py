@@ -13,34 +13,28 @@ from dh_bridge.openlineage.times import instant
 
 
 class _Run(msgspec.Struct):
-    runId: str | None = None
-    facets: Facets | None = None
+    runId: str = ""
+    facets: Facets = {}
 
 
 class _Job(msgspec.Struct):
-    namespace: str | None = None
-    name: str | None = None
-    facets: Facets | None = None
-
-
-class _Dataset(msgspec.Struct):
-    namespace: str | None = None
-    name: str | None = None
-    facets: Facets | None = None
-    inputFacets: Facets | None = None
-    outputFacets: Facets | None = None
+    namespace: str = ""
+    name: str = ""
+    facets: Facets = {}
 
 
 class _Envelope(msgspec.Struct):
+    """The strict reading; what it refuses, a null where a text belongs for example, is read leniently below."""
+
     eventTime: str | None = None
     eventType: str | None = None
     producer: str | None = None
     schemaURL: str | None = None
     run: _Run | None = None
     job: _Job | None = None
-    inputs: list[_Dataset] | None = None
-    outputs: list[_Dataset] | None = None
-    dataset: _Dataset | None = None
+    inputs: list[Dataset] | None = None
+    outputs: list[Dataset] | None = None
+    dataset: Dataset | None = None
 
 
 _decode = msgspec.json.Decoder(_Envelope).decode
@@ -95,19 +89,17 @@ def _event(envelope: _Envelope, raw: bytes, place: str, zone: tzinfo, notes: tup
     )
     event.notes = notes if zoned else (*notes, "zone-less")
     if kind == "dataset":
-        event.dataset = _dataset(envelope.dataset or _Dataset())
+        event.dataset = envelope.dataset or Dataset()
         return event
     if kind == "run":
         run = envelope.run or _Run()
-        if not run.runId or not run.runId.strip():
+        if not run.runId.strip():
             raise EventError("no run id", where=f"{place} $.run.runId", now="a RunEvent needs one")
         event.run_id = run.runId
-        event.run_facets = run.facets or {}
+        event.run_facets = run.facets
     job = envelope.job or _Job()
-    event.namespace, event.name = job.namespace or "", job.name or ""
-    event.job_facets = job.facets or {}
-    event.inputs = [_dataset(one) for one in envelope.inputs or ()]
-    event.outputs = [_dataset(one) for one in envelope.outputs or ()]
+    event.namespace, event.name, event.job_facets = job.namespace, job.name, job.facets
+    event.inputs, event.outputs = envelope.inputs or [], envelope.outputs or []
     return event
 
 
@@ -126,12 +118,6 @@ def _kind(envelope: _Envelope) -> Kind | None:
     return shapes[0] if shapes else None
 
 
-def _dataset(part: _Dataset) -> Dataset:
-    return Dataset(
-        part.namespace or "", part.name or "", part.facets or {}, part.inputFacets or {}, part.outputFacets or {}
-    )
-
-
 # The lenient path: the same envelope, rebuilt part by part from plain JSON, a note for each thing that was mended.
 
 
@@ -145,12 +131,12 @@ def _repaired(document: dict[str, Any]) -> tuple[_Envelope, tuple[str, ...]]:
     )
     run = _object(document, "run", "$", notes)
     if run is not None:
-        envelope.run = _Run(_text(run, "runId", notes, "$.run"), _bag(run, "facets", "$.run", notes))
+        envelope.run = _Run(_text(run, "runId", notes, "$.run") or "", _bag(run, "facets", "$.run", notes))
     job = _object(document, "job", "$", notes)
     if job is not None:
         envelope.job = _Job(
-            _text(job, "namespace", notes, "$.job"),
-            _text(job, "name", notes, "$.job"),
+            _text(job, "namespace", notes, "$.job") or "",
+            _text(job, "name", notes, "$.job") or "",
             _bag(job, "facets", "$.job", notes),
         )
     envelope.inputs = _datasets(document, "inputs", notes)
@@ -177,12 +163,12 @@ def _object(part: dict[str, Any], key: str, where: str, notes: list[str]) -> dic
     return None
 
 
-def _bag(part: dict[str, Any], key: str, where: str, notes: list[str]) -> Facets | None:
-    bag = _object(part, key, where, notes)
-    return None if bag is None else {name: msgspec.Raw(_encode(facet)) for name, facet in bag.items()}
+def _bag(part: dict[str, Any], key: str, where: str, notes: list[str]) -> Facets:
+    bag = _object(part, key, where, notes) or {}
+    return {name: msgspec.Raw(_encode(facet)) for name, facet in bag.items()}
 
 
-def _datasets(document: dict[str, Any], key: str, notes: list[str]) -> list[_Dataset] | None:
+def _datasets(document: dict[str, Any], key: str, notes: list[str]) -> list[Dataset] | None:
     value = document.get(key)
     if value is None:
         return None
@@ -196,14 +182,14 @@ def _datasets(document: dict[str, Any], key: str, notes: list[str]) -> list[_Dat
             found.append(_mended(part, where, notes))
         else:
             notes.append(f"malformed:{where}")
-            found.append(_Dataset())
+            found.append(Dataset())
     return found
 
 
-def _mended(part: dict[str, Any], where: str, notes: list[str]) -> _Dataset:
-    return _Dataset(
-        _text(part, "namespace", notes, where),
-        _text(part, "name", notes, where),
+def _mended(part: dict[str, Any], where: str, notes: list[str]) -> Dataset:
+    return Dataset(
+        _text(part, "namespace", notes, where) or "",
+        _text(part, "name", notes, where) or "",
         _bag(part, "facets", where, notes),
         _bag(part, "inputFacets", where, notes),
         _bag(part, "outputFacets", where, notes),

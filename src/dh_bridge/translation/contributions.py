@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
@@ -88,14 +88,11 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
         merge(shared, state.cells)
     terminal = max(history.terminals) if history.terminals else None
     counts = history.completed or state.kind == "dataset"
-    page = _page_of_code(state)
     for urn, slots in list(state.cells.items()):
         if counts and LIFECYCLE in slots:
             pour(shared.setdefault(urn, {}).setdefault(STATUS, {}), STATUS, slots[LIFECYCLE])
-        for assertion, (stamp, entry) in slots.get(CHECKS, {}).items():
-            fold(shared, ((assertion, ASSERTION, "", entry),), stamp)
-            if page is not None:
-                fold(shared, ((assertion, ASSERTION_URL, "", page[1]),), page[0])
+        if CHECKS in slots:
+            _pour_checks(slots[CHECKS], state, shared)
         if SQL in slots:
             stamp, text = sql_text(slots[SQL][""])
             fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
@@ -107,6 +104,15 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
     if options.settings.assertions.retire != "off":
         tell_checked(state, history, shared)
     pour_upstreams(state, shared, options)
+
+
+def _pour_checks(checks: dict[Any, Cell], state: RunState, shared: Cells) -> None:
+    """Fold what the checks of a dataset are, and where their code is."""
+    page = _page_of_code(state)
+    for assertion, (stamp, entry) in checks.items():
+        fold(shared, ((assertion, ASSERTION, "", entry),), stamp)
+        if page is not None:
+            fold(shared, ((assertion, ASSERTION_URL, "", page[1]),), page[0])
 
 
 def _page_of_code(state: RunState) -> Cell | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from dh_bridge.translation.memory import Memory
 from dh_bridge.translation.mending import UNUSABLE, Mending, mended
 from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import PREFIX
@@ -160,24 +161,22 @@ def _opened(raw: msgspec.Raw) -> Open:
 class _Remembered:
     """Decodes a facet; the same bytes, which tables send hour after hour, are decoded once."""
 
-    _MOST = 2048
     _LONGEST = 256 * 1024
+    _OBJECTS = 6  # what is decoded takes about six times its JSON
 
     def __init__(self, decode: Callable[[Any], Any]) -> None:
         self._decode = decode
-        self._known: dict[bytes, Any] = {}
+        self._memory: Memory[Any] = Memory()
 
     def __call__(self, raw: msgspec.Raw) -> Any:
         if mode() != DEFAULT:
             return self._decode(raw)  # what is remembered holds properties that are redacted by default
         key = bytes(raw)
-        found = self._known.get(key)
+        found = self._memory.get(key)
         if found is None:
             found = self._decode(raw)
-            if len(self._known) >= self._MOST:
-                self._known.clear()
-            if len(key) <= self._LONGEST:
-                self._known[key] = found
+            if len(key) <= self._LONGEST and self._memory.again(key):
+                self._memory.keep(key, found, self._OBJECTS * len(key))
         return found
 
 

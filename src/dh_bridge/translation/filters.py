@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Filters:
-    """The filters of a configuration; ``dropped`` counts events, datasets and facets by rule."""
+    """The filters of a configuration; ``dropped`` counts events, datasets and facets by rule.
+
+    ``idle``: there are none, so that nobody needs to ask.
+    """
 
     def __init__(self, settings: FilterSettings) -> None:
         self.dropped: Counter[str] = Counter()
@@ -22,6 +25,14 @@ class Filters:
         self._datasets = any((settings.dataset_namespace, settings.dataset_name))
         self._facets = bool(settings.facet)
         self._through = bool(settings.through)
+        self.idle = not (self._events or self._datasets or self._facets or self._through)
+
+    def anew(self) -> Filters:
+        """Return the same filters with nothing counted yet: looking through the settings takes as long as an event."""
+        found = object.__new__(Filters)
+        found.__dict__.update(self.__dict__)
+        found.dropped = Counter()
+        return found
 
     def count(self, rule: str) -> str:
         """Count a drop and return its rule."""

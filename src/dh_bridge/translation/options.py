@@ -6,11 +6,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.profiles import Profile, profile
+from dh_bridge.datahub.validation import validator
 from dh_bridge.translation.columns import TypeTable, default_types, load
+from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.identity import Identity
+from dh_bridge.translation.memory import Memory
 from dh_bridge.translation.naming import Naming
 
 if TYPE_CHECKING:
+    from dh_bridge.datahub.proposal import Remembered
     from dh_bridge.settings import Settings
 
 DEFAULT_PROFILE = "0.15.0"
@@ -24,8 +28,12 @@ class Options:
         #: whether parents that only their children name are written: where their own events will be known, too (ruling 10)
         self.stubs = False
         self.profile: Profile = profile(settings.profile or DEFAULT_PROFILE)
+        self.validator = validator(self.profile)
+        #: what was rendered of entities that runs share, see `render/remembered.py`
+        self.memory: Memory[tuple[Remembered, ...]] = Memory()
         self.naming = Naming(settings.naming, settings.mappings)
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt)
+        self.filters = Filters(settings.filters)
         self.prefix = settings.properties.prefix + "."
         self.actor = settings.actor
         self.queries = settings.queries == "on"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from dh_bridge.openlineage.events import Event
+    from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.translation.assertions import Check
     from dh_bridge.translation.identity import Identity, Job, Seen
     from dh_bridge.translation.laws import Stamp
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 #: An entry of an event that has a subset: (stamp of the event, role, position; positions order the entries)
 Mark = tuple[Any, str, int]
 Role = Literal["input", "output", "dataset"]
+#: A dataset of an event that is not left out, its name, its role and its path in the event
+Entry = tuple["Dataset", "Name", Role, str]
 Attach = Literal["run", "job", "dataset"]
 
 
@@ -45,10 +48,7 @@ class Place:
     assertion_platform: str = ""
     assertion_label: str = ""
     columns: dict[str, str] | None = None
-    inputs: frozenset[str] = frozenset()
-    outputs: tuple[str, ...] = ()
-    mentioned: frozenset[str] = frozenset()
-    tested: tuple[str, ...] = ()
+    entries: Sequence[Entry] = ()
     bag: str = "facets"
     keys: frozenset[str] = frozenset()
     key: str = ""
@@ -65,9 +65,35 @@ class Place:
         self.identity: Identity | Seen = options.identity.of(event)
         self.stamp = stamp
         self.checks: dict[tuple[str, str], tuple[str, Check]] = {}
-        self.named: dict[str, Name] = {}
         self.aliases: dict[tuple[str, str], Name] = {}
         self.resolve: Callable[[str, str], Name] = options.naming
+
+    # Few facets ask for these.
+
+    @cached_property
+    def inputs(self) -> frozenset[str]:
+        """The URNs of the event's inputs."""
+        return frozenset([name.endpoint for _, name, role, _ in self.entries if role == "input" and name.endpoint])
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        """The URNs of the event's outputs, in their order."""
+        return tuple([name.endpoint for _, name, role, _ in self.entries if role == "output" and name.endpoint])
+
+    @cached_property
+    def mentioned(self) -> frozenset[str]:
+        """The URNs of both."""
+        return self.inputs.union(self.outputs)
+
+    @cached_property
+    def tested(self) -> tuple[str, ...]:
+        """The URNs that the event's tests are about: its inputs, else its outputs (ruling 8)."""
+        return tuple(sorted(self.inputs)) or tuple(sorted(self.outputs))
+
+    @cached_property
+    def named(self) -> dict[str, Name]:
+        """What the datasets of the event are called, by URN."""
+        return {name.endpoint: name for _, name, _, _ in self.entries if name.endpoint}
 
     def withheld(self, leaf: str, reason: str) -> None:
         """Note that a leaf of the facet (``fields[2].type``; "" for all of it) ends here, and why."""

@@ -84,6 +84,8 @@ class RunState:
     def job(self) -> Job | None:
         """Return the job that the run's template is: of the last terminal event, else of the last event (ruling 6)."""
         named = [entry for entry in self.jobs.values() if not entry[0].placeholder]
+        if len(named) == 1:
+            return named[0][0]
         return max(named, key=lambda entry: entry[1])[0] if named else None
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def run_through(states: list[RunState]) -> None:
     """Replace temporary inputs, in every run of the call, by what their writers read; drop temporary outputs."""
-    temporary = set().union(*(state.through for state in states)) if states else set()
+    temporary = set().union(*[state.through for state in states])
     if not temporary:
         return
     sources = _sources(states, temporary)

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal
-from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.history import History, history
 from dh_bridge.translation.joined import matched, told
 from dh_bridge.translation.operations import carried, without
 from dh_bridge.translation.other_runs import RUN, hand_over
+from dh_bridge.translation.render import remembered
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.containers import container_proposals
-from dh_bridge.translation.render.datasets import dataset_proposals
-from dh_bridge.translation.render.jobs import flow_proposals, job_proposals
 from dh_bridge.translation.render.operations import operation_proposals
 from dh_bridge.translation.render.queries import query_proposals
 from dh_bridge.translation.render.runs import run_proposals, streaming, stub_proposals
@@ -30,6 +28,7 @@ from dh_bridge.translation.walk import Walk
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dh_bridge.datahub.validation import Validator
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
@@ -51,7 +50,7 @@ class Fold:
         self.walk = Walk(options)
         self.runs: dict[str, RunState] = {}
         self.rejected: list[Rejected] = []
-        self._validator = check or validator(options.profile)
+        self._validator = check or options.validator
 
     def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
@@ -105,15 +104,15 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
     yield from _tags(shared)
     for urn in named:
         if urn.startswith("urn:li:dataFlow:"):
-            yield from flow_proposals(urn, shared[urn], options)
+            yield from remembered.of_flow(urn, shared[urn], options)
     for urn in named:
         if urn.startswith("urn:li:dataJob:"):
-            yield from job_proposals(urn, shared[urn], shared, options)
+            yield from remembered.of_job(urn, shared[urn], shared, options)
     if options.settings.containers == "on":
         yield from _containers(named, shared, options)
     for urn in named:
         if urn.startswith("urn:li:dataset:"):
-            yield from dataset_proposals(urn, shared[urn], options, written=urn in written)
+            yield from remembered.of_dataset(urn, shared[urn], options, written=urn in written)
     if options.queries:
         yield from _queries(named, shared, options)
     for urn in named:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
 from dh_bridge.translation.datasets import dataset_name, phantom, skipped
 from dh_bridge.translation.facets import registry
-from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import MOST_UNKNOWN, known_first, unknown
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.joined import tell_alias
 from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.operations import OPERATION_OWNER
-from dh_bridge.translation.place import Attach, Place, Role
+from dh_bridge.translation.place import Attach, Entry, Place, Role
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState, state_without_run
 from dh_bridge.translation.slots import (
     DATASET,
@@ -57,7 +56,7 @@ class Walk:
 
     def __init__(self, options: Options) -> None:
         self.options = options
-        self.filters = Filters(options.settings.filters)
+        self.filters = options.filters.anew()
         self._registry = registry()
 
     def event(
@@ -82,10 +81,10 @@ class Walk:
             self._job(event, state, at)
         state.events.append((stamp, event.type))
         if producer := event.producer:
-            state.producer = max(state.producer or (stamp, producer), (stamp, producer))
+            state.producer = _later(state.producer, (stamp, producer))
         if schema_url := event.schema_url:
-            state.schema_url = max(state.schema_url or (stamp, schema_url), (stamp, schema_url))
-        entries = self._entries(event, at)
+            state.schema_url = _later(state.schema_url, (stamp, schema_url))
+        entries = at.entries = self._entries(event, at)
         run_facets, job_facets = event.run_facets, event.job_facets
         if event.kind != "dataset" and (_EXPLICIT in job_facets or _EXPLICIT in run_facets):
             run_facets, job_facets = self._explicit(event, stamp, state, at)
@@ -136,21 +135,14 @@ class Walk:
 
     # -- datasets ---------------------------------------------------------------------------------------------------
 
-    def _entries(self, event: Event, at: Place) -> list[tuple[Dataset, Name, Role, str]]:
+    def _entries(self, event: Event, at: Place) -> list[Entry]:
         if event.dataset is not None:
-            entries: list[tuple[Dataset, Name, Role, str]] = list(
-                self._named([event.dataset], "dataset", "$.dataset", at)
-            )
+            entries = list(self._named([event.dataset], "dataset", "$.dataset", at))
         else:
             entries = [
-                *self._named(event.inputs, "input", "$.inputs[{}]", at),
-                *self._named(event.outputs, "output", "$.outputs[{}]", at),
+                *self._named(event.inputs, "input", "$.inputs", at),
+                *self._named(event.outputs, "output", "$.outputs", at),
             ]
-        at.inputs = frozenset(name.endpoint for _, name, role, _ in entries if role == "input" and name.endpoint)
-        at.outputs = tuple(name.endpoint for _, name, role, _ in entries if role == "output" and name.endpoint)
-        at.named = {name.endpoint: name for _, name, _, _ in entries if name.endpoint}
-        at.mentioned = at.inputs.union(at.outputs)
-        at.tested = tuple(sorted(at.inputs)) or tuple(sorted(at.outputs))
         if not at.assertion_platform:
             producer = self.options.identity.producer(event.producer)
             at.assertion_platform = producer.platform if producer is not None else "unknown"
@@ -168,12 +160,10 @@ class Walk:
             left.append({key: raw for key, raw in facets.items() if key != _EXPLICIT})
         return left[0], left[1]
 
-    def _named(
-        self, datasets: Iterable[Dataset], role: Role, where: str, at: Place
-    ) -> Iterator[tuple[Dataset, Name, Role, str]]:
+    def _named(self, datasets: Iterable[Dataset], role: Role, where: str, at: Place) -> Iterator[Entry]:
         for position, dataset in enumerate(datasets):
-            path = where.format(position)
-            refusal = self.filters.dataset(dataset)
+            path = where if role == "dataset" else f"{where}[{position}]"
+            refusal = None if self.filters.idle else self.filters.dataset(dataset)
             if refusal is not None:
                 at.where = path
                 at.withheld("", f"filtered:{refusal}")
@@ -226,6 +216,8 @@ class Walk:
             at.withheld("", "filtered:through")
             return
         bags: Bags = (dataset.facets, dataset.input_facets, dataset.output_facets)
+        if not any(bags):
+            return
         at.keys = frozenset().union(*bags)
         if _EXPLICIT in at.keys:
             bags = self._explicit_first(bags, where, (time, rank, digest, weight), state, at)
@@ -255,7 +247,7 @@ class Walk:
         cells, strange = state.cells, 0
         for key, raw in facets.items() if len(facets) <= MOST_UNKNOWN else known_first(facets, specs):
             at.attach, at.key, at.where, at.stamp = attach, key, f"{where}.{key}", stamp
-            refusal = self.filters.facet(key)
+            refusal = None if self.filters.idle else self.filters.facet(key)
             if refusal is not None:
                 at.withheld("", f"filtered:{refusal}")
                 continue
@@ -285,6 +277,10 @@ class Walk:
         other: Attach = "job" if attach == "run" else "run"
         own = at.event.job_facets if attach == "run" else at.event.run_facets
         return None if key in own else self._registry[other].get(key)
+
+
+def _later(old: tuple[Stamp, str] | None, new: tuple[Stamp, str]) -> tuple[Stamp, str]:
+    return new if old is None else max(old, new)
 
 
 def _said(event: Event) -> dict[str, str]:

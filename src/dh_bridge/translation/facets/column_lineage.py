@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.datahub.urns import is_urn, schema_field_urn
+from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
+from dh_bridge.translation.memory import Memory
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.properties import Joined
 from dh_bridge.translation.slots import (
@@ -127,8 +128,8 @@ class _Lineage(msgspec.Struct, frozen=True):
     descriptions: Joined | None
 
 
-_REMEMBERED = 2048
-_remembered: dict[tuple[object, ...], tuple[ColumnLineage, _Lineage]] = {}
+_PAIR_BYTES = 700
+_remembered: Memory[_Lineage] = Memory()
 
 
 def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
@@ -136,18 +137,20 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
     if at.notes is not None or at.resolve is not at.options.naming:  # filters count and note what is mentioned
         return _read(facet, at)
     columns = tuple(at.columns) if at.columns is not None else None
-    key = (id(facet), at.options, at.dataset, columns, at.options.settings.column_lineage.indirect, *at.aliases.items())
+    names = [*at.aliases.values()]
+    key = (id(facet), at.options, at.dataset, columns, *at.aliases, *map(id, names))
     found = _remembered.get(key)
-    if found is None or found[0] is not facet:
-        if len(_remembered) >= _REMEMBERED:
-            _remembered.clear()
-        found = _remembered[key] = (facet, _read(facet, at))
-    return found[1]
+    if found is None:
+        found = _read(facet, at)
+        if _remembered.again(key):
+            _remembered.keep(key, found, _PAIR_BYTES * (len(found.pairs) + 1), (facet, names))
+    return found
 
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
     pairs, named, descriptions = _pairs(facet, at)
-    indirect = {pair for pair in pairs if pair[0] is not None and "INDIRECT" in pair[0]}
+    words = {pair[0] for pair in pairs}
+    indirect = {pair for pair in pairs if pair[0] and "INDIRECT" in pair[0]} if any(map(_is_indirect, words)) else set()
     collapsed: dict[str, list[str]] = {}
     if indirect and at.options.settings.column_lineage.indirect == "collapse":
         collapsed = _everywhere(indirect, len({pair[1] for pair in pairs}))
@@ -160,10 +163,16 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
 _Pair = tuple["str | None", str, str]
 
 
+def _is_indirect(operation: str | None) -> bool:
+    return operation is not None and "INDIRECT" in operation
+
+
 def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name], dict[str, str]]:
     """Return (operation, output field URN, input field URN) of every pair, the inputs' names, and what is said of pairs."""
-    column = at.name.column if at.name is not None else str
     columns, aliases = at.columns, at.aliases
+    column = at.name.column if at.name is not None else str
+    downs = FieldUrns(at.dataset, column)
+    ups: dict[int, FieldUrns] = {}
     pairs: set[_Pair] = set()
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
@@ -173,17 +182,20 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
         if columns is not None and name not in columns and name.partition(".")[0] not in columns:
             at.withheld(f"fields.{name}", "no-such-column")
             continue
-        field = column(name)
-        down = schema_field_urn(at.dataset, field)
+        down = downs[name]
+        said = f"{table}.{column(name)}<-"
         for position, source in enumerate(entry.inputFields or ()):
             found = aliases.get((source.namespace, source.name)) or at.endpoint(source.namespace, source.name)
-            urn = found.endpoint
-            if urn is None or not source.field:
+            urn, field = found.endpoint, source.field
+            if urn is None or not field:
                 at.withheld(f"fields.{name}.inputFields[{position}]", found.skip or "malformed")
                 continue
             named[urn] = found
-            up = schema_field_urn(urn, found.column(source.field))
-            if not is_urn(down) or not is_urn(up):
+            fields = ups.get(id(found))
+            if fields is None:
+                fields = ups[id(found)] = FieldUrns(urn, found.column)  # which holds the name
+            up = fields[field]
+            if not down or not up:
                 at.withheld(f"fields.{name}.inputFields[{position}].field", "too-large")  # ruling 18
                 continue
             operation = operation_of(source.transformations, entry.transformationType)
@@ -193,7 +205,7 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
             pairs.add((operation, down, up))
             described = descriptions_of(source.transformations, entry.transformationDescription)
             if described:
-                descriptions[f"{table}.{field}<-{found.dataset_name}.{source.field}"] = described
+                descriptions[f"{said}{found.dataset_name}.{field}"] = described
     return pairs, named, descriptions
 
 

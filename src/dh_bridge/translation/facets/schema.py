@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.columns import Field, SchemaFields, TypeTable, schema_fields
+from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.memory import Memory
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
-_REMEMBERED = 4096
-_remembered: dict[tuple[bytes, str, bool, bool, bool, str, TypeTable], SchemaFields] = {}
+_OBJECTS = 8  # the objects of a schema take about eight times the facet's JSON
+_remembered: Memory[SchemaFields] = Memory()
 
 
 class Schema(Facet):
@@ -73,7 +74,6 @@ def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
         found = schema_fields(
             facet.fields or [], platform=name.platform, column=name.column, paths=paths, types=types, expand=expand
         )
-        if len(_remembered) >= _REMEMBERED:
-            _remembered.clear()
-        _remembered[key] = found
+        if _remembered.again(key):
+            _remembered.keep(key, found, _OBJECTS * len(at.raw))
     return found

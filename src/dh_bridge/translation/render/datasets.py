@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.options import Options
 
 ENTITY = "dataset"
+LINEAGE = frozenset({UPSTREAM, UPSTREAM_FIELD})
 #: ALTER, RENAME and TRUNCATE neither make nor remove one.
 _EXISTENCE = ("CREATE", "DROP", "OVERWRITE")
 
@@ -92,22 +93,10 @@ def _dropped(slots: Slots) -> bool:
     return bool(said) and max(said)[1] == "DROP"
 
 
-_schemas: dict[str, tuple[SchemaFields, tuple[str, ...], Proposal]] = {}
-_REMEMBERED = 8192
-
-
 def _schema(urn: str, name: Name, schema: SchemaFields, keys: tuple[str, ...]) -> Proposal:
-    """Return the schema's proposal; the same object while the dataset's fields are the same object (see facets/schema.py)."""
-    found = _schemas.get(urn)
-    if found is None or found[0] is not schema or found[1] != keys:
-        full = f"{name.instance}.{name.dataset_name}" if name.instance else name.dataset_name
-        if len(_schemas) >= _REMEMBERED:
-            _schemas.clear()
-        fields = _partitioned(schema.fields, keys) if keys else schema.fields
-        proposal = upsert(ENTITY, urn, "schemaMetadata", schema_metadata(full, name.platform, fields))
-        found = (schema, keys, proposal)
-        _schemas[urn] = found
-    return found[2]
+    full = f"{name.instance}.{name.dataset_name}" if name.instance else name.dataset_name
+    fields = _partitioned(schema.fields, keys) if keys else schema.fields
+    return upsert(ENTITY, urn, "schemaMetadata", schema_metadata(full, name.platform, fields))
 
 
 def _partitioned(fields: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:

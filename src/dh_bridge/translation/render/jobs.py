@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
-from dh_bridge.translation.fold import Cells, value
+from dh_bridge.translation.fold import value
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.render.ladders import Slots, combined, fields
@@ -42,33 +42,50 @@ SQL_CAP = 100_000
 _DISPLAY_CAP = 120
 
 
-def flow_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
-    """Yield the aspects of a dataFlow."""
+#: What a job reads and writes, whose times are those of its runs (`io_proposal`).
+IO = frozenset({INPUT_EDGE, OUTPUT_EDGE, INPUT_FIELD, FINE_LINEAGE, JOB_EDGE, LINEAGE_JOB})
+
+
+class Flow(NamedTuple):
+    """What a flow has from any of its jobs."""
+
+    name: str
+    namespace: str
+    env: str | None
+    platform: str
+    instance: str | None
+
+
+def job_of(slots: Slots) -> Job | None:
+    """Return the job of a flow or dataJob: its own words, else what another run's parent facet says of it."""
     job: Job | None = value(slots, JOB) or value(slots, STUB_JOB)
-    if job is None:
-        return
-    operations = [add("/name", job.flow_name), add("/project", job.namespace)]
-    if job.env:
-        operations.append(add("/env", job.env))
+    return job
+
+
+def flow_of(job: Job) -> Flow:
+    """Return the flow of a job."""
+    return Flow(job.flow_name, job.namespace, job.env, job.platform, job.instance)
+
+
+def flow_proposals(urn: str, slots: Slots, options: Options, flow: Flow) -> Iterator[Proposal]:
+    """Yield the aspects of a dataFlow."""
+    operations = [add("/name", flow.name), add("/project", flow.namespace)]
+    if flow.env:
+        operations.append(add("/env", flow.env))
     own = combined(slots, JOB_PROPERTIES, options.prefix)
     if OWN_JOB in slots:
         own.update(_raw_names(value(slots, OWN_JOB), options))
         own.update(_sql_properties(slots, options))
     yield patch("dataFlow", urn, "dataFlowInfo", _info(operations, slots, own))
-    yield from _companions("dataFlow", urn, slots, job, options)
+    yield from _companions("dataFlow", urn, slots, flow)
 
 
-def job_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> Iterator[Proposal]:
-    """Yield the aspects of a dataJob; of a flow-level job's twin, whose facets belong to the flow."""
-    job: Job | None = value(slots, JOB) or value(slots, STUB_JOB)
-    if job is None:
-        # Another job's lineage names it as a target: its edges are known, its own words are not.
-        io = _io(slots, options.prefix)
-        if io:
-            yield patch("dataJob", urn, "dataJobInputOutput", io)
-        return
+def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterator[Proposal]:
+    """Yield the aspects of a dataJob, but for its inputs and outputs; its info is the first.
+
+    Of a flow-level job's twin, ``slots`` hold the flow's subtypes: its facets belong to the flow.
+    """
     twin = job.level == "flow"
-    owner = shared.get(job.flow_urn, {}) if twin else slots
     name = job.flow_name if twin else _display(job.job_name)
     operations = [
         add("/name", name),
@@ -84,15 +101,17 @@ def job_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> It
     if not logic:
         own.update(_sql_properties(slots, options))
     yield patch("dataJob", urn, "dataJobInfo", _info(operations, slots, own))
-    if not job.shared:
-        io = _io(slots, options.prefix)
-        if io:
-            yield patch("dataJob", urn, "dataJobInputOutput", io)
     sql = value(slots, SQL_TEXT)
     if sql and logic:
         statement = {"value": capped(redacted(sql), SQL_CAP), "language": "SQL"}
         yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": statement}]})
-    yield from _companions("dataJob", urn, owner, job, options, tags=not twin)
+    yield from _companions("dataJob", urn, slots, job, tags=not twin)
+
+
+def io_proposal(urn: str, slots: Slots, options: Options, job: Job | None) -> Proposal | None:
+    """Return the inputs and outputs of a dataJob, whether its own events told of them or another job's lineage."""
+    io = _io(slots, options.prefix) if job is None or not job.shared else None
+    return patch("dataJob", urn, "dataJobInputOutput", io) if io else None
 
 
 def _info(operations: list[dict[str, Any]], slots: Slots, properties: dict[str, str]) -> list[dict[str, Any]]:
@@ -133,14 +152,12 @@ def _display(name: str) -> str:
     return line if len(line) <= _DISPLAY_CAP else line[:_DISPLAY_CAP] + "…"
 
 
-def _companions(  # noqa: PLR0913 - the parts of one step
-    entity: str, urn: str, slots: Slots, job: Job, options: Options, *, tags: bool = True
-) -> Iterator[Proposal]:
+def _companions(entity: str, urn: str, slots: Slots, job: Job | Flow, *, tags: bool = True) -> Iterator[Proposal]:
     subtype = value(slots, SUBTYPES)
     if subtype:
         operator = value(slots, SUBTYPES, "operator")
         yield upsert(entity, urn, "subTypes", {"typeNames": [subtype, operator] if operator else [subtype]})
-    yield upsert(entity, urn, "dataPlatformInstance", platform_instance(job, options))
+    yield upsert(entity, urn, "dataPlatformInstance", platform_instance(job.platform, job.instance))
     if tags:
         yield from people_and_tags(entity, urn, slots)
 

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.datahub.urns import platform_urn
+from dh_bridge.datahub.urns import platform_instance_urn, platform_urn
 from dh_bridge.translation.contributions import actor_of, counts_of, io_of, run_user
 from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.identity.runs import run_type
@@ -106,18 +106,17 @@ def _told(stubs: dict[Any, Cell]) -> tuple[str, str]:
 def _companions(state: RunState, slots: Slots, job: Job | None, options: Options) -> Iterator[Proposal]:
     """Yield dataPlatformInstance and subTypes, where the profile has them on runs (ruling 25)."""
     if job is not None and options.profile.has(ENTITY, "dataPlatformInstance"):
-        yield upsert(ENTITY, state.urn, "dataPlatformInstance", platform_instance(job, options))
+        yield upsert(ENTITY, state.urn, "dataPlatformInstance", platform_instance(job.platform, job.instance))
     subtype = run_subtype(value(slots, RUN_TYPE, "job_type"))
     if subtype and options.profile.has(ENTITY, "subTypes"):
         yield upsert(ENTITY, state.urn, "subTypes", {"typeNames": [subtype]})
 
 
-def platform_instance(job: Job, options: Options) -> dict[str, Any]:
+def platform_instance(platform: str, instance: str | None) -> dict[str, Any]:
     """Return the dataPlatformInstance of a flow, job or run: the orchestrator, an instance only if a rule gives one."""
-    instance = options.identity.platform_instance(job)
-    found = {"platform": platform_urn(job.platform)}
+    found = {"platform": platform_urn(platform)}
     if instance is not None:
-        found["instance"] = instance
+        found["instance"] = platform_instance_urn(platform, instance)
     return found
 
 
