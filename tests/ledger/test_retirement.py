@@ -84,6 +84,34 @@ def test_the_order_in_which_runs_are_told_does_not_matter(rule):
     assert removed(after(rule, *story))[0].startswith("a")
 
 
+def within(day, most, *, name=None):
+    """Return a run that checks that a column has at most so many nulls."""
+    told = run(day, "a")
+    check = {"assertion": "max_nulls", "success": True, "column": "a", "params": {"most": str(most)}}
+    if name:
+        check["name"] = name
+    told["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"] = [check]
+    return told
+
+
+def replaced(told):
+    """Return by the bound of each check the bound of the one that it replaces."""
+    infos = {urn: told.catalog.aspect(urn, "assertionInfo") for urn in told.catalog.entities("assertion")}
+    bounds = {urn: info["datasetAssertion"]["nativeParameters"]["most"] for urn, info in infos.items()}
+    said = {urn: info["customProperties"].get("openlineage.replaces") for urn, info in infos.items()}
+    return {bounds[urn]: bounds[old] for urn, old in said.items() if old}
+
+
+def test_a_check_whose_threshold_changed_names_the_one_that_it_replaces():
+    assert replaced(after("runs:2", within(1, 5), within(2, 7))) == {}
+    assert replaced(after("runs:2", within(1, 5), within(2, 7), within(3, 7))) == {"7": "5"}
+    assert replaced(after("runs:1", within(1, 5), within(2, 7), within(3, 9)))["9"] == "7"
+    named = [within(day, most, name=f"at_most_{most}") for day, most in ((1, 5), (2, 7), (3, 7))]
+    assert replaced(after("runs:2", *named)) == {}
+    story = [within(1, 5), within(2, 7), within(3, 7), within(4, 7)]
+    assert len({tuple(after("runs:2", *order).dump()) for order in itertools.permutations(story)}) == 1
+
+
 @pytest.mark.parametrize("rule", ["runs:0", "runs:100", "age:30", "never"])
 def test_a_rule_that_cannot_be_kept_is_refused(rule):
     with pytest.raises(ValidationError):

@@ -17,9 +17,9 @@ from dh_bridge.translation.leaving import present
 from dh_bridge.translation.operations import without
 from dh_bridge.translation.other_runs import RUN
 from dh_bridge.translation.render.assertions import ENTITY as ASSERTION
-from dh_bridge.translation.retiring import missed, retired
+from dh_bridge.translation.retiring import missed, retired, successors
 from dh_bridge.translation.settling import contribution, history_of, settled
-from dh_bridge.translation.slots import OWN_JOB
+from dh_bridge.translation.slots import CHECKED_BY, OWN_JOB, REPLACES
 from dh_bridge.translation.translate import Rejected, proposals, valid
 from dh_bridge.translation.walk import Walk
 
@@ -76,6 +76,7 @@ class LedgerFold:
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
         histories = [history_of(state, self.options) for state in states]
         chosen.update({urn: self.shared.cells(urn) for urn in retiring})
+        chosen.update(self._successors() if self.options.settings.assertions.retire != "off" else {})
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
         written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":
@@ -157,6 +158,16 @@ class LedgerFold:
         for urn in self.shared.changed:
             found |= set(missed(cells(urn), rule))
         return sorted(urn for urn in found if retired(urn, cells, rule))
+
+    def _successors(self) -> Cells:
+        """Return the cells of the checks, of the jobs that make what the batch changed, that replace retired ones."""
+        rule, cells = self.options.settings.assertions.retire, self.shared.cells
+        makers = {job for urn in self.shared.changed for job in cells(urn).get(CHECKED_BY, ())}
+        found: Cells = {}
+        for job in sorted(makers | self.shared.changed):
+            for urn, old in successors(cells(job), cells, rule):
+                found[urn] = {**cells(urn), REPLACES: {"": ((0,), old)}}
+        return found
 
     def _chosen(self, stubs: set[str]) -> _Chosen:
         """Return the shared entities that are to be rendered: those that changed, and parents without events of their own."""

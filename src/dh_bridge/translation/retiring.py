@@ -7,10 +7,11 @@ it last. It is retired when all of those jobs have gone on without it.
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dh_bridge.translation.assertions.check import said
 from dh_bridge.translation.fold import Cells, fold, value
-from dh_bridge.translation.slots import CHECKED, CHECKED_BY, CHECKS, ENDED
+from dh_bridge.translation.slots import ASSERTION, CHECKED, CHECKED_BY, CHECKS, ENDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,6 +49,36 @@ def missed(job: Slots, rule: str) -> Iterator[str]:
     for assertion, (stamp, _) in job.get(CHECKED, {}).items():
         if _missed(job, stamp[0], rule):
             yield assertion
+
+
+def successors(job: Slots, cells: Callable[[str], Slots], rule: str) -> Iterator[tuple[str, str]]:
+    """Yield (check, the retired one that it replaces): one of the same kind and column, whose parameters have changed.
+
+    It can be told where the job makes one such check alone, and neither has a name of its own; of several that retired it is
+    the one that was made last.
+    """
+    gone = {urn for urn in missed(job, rule) if retired(urn, cells, rule)}
+    old: dict[Any, tuple[int, str]] = {}
+    live: dict[Any, list[str]] = {}
+    for urn, (stamp, _) in job.get(CHECKED, {}).items() if gone else ():
+        likeness = _likeness(cells(urn))
+        if likeness is None:
+            continue
+        if urn in gone:
+            old[likeness] = max(old.get(likeness, (0, "")), (stamp[0], urn))
+        else:
+            live.setdefault(likeness, []).append(urn)
+    for likeness, (_, urn) in old.items():
+        if len(found := live.get(likeness, [])) == 1:
+            yield found[0], urn
+
+
+def _likeness(slots: Slots) -> Any:
+    """Return what a check and its successor have in common, None for one that has a name: its URN does not change."""
+    stated = value(slots, ASSERTION)
+    if stated is None or said(stated.check.name) not in (None, stated.check.assertion):
+        return None
+    return stated.dataset, stated.platform, stated.check.assertion, stated.check.column
 
 
 def _missed(job: Slots, seen: int, rule: str) -> bool:

@@ -199,6 +199,8 @@ SEEN = Slot("SEEN", "dataJobInputOutput", latest, shared=True)
 CHECKED = Slot("CHECKED", "status", latest, shared=True)
 #: job URN -> None: the same on the assertion
 CHECKED_BY = Slot("CHECKED_BY", "status", latest, shared=True)
+#: "" -> URN of the retired check that a check is the successor of; derived, never folded
+REPLACES = Slot("REPLACES", "assertionInfo", latest)
 #: "" -> ((end, run), …) of the newest runs of a job that ended
 ENDED = Slot("ENDED", "status", newest, shared=True)
 #: side -> None: the end of the newest COMPLETE run that names any edge of the side

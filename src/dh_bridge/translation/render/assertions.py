@@ -23,6 +23,7 @@ from dh_bridge.translation.slots import (
     CHECKS,
     METRIC,
     PARTITION,
+    REPLACES,
     RESULTS,
     RUN_PROPERTIES,
     RUN_URL,
@@ -56,6 +57,7 @@ def assertion_proposals(urn: str, slots: Slots, shared: Cells, options: Options)
     if stated is None:
         return
     kind = options.settings.assertions.type
+    replaced = value(slots, REPLACES)
     info = assertion_info(
         stated.check,
         stated.dataset,
@@ -65,6 +67,7 @@ def assertion_proposals(urn: str, slots: Slots, shared: Cells, options: Options)
         label=stated.label,
         kind=kind,
         column=_columns(shared.get(stated.dataset, {})) if kind == "native" else None,
+        properties={f"{options.prefix}replaces": replaced} if replaced else None,
         external_url=value(slots, ASSERTION_URL),
         prefix=options.prefix,
     )
