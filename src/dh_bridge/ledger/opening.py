@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.errors import SettingsError
+from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.translation.options import Options
@@ -26,8 +26,13 @@ def last_version(place: Path | None) -> str | None:
     """Return the version that the server of this ledger had the last time, None where nobody knows."""
     if place is None or not place.is_file():
         return None
-    with Catalog(place, readonly=True) as file:
-        return Outbox(file.connection).note(_VERSION)
+    try:
+        with Catalog(place, readonly=True) as file:
+            return Outbox(file.connection).note(_VERSION)
+    except (
+        SinkError
+    ):  # of an older release, or left empty by a full disk: opening it for writing mends it, or says what is wrong
+        return None
 
 
 @contextmanager
