@@ -11,7 +11,7 @@ AIRFLOW := .venv-airflow
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check bench bench-proposals bench-delivery bench-kafka bench-spark docs lock clean
+.PHONY: help demo test check faults bench bench-proposals bench-delivery bench-kafka bench-spark docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -36,6 +36,12 @@ check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
 
 e2e: $(VENV)/.dev $(AIRFLOW)/.ready  ## let a real Airflow call our callbacks and check what comes of it (3 minutes)
 	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py -p no:randomly -n 0
+
+# The long form of what the suite tests in short: FAULTS="DH_BRIDGE_SPOILT=500000" for a million spoilt events (hours).
+faults: $(VENV)/.dev  ## fail in every way for long: servers down, full disks, 100 kills, spoilt events (an hour; FAULTS="...")
+	@DH_BRIDGE_FAULTS=long DH_BRIDGE_KILLS=100 DH_BRIDGE_SEEDS=3 DH_BRIDGE_SPOILT=20000 $(FAULTS) \
+		$(BIN)/python -m pytest -p no:randomly -n 0 \
+		tests/faults tests/ledger/test_killed.py tests/sinks/test_sink_kafka_faults.py tests/test_corpus.py
 
 bench: $(VENV)/.dev  ## measure speed and memory, side by side with acryl-datahub (ARGS="--memory 1G")
 	@$(BIN)/python benchmarks/run.py $(ARGS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from functools import cache
 
@@ -104,6 +105,9 @@ def test_fastavro_apache_avro_and_acryl_datahub_accept_what_the_examples_give(ve
 
 # -- hostile input ---------------------------------------------------------------------------------------------------
 
+SPOILT = int(os.environ.get("DH_BRIDGE_SPOILT", "800"))
+"""Spoilt events of each kind; `make faults` has more."""
+
 LONG, DEEP = "x" * 5000, "[" * 40 + "]" * 40
 ODD = [
     None, True, False, 0, -1, 1, 2**31, int("9" * 400), 2**63, 2**64, -(2**63) - 1, 10**30, 1.5, -0.0, 1e308, "", " ", LONG, "\x00", "é😀", "a/b~c,(d)",
@@ -150,7 +154,7 @@ def documents():
     return [json.loads(one.raw) for one in (*examples(), *corpus())]
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=SPOILT, deadline=None)
 @given(seed=st.integers(0, 2**48), version=st.sampled_from(PROFILES), report=st.booleans())
 def test_a_spoilt_event_never_raises_and_gives_only_sound_proposals_or_a_dead_letter(seed, version, report):
     chance = random.Random(seed)  # noqa: S311 - hypothesis chooses the seed
@@ -164,7 +168,7 @@ def test_a_spoilt_event_never_raises_and_gives_only_sound_proposals_or_a_dead_le
     assert all(letter.reason and letter.raw for letter in translation.dead)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=SPOILT, deadline=None)
 @given(seed=st.integers(0, 2**48))
 def test_spoilt_bytes_never_raise(seed):
     chance = random.Random(seed)  # noqa: S311 - hypothesis chooses the seed
