@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("DH_BRIDGE_KILLS", "5"))
 SEEDS = range(int(os.environ.get("DH_BRIDGE_SEEDS", "1")))
 
