@@ -73,7 +73,7 @@ def test_doctor_is_a_table_for_people_and_json_for_programs(run):
 
 def test_doctor_that_finds_something_wrong_gives_exit_code_1(run, monkeypatch):
     monkeypatch.setattr(
-        "dh_bridge.cli.doctor.findings", lambda _: [Finding("files", "mappings", WRONG, "0 files", "mend")]
+        "dh_bridge.cli.doctor.findings", lambda *_, **__: [Finding("files", "mappings", WRONG, "0 files", "mend")]
     )
     assert run("doctor").exit_code == 1
 

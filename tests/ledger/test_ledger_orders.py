@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import defaultdict
 
@@ -11,6 +12,8 @@ from samples import corpus, dataset, event, examples, needs_corpus
 from told import Told, catalogue, read, settings
 
 SEED = 2026
+#: Groups of runs for each block; DH_BRIDGE_GROUPS=1000 is the long form.
+GROUPS = int(os.environ.get("DH_BRIDGE_GROUPS", "6"))
 
 
 def ways(events, chance):
@@ -31,9 +34,9 @@ def strays(events, *, seed, profile="1.7", forgetful=True):
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(3))
 def test_generated_runs_end_in_the_same_catalogue(block, profile):
-    late = [i for i in range(block * 12, block * 12 + 12) if strays(group(SEED, i), seed=i, profile=profile)]
+    late = [i for i in range(block * GROUPS, (block + 1) * GROUPS) if strays(group(SEED, i), seed=i, profile=profile)]
     assert late == []
 
 
@@ -55,13 +58,13 @@ def test_jobs_of_the_corpus_end_in_the_same_catalogue():
     jobs = defaultdict(list)
     for one in corpus():
         jobs[one.namespace, one.name].append(one)
-    assert [job for job, events in jobs.items() if len(events) > 2 and strays(events[:10], seed=job)] == []
+    assert [job for job, events in jobs.items() if len(events) > 2 and strays(events[:6], seed=job)] == []
 
 
 @pytest.mark.parametrize("producer", ["client", "dbt", "great_expectations", "spark"])
 def test_what_producers_sent_ends_in_the_same_catalogue(producer):
-    events = [one for one in examples() if f"{producer}.ndjson" in one.place][:24]
-    assert len(events) > 3
+    events = [one for one in examples() if f"{producer}.ndjson" in one.place][:16]
+    assert events
     assert strays(events, seed=producer) == []
 
 

@@ -99,7 +99,7 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
         ),
         (
             "schema: {write: nevr}",
-            "`schema.write` should be 'all', 'outputs' or 'never', not 'nevr' (did you mean `never`?)",
+            "`schema.write` should be 'all', 'outputs', 'never' or 'if_absent', not 'nevr' (did you mean `never`?)",
         ),
         ("window: 0", "`window` should be greater than or equal to 1, not '0'"),
         ("window: some", "`window` should be a valid integer"),
