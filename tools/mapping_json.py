@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from dh_bridge.translation.envelope import ENVELOPE, ENVELOPE_KEPT
 from dh_bridge.translation.facet import PROPERTY_ASPECTS
 from dh_bridge.translation.facets import specs
-from dh_bridge.translation.envelope import ENVELOPE, ENVELOPE_KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -93,7 +93,7 @@ def ndjson_line(proposal: Proposal) -> bytes:
     return proposal.line if type(proposal) is Remembered else _line(proposal)
 
 
-def _words(proposal: Proposal) -> tuple[str, str, str, str, Payload]:
+def _words(proposal: Proposal) -> tuple[str, str, ChangeType, str, Payload]:
     return proposal.entity_type, proposal.entity_urn, proposal.change_type, proposal.aspect_name, proposal.aspect
 
 
