@@ -109,6 +109,9 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
         _check(connection, place, readonly=readonly)
         if not readonly or place == _MEMORY:
             _prepare(connection)
+    except sqlite3.OperationalError as error:  # a full disk, a lock: nothing is wrong with the file
+        connection.close()
+        raise SinkError(f"cannot be opened: {error}", where=place) from error
     except sqlite3.Error as error:
         connection.close()
         raise SinkError(f"is no catalogue: {error}", where=place, now="name another file") from error
