@@ -20,7 +20,7 @@ from dh_bridge.datahub.proposal import ndjson_line
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "constraints.txt"
 EVENTS = ROOT / "examples" / "events" / "client.ndjson"
-LIGHT = {"click", "msgspec", "orjson", "pydantic", "pyyaml", "rich"}
+LIGHT = {"click", "msgspec", "orjson", "pydantic", "pyyaml", "requests", "rich"}
 EXTRAS = {"datahub", "kafka", "spark", "server", "airflow", "great-expectations", "all", "dev"}
 
 
@@ -128,6 +128,6 @@ def test_the_wheel_translates_in_an_empty_environment(built, tmp_path, real_home
     assert lines == ours
     assert {"dataFlow", "dataJob", "dataProcessInstance"} <= {line["entityType"] for line in lines}
     listed = subprocess.run([*install[:3], "freeze"], capture_output=True, text=True, check=True, env=home)
-    assert {"acryl-datahub", "confluent-kafka", "pyspark", "requests"}.isdisjoint(
+    assert {"acryl-datahub", "confluent-kafka", "pyspark", "fastavro"}.isdisjoint(
         line.partition("==")[0] for line in listed.stdout.splitlines()
     )
