@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import timezone
 from functools import cache
 
-from dh_bridge import Bridge, Settings
+from dh_bridge import Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
@@ -14,6 +15,7 @@ from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.translation.options import Options
 
 NOW = 1_796_000_000
+UTC = timezone.utc
 
 
 @cache
@@ -21,13 +23,22 @@ def settings(**said):
     return Settings(**said)
 
 
+@cache
+def _compiled(said):
+    return Options(Settings.model_validate_json(said))
+
+
+def compiled(chosen):
+    """Return the options of settings, compiled once: that takes longer than most stories."""
+    return _compiled((chosen or Settings()).model_dump_json(by_alias=True))
+
+
 def read(events):
     """Return events as the reader gives them; dicts are written as JSON first."""
-    zone = Bridge().zone
     return [
         found
         for position, one in enumerate(events)
-        for found in (events_of(json.dumps(one).encode(), f"e{position}", zone) if isinstance(one, dict) else [one])
+        for found in (events_of(json.dumps(one).encode(), f"e{position}", UTC) if isinstance(one, dict) else [one])
     ]
 
 
@@ -36,7 +47,7 @@ class Told:
 
     def __init__(self, chosen=None, *, forgetful=False, clock=lambda: NOW):
         self.catalog = Catalog(":memory:")
-        self.ledger = Ledger(self.catalog, Options(chosen or Settings()), CatalogSink(self.catalog), clock=clock)
+        self.ledger = Ledger(self.catalog, compiled(chosen), CatalogSink(self.catalog), clock=clock)
         self.refused = []
         self._forgetful = forgetful
 

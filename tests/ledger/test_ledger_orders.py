@@ -12,8 +12,8 @@ from samples import corpus, dataset, event, examples, needs_corpus
 from told import Told, catalogue, read, settings
 
 SEED = 2026
-#: Groups of runs for each block; DH_BRIDGE_GROUPS=1000 is the long form.
-GROUPS = int(os.environ.get("DH_BRIDGE_GROUPS", "6"))
+#: Groups of runs for each block; DH_BRIDGE_GROUPS=1700 makes 10,200 of them.
+GROUPS = int(os.environ.get("DH_BRIDGE_GROUPS", "60"))
 
 
 def ways(events, chance):
@@ -48,7 +48,7 @@ def test_groups_that_differed_once_do_not_again(number):
 
 def test_a_lost_event_is_lost_and_nothing_else():
     chance = random.Random(SEED)  # noqa: S311 - reproducible, not secret
-    for i in range(200, 212):
+    for i in range(200, 240):
         left = [one for one in group(SEED, i) if chance.random() > 0.02 + 0.2 * (i % 2)]
         assert not left or strays(left, seed=i) == []
 
@@ -58,12 +58,12 @@ def test_jobs_of_the_corpus_end_in_the_same_catalogue():
     jobs = defaultdict(list)
     for one in corpus():
         jobs[one.namespace, one.name].append(one)
-    assert [job for job, events in jobs.items() if len(events) > 2 and strays(events[:6], seed=job)] == []
+    assert [job for job, events in jobs.items() if len(events) > 2 and strays(events[:10], seed=job)] == []
 
 
 @pytest.mark.parametrize("producer", ["client", "dbt", "great_expectations", "spark"])
 def test_what_producers_sent_ends_in_the_same_catalogue(producer):
-    events = [one for one in examples() if f"{producer}.ndjson" in one.place][:16]
+    events = [one for one in examples() if f"{producer}.ndjson" in one.place][:40]
     assert events
     assert strays(events, seed=producer) == []
 
