@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 DAY = 86_400_000
 POINTS = ("dataProcessInstanceRunEvent", "operation", "datasetProfile", "assertionRunEvent")
 _OURS = ("/customProperties/",)
-_ALL_OURS = ("dataJobInputOutput",)
+#: Of these nothing leaves that no facet has withdrawn, so what is not rendered any more is to go.
+_ALL_OURS = ("dataJobInputOutput", "upstreamLineage")
 _REVIVED = ("dataFlow", "dataJob")
 
 
@@ -81,6 +82,10 @@ class Sent:
 
     def _of_entity(self, urn: str, proposals: list[Proposal], now: int, *, whole: bool) -> Iterator[Proposal]:
         known = self._known(urn)
+        if whole:
+            said = {one.aspect_name for one in proposals}
+            emptied = [name for name in _ALL_OURS if name not in said and name in known and known[name].parts]
+            proposals += [patch(entity_type(urn), urn, name, []) for name in emptied]
         if whole and _is_removed(known) and not any(one.aspect_name == "status" for one in proposals):
             proposals.append(upsert(entity_type(urn), urn, "status", {"removed": False}))
         before = dict(known)
