@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.walk import Walk
 
 _PLATFORM = "openlineage"
-_FLOWS = f"urn:li:dataFlow:({_PLATFORM},"
+PLATFORM_FLOWS = f"urn:li:dataFlow:({_PLATFORM},"
 #: DataHub has no platform ``openlineage`` by itself (ruling 17).
 PLATFORM = upsert(
     "dataPlatform",
@@ -172,7 +172,7 @@ class Call:
             if (urn := proposal.entity_urn) != last and (urns := named.get(proposal.entity_type)) is not None:
                 urns.add(urn)
             last = urn
-        if not self._introduced and any([urn.startswith(_FLOWS) for urn in named["dataFlow"]]):  # noqa: C419 - faster
+        if not self._introduced and any([urn.startswith(PLATFORM_FLOWS) for urn in named["dataFlow"]]):  # noqa: C419 - faster
             self._introduced = True
             proposals = [PLATFORM, *proposals]
         return proposals, Counts(jobs=len(named["dataJob"]), datasets=len(named["dataset"]), proposals=len(proposals))

@@ -14,7 +14,6 @@ from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.ledger.sent import POINTS
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.sinks.memory import MemorySink
@@ -48,7 +47,7 @@ def down(_proposal):
 def written(ledger, proposals):
     """Put proposals into a ledger's outbox."""
     with ledger._file.transaction():
-        ledger.outbox.put(proposals, 1_000, points=POINTS)
+        ledger.outbox.put(proposals, 1_000)
 
 
 @pytest.fixture
@@ -184,10 +183,10 @@ def test_whatever_the_server_does_in_between_the_end_is_the_same(seed):
 def test_numbers_are_never_given_twice(file):
     box = Outbox(file.connection)
     with file.transaction():
-        box.put([status(A)], 1, points=POINTS)
+        box.put([status(A)], 1)
         (first,) = box.each()
         box.drop(dead=False)
-        box.put([status(B)], 2, points=POINTS)
+        box.put([status(B)], 2)
     (second,) = box.each()
     assert second.number > first.number
     assert box.oldest() == 2

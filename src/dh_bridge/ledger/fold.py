@@ -6,13 +6,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.ledger.kin import Kin, tokens
 from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.joined import told
+from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.leaving import present
 from dh_bridge.translation.operations import without
 from dh_bridge.translation.other_runs import RUN
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class LedgerFold:
     """Folds events into the runs of the ledger; :meth:`close` renders every entity whose folded value changed."""
 
-    def __init__(self, connection: sqlite3.Connection, options: Options, *, check: Validator | None = None) -> None:
+    def __init__(self, connection: sqlite3.Connection, options: Options) -> None:
         self.options = options
         self.walk = Walk(options)
         self.shared = Shared(connection)
@@ -50,7 +50,6 @@ class LedgerFold:
         self.late = 0
         #: what runs share, as far as the last batch rendered it: of these entities every aspect was among its proposals
         self.rendered: Mapping[str, Slots] = {}
-        self._validator = check or validator(options.profile)
 
     def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
@@ -81,7 +80,7 @@ class LedgerFold:
         written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, frozenset(carried))
-        return valid(told(written, states, histories, self.options), self._validator, self.rejected)
+        return valid(told(written, states, histories, self.options), self.options.validator, self.rejected)
 
     def save(self, now: int) -> None:
         """Write what the batch changed; ``now`` in milliseconds."""
@@ -166,7 +165,7 @@ class LedgerFold:
         found: Cells = {}
         for job in sorted(makers | self.shared.changed):
             for urn, old in successors(cells(job), cells, rule):
-                found[urn] = {**cells(urn), REPLACES: {"": ((0,), old)}}
+                found[urn] = {**cells(urn), REPLACES: {"": (BEFORE, old)}}
         return found
 
     def _chosen(self, stubs: set[str]) -> _Chosen:

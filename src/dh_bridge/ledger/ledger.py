@@ -14,7 +14,7 @@ from dh_bridge.call import Call, Translation
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.ledger.sent import DAY, POINTS, Sent
+from dh_bridge.ledger.sent import DAY, Sent
 from dh_bridge.ledger.story import Journal
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.sinks.base import Delivery
@@ -106,7 +106,7 @@ class Ledger:
                     delivery = self._sink.emit(translation.proposals)
                     self._forget(delivery.failed)
                 else:
-                    self.outbox.put(translation.proposals, now, points=POINTS)
+                    self.outbox.put(translation.proposals, now)
         except BaseException:
             self._fold.forget()
             self._journal.forget()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ class Outbox:
         """Note something under a name."""
         self._connection.execute("INSERT OR REPLACE INTO note (name, value) VALUES (?, ?)", (name, value))
 
-    def put(self, proposals: Sequence[Proposal], now: int, *, points: tuple[str, ...]) -> None:
-        """Add proposals in order; ``points`` are the aspects of which every single one counts (timeseries).
+    def put(self, proposals: Sequence[Proposal], now: int) -> None:
+        """Add proposals in order; a newer UPSERT replaces the one that waits, but of points in time each one counts.
 
         What takes the place of a dead letter buries it: retried later, it would bring back what is old.
         """
         for proposal in proposals:
             urn, aspect = proposal.entity_urn, proposal.aspect_name
-            if aspect not in points:
+            if not is_timeseries(aspect):
                 newer = proposal.change_type == _WHOLE
                 self._connection.execute(
                     "DELETE FROM outbox WHERE urn = ? AND aspect = ? AND (dead OR ?)", (urn, aspect, newer)

@@ -71,7 +71,7 @@ class Runs(dict[str, RunState]):
 
     def known(self, key: str) -> bool:
         """Whether the run has had events of its own, kept or not."""
-        return key in self or key in self.evicted or self.record(key) is not None or key in self.evicted
+        return key in self or self.record(key) is not None or key in self.evicted
 
     def by_number(self, number: int) -> Record:
         """Return a run that is known to be kept, by the number of its row."""

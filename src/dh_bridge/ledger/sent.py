@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import orjson
 
+from dh_bridge.catalog.timeseries import document_id, is_timeseries
 from dh_bridge.datahub.patches import KEYED, REQUIRED
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import entity_type
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
 DAY = 86_400_000
-POINTS = ("dataProcessInstanceRunEvent", "operation", "datasetProfile", "assertionRunEvent")
 _OURS = ("/customProperties/",)
 #: Of these nothing leaves that no facet has withdrawn, so what is not rendered any more is to go.
 _ALL_OURS = ("dataJobInputOutput", "upstreamLineage")
@@ -73,7 +73,7 @@ class Sent:
     def forget(self, proposal: Proposal) -> None:
         """Note that a proposal did not arrive: what it said is sent with the next change."""
         urn, name = proposal.entity_urn, proposal.aspect_name
-        if name in POINTS:
+        if is_timeseries(name):
             self._connection.execute("DELETE FROM sent_point WHERE key = ?", (_point(proposal),))
             return
         known = self._known(urn)
@@ -93,7 +93,7 @@ class Sent:
         stale = self._full or now - last > self._refresh
         sends = False
         for proposal in proposals:
-            if proposal.aspect_name in POINTS:
+            if is_timeseries(proposal.aspect_name):
                 changed = self._of_point(proposal, now)
             elif proposal.change_type == "PATCH":
                 changed = self._of_patch(proposal, known, now, stale=stale)
@@ -178,13 +178,5 @@ _REMOVED = _hash({"removed": True})
 
 
 def _point(proposal: Proposal) -> bytes:
-    """Return the key of a point: the server's document is one for (URN, time, messageId, partition) (ruling 2)."""
-    value = proposal.value
-    parts = (
-        proposal.entity_urn,
-        proposal.aspect_name,
-        value.get("timestampMillis"),
-        value.get("messageId"),
-        value.get("partitionSpec"),
-    )
-    return blake2b(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+    """Return the key of a point: its aspect and the server's document (ruling 2)."""
+    return proposal.aspect_name.encode() + document_id(proposal.entity_urn, proposal.value)

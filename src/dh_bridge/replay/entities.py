@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.call import PLATFORM
+from dh_bridge.call import PLATFORM, PLATFORM_FLOWS
 from dh_bridge.datahub.urns import tag_urn
-from dh_bridge.datahub.validation import validator
 from dh_bridge.translation.fold import Cells, merge, value
-from dh_bridge.translation.redaction import DEFAULT, redaction
-from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, DATASET, JOB, OUTPUT, TAG, WRITTEN
-from dh_bridge.translation.translate import Rejected, proposals
+from dh_bridge.translation.laws import BEFORE
+from dh_bridge.translation.redaction import redaction
+from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, JOB, TAG
+from dh_bridge.translation.translate import Rejected, proposals, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.render.ladders import Slots
-    from dh_bridge.translation.runstate import RunState
 
 Piece = tuple[str, str, "Slots"]
-
-_PLATFORM_FLOWS = "urn:li:dataFlow:(openlineage,"
-_BEFORE = (0,)
 
 
 def pieces(shared: Cells, options: Options) -> Iterator[Piece]:
@@ -39,10 +35,10 @@ def pieces(shared: Cells, options: Options) -> Iterator[Piece]:
             continue
         tags.update(slots.get(TAG, ()))
         tags.update(name for _, name in slots.get(COLUMN_TAG, ()))
-        platform = platform or urn.startswith(_PLATFORM_FLOWS)
+        platform = platform or urn.startswith(PLATFORM_FLOWS)
         yield group_of(urn, slots), urn, slots
     for name in tags:
-        yield tag_urn(name), tag_urn(name), {TAG: {name: (_BEFORE, None)}}
+        yield tag_urn(name), tag_urn(name), {TAG: {name: (BEFORE, None)}}
     if platform and options.settings.identity.register_platform:
         yield PLATFORM.entity_urn, PLATFORM.entity_urn, {}
 
@@ -60,19 +56,16 @@ def group_of(urn: str, slots: Slots) -> str:
 
 
 class Entities:
-    """Renders groups; ``rejected`` holds proposals of ours that their schema refuses, ``seen`` counts entities by type."""
+    """Renders groups; ``rejected`` holds proposals of ours that their schema refuses."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._finding = validator(options.profile).finding
         self.rejected: list[Rejected] = []
 
     def group(self, cells: Cells) -> list[Proposal]:
         """Return the proposals of one group: ``cells`` are all its pieces, folded (see :func:`gather`)."""
-        if self._options.settings.redaction == DEFAULT:
-            return list(self._rendered(cells))
         with redaction(self._options.settings.redaction):
-            return list(self._rendered(cells))
+            return valid(self._rendered(cells), self._options.validator, self.rejected)
 
     def _rendered(self, cells: Cells) -> Iterator[Proposal]:
         if PLATFORM.entity_urn in cells:
@@ -80,13 +73,8 @@ class Entities:
             return
         own_tag = next(iter(cells), "").startswith("urn:li:tag:")
         for proposal in proposals([], [], cells, self._options):
-            if (proposal.aspect_name == "tagKey") is not own_tag:
-                continue  # a tag is a group of its own, so that it is written once
-            reason = self._finding(proposal)
-            if reason is None:
+            if (proposal.aspect_name == "tagKey") is own_tag:  # a tag is a group of its own, so that it is written once
                 yield proposal
-            else:
-                self.rejected.append(Rejected(proposal, reason))
 
 
 def gather(found: Iterable[tuple[str, Slots]]) -> Cells:
@@ -98,12 +86,3 @@ def gather(found: Iterable[tuple[str, Slots]]) -> Cells:
         else:
             cells[urn] = slots
     return cells
-
-
-def mark_written(state: RunState, shared: Cells) -> None:
-    """Note in ``shared`` which datasets the run wrote, or a dataset event is about."""
-    for urn, slots in state.cells.items():
-        for dataset in slots.get(OUTPUT, ()):
-            shared.setdefault(dataset, {})[WRITTEN] = {"": (_BEFORE, None)}
-        if state.kind == "dataset" and DATASET in slots:
-            shared.setdefault(urn, {})[WRITTEN] = {"": (_BEFORE, None)}

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.contributions import io_of
 from dh_bridge.translation.history import history
-from dh_bridge.translation.other_runs import hand_over
+from dh_bridge.translation.other_runs import RUN, hand_over
 from dh_bridge.translation.runstate import RunState
-from dh_bridge.translation.skipped import withdraw_skipped
+from dh_bridge.translation.settling import settle_among
 from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RESULTS
-from dh_bridge.translation.through import run_through
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,15 +22,13 @@ if TYPE_CHECKING:
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
 
-_RUN = "urn:li:dataProcessInstance:"
-
 Witness = tuple[str, str, "Cells", list[Any], frozenset[str], set[str]]
 
 
 def witness(state: RunState, options: Options) -> Witness | None:
     """Return what ``state`` says of other runs as (URN, kind, cells, events, listed, through), None if it says nothing."""
     through = bool(options.settings.filters.through)
-    cells: Cells = {urn: slots for urn, slots in state.cells.items() if urn.startswith(_RUN) and urn != state.urn}
+    cells: Cells = {urn: slots for urn, slots in state.cells.items() if urn.startswith(RUN) and urn != state.urn}
     broken = failed_under_parent(state) and bool(state.listed or io_of(state, OUTPUT))
     if broken and history(state.events).completed:
         broken = False
@@ -50,7 +47,7 @@ def witness(state: RunState, options: Options) -> Witness | None:
 
 def named_runs(told: Witness) -> list[str]:
     """Return the URNs of the other runs that a witness names."""
-    return [urn for urn in told[2] if urn.startswith(_RUN) and urn != told[0]]
+    return [urn for urn in told[2] if urn.startswith(RUN) and urn != told[0]]
 
 
 def is_open(state: RunState, options: Options) -> bool:
@@ -71,9 +68,7 @@ def settle(states: list[RunState], witnesses: Iterable[Witness]) -> None:
     """Let ``states`` say to each other what they have to, and hear the witnesses, which are used up."""
     together = [_state(told) for told in witnesses] + states  # the last of one URN is the one that is handed over to
     hand_over(together)
-    run_through(together)
-    if len(together) > 1:
-        withdraw_skipped(together)
+    settle_among(together)
 
 
 def _state(told: Witness) -> RunState:

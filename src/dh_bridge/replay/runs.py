@@ -12,16 +12,15 @@ from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.errors import EventError, SettingsError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
-from dh_bridge.replay.entities import Piece, mark_written, pieces
+from dh_bridge.replay.entities import Piece, pieces
 from dh_bridge.replay.others import Witness, is_open, settle, witness
 from dh_bridge.replay.packing import unpacked
-from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
-from dh_bridge.translation.history import history
+from dh_bridge.translation.contributions import contribute
 from dh_bridge.translation.joined import told as told_of
 from dh_bridge.translation.newer import newer_aspects
 from dh_bridge.translation.redaction import redaction
-from dh_bridge.translation.render.runs import streaming
-from dh_bridge.translation.translate import Fold, Rejected, proposals
+from dh_bridge.translation.settling import history_of, mark_written, settle_alone
+from dh_bridge.translation.translate import Fold, Rejected, proposals, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,7 +82,6 @@ class Runs:
         self._last: dict[str, tuple[int, str, str]] = {}
         self.origin = ""
         self._waiting: list[RunState] = []
-        self._finding = self._fold._validator.finding  # noqa: SLF001 - the fold's own, so that it is compiled once
         self.counts = Counts()
         self.rejected: list[Rejected] = []
 
@@ -170,8 +168,7 @@ class Runs:
     def _settled(self, keys: Iterable[str] | None) -> list[RunState]:
         states = [self._fold.runs.pop(key) for key in (list(self._fold.runs) if keys is None else keys)]
         for state in states:
-            settle_placeholders(state)
-            settle_snapshots(state)
+            settle_alone(state)
         return states
 
     def _together(self) -> Iterator[Run | Piece]:
@@ -182,24 +179,16 @@ class Runs:
             yield from self._rendered(state)
 
     def _rendered(self, state: RunState) -> Iterator[Run | Piece]:
-        settings = self._options.settings.runs
-        found = history(
-            state.events, streaming=streaming(state), heartbeat=settings.heartbeat, other_as=settings.other_as
-        )
+        found = history_of(state, self._options)
         mark_written(state, self._shared)
         contribute(state, found, self._shared, self._options)
-        valid = []
-        for proposal in told_of(proposals([state], [found], {}, self._options), [state], [found], self._options):
-            reason = self._finding(proposal)
-            if reason is None:
-                valid.append(proposal)
-            else:
-                self.rejected.append(Rejected(proposal, reason))
+        written = told_of(proposals([state], [found], {}, self._options), [state], [found], self._options)
+        own = valid(written, self._options.validator, self.rejected)
         self.counts.runs += bool(state.urn)
         self.counts.newer += newer_aspects(state, self._options)
         time, place, self.origin = self._last.pop(state.key)
-        if valid:
-            yield Run(self.origin, state.run_id, time, place, valid)
+        if own:
+            yield Run(self.origin, state.run_id, time, place, own)
         if self._held == APART:
             yield from self._pieces()
 

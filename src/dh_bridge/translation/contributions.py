@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
+from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.leaving import tell_seen
 from dh_bridge.translation.queries import sql_text, tell_queries
 from dh_bridge.translation.retiring import tell_checked
@@ -15,6 +16,7 @@ from dh_bridge.translation.slots import (
     ASSERTION_URL,
     CHECKS,
     CONTENT_MODE,
+    DATASET,
     EDGE_PROPERTIES,
     INPUT,
     INPUT_EDGE,
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.render.ladders import Slots
 
-_BEFORE: Stamp = (0,)
 _INDIRECT = "columnLineage.indirect"
 _SNAPSHOT = "COMPLETE_SNAPSHOT"
 
@@ -149,7 +150,7 @@ def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, a
             modified = (stamp[0], actor) if last is not None else (0, "")
             properties = described.get((direction, dataset))
             edge = ((first, actor), modified, properties or {})
-            fold(shared, ((task, target, dataset, edge),), last if last is not None and properties else _BEFORE)
+            fold(shared, ((task, target, dataset, edge),), last if last is not None and properties else BEFORE)
 
 
 def _edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[str, str]]:
@@ -180,6 +181,17 @@ def counts_of(state: RunState) -> dict[tuple[str, str], dict[str, int]]:
         for (direction, dataset, leaf), (_, count) in slots.get(STATISTIC, {}).items():
             counts = found.setdefault((direction, dataset), {})
             counts[leaf] = max(count, counts.get(leaf, 0))
+    return found
+
+
+def outputs_of(state: RunState) -> set[str]:
+    """Return the datasets that the run writes, or that a dataset event is about."""
+    found: set[str] = set()
+    for urn, slots in state.cells.items():
+        if OUTPUT in slots:
+            found.update(slots[OUTPUT])
+        if state.kind == "dataset" and DATASET in slots:
+            found.add(urn)
     return found
 
 

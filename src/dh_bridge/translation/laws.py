@@ -15,6 +15,9 @@ import msgspec
 Stamp = tuple[Any, ...]
 Cell = tuple[Stamp, Any]
 
+#: The stamp of what no event says by itself: any other one is later.
+BEFORE: Stamp = (0,)
+
 _decode = msgspec.json.Decoder().decode
 _canonical = msgspec.json.Encoder(order="deterministic").encode
 

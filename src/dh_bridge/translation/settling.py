@@ -1,4 +1,4 @@
-"""Some runs at a time, beside many others: what their settled states are, and what they contribute to what is shared.
+"""What runs come to once all that is known of them is said, and what they contribute to what many runs share.
 
 A call that holds all its runs settles them in place (`translate.Fold`). A home that keeps states, as the ledger does, settles
 copies of a run and its kin anew whenever something about them changes; what other runs say of a run stands in the shared
@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
+from dh_bridge.translation.contributions import contribute, outputs_of, settle_placeholders, settle_snapshots
 from dh_bridge.translation.fold import Cells, fold
 from dh_bridge.translation.history import History, history
 from dh_bridge.translation.joined import matched
+from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.operations import carried
 from dh_bridge.translation.other_runs import RUN, take_over
 from dh_bridge.translation.render.runs import streaming
 from dh_bridge.translation.skipped import withdraw_skipped
-from dh_bridge.translation.slots import DATASET, OUTPUT, WRITTEN
+from dh_bridge.translation.slots import WRITTEN
 from dh_bridge.translation.through import run_through
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.render.ladders import Slots
     from dh_bridge.translation.runstate import RunState
@@ -34,21 +34,41 @@ Others = Callable[[str], "Slots"]
 
 
 def settled(states: Iterable[RunState], others: Others) -> tuple[list[RunState], frozenset[str]]:
-    """Return settled copies of a family of runs, and the URNs of those whose facts others of the family carry.
+    """Return settled copies of a family of runs, and the URNs of those whose facts others of the family carry."""
 
-    A run that is known by two ids is one in the end: there may be fewer copies than states.
+    def hear(copies: list[RunState]) -> None:
+        for copy in copies:
+            if copy.urn and (said := others(copy.urn)):
+                take_over(copy, said)
+
+    return settle([state.copy() for state in states], hear)
+
+
+def settle(states: list[RunState], hear: Callable[[list[RunState]], None]) -> tuple[list[RunState], frozenset[str]]:
+    """Settle runs in place, all that may change each other at once; return them, and the URNs of those that others carry.
+
+    ``hear`` lets them take over what other runs say of them. A run that is known by two ids is one in the end: fewer may
+    come back.
     """
-    copies = matched([state.copy() for state in states])
-    for copy in copies:
-        settle_placeholders(copy)
-        settle_snapshots(copy)
-        if copy.urn and (said := others(copy.urn)):
-            take_over(copy, said)
-    run_through(copies)
-    if len(copies) > 1:
-        withdraw_skipped(copies)
-        return copies, carried(copies)
-    return copies, frozenset()
+    states = matched(states)
+    for state in states:
+        settle_alone(state)
+    hear(states)
+    settle_among(states)
+    return states, carried(states)
+
+
+def settle_alone(state: RunState) -> None:
+    """Settle what a run says of itself: placeholders and snapshots."""
+    settle_placeholders(state)
+    settle_snapshots(state)
+
+
+def settle_among(states: list[RunState]) -> None:
+    """Settle what runs change in each other: temporary datasets, and tests of a model that failed."""
+    run_through(states)
+    if len(states) > 1:
+        withdraw_skipped(states)
 
 
 def history_of(state: RunState, options: Options) -> History:
@@ -67,14 +87,11 @@ def contribution(state: RunState, found: History, options: Options) -> Cells:
     shared.update(others)
     for placeholder in [urn for urn in shared if urn.startswith("?")]:  # of no job that is written
         del shared[placeholder]
-    for urn, stamp in _written(state):
-        fold(shared, ((urn, WRITTEN, "", None),), stamp)
+    mark_written(state, shared)
     return shared
 
 
-def _written(state: RunState) -> Iterator[tuple[str, Stamp]]:
-    for urn, slots in state.cells.items():
-        for dataset, cell in slots.get(OUTPUT, {}).items():
-            yield dataset, cell[0]
-        if state.kind == "dataset" and DATASET in slots:
-            yield urn, slots[DATASET][""][0]
+def mark_written(state: RunState, shared: Cells) -> None:
+    """Note in ``shared`` which datasets a run wrote, or a dataset event is about."""
+    for urn in outputs_of(state):
+        fold(shared, ((urn, WRITTEN, "", None),), BEFORE)

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal
-from dh_bridge.translation.contributions import contribute, settle_placeholders, settle_snapshots
+from dh_bridge.translation.contributions import contribute, outputs_of
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.history import History, history
-from dh_bridge.translation.joined import matched, told
-from dh_bridge.translation.operations import carried, without
+from dh_bridge.translation.joined import told
+from dh_bridge.translation.operations import without
 from dh_bridge.translation.other_runs import RUN, hand_over
 from dh_bridge.translation.render import remembered
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.containers import container_proposals
 from dh_bridge.translation.render.operations import operation_proposals
 from dh_bridge.translation.render.queries import query_proposals
-from dh_bridge.translation.render.runs import run_proposals, streaming, stub_proposals
+from dh_bridge.translation.render.runs import run_proposals, stub_proposals
 from dh_bridge.translation.render.shared import tag_key
-from dh_bridge.translation.skipped import withdraw_skipped
-from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, DATASET, OUTPUT, TAG, WRITTEN
-from dh_bridge.translation.through import run_through
+from dh_bridge.translation.settling import history_of, settle
+from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, TAG, WRITTEN
 from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.validation import Validator
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.history import History
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
 
@@ -45,12 +44,11 @@ class Rejected(msgspec.Struct, frozen=True):
 class Fold:
     """The open runs of a call; :meth:`close` turns runs into proposals, once, together."""
 
-    def __init__(self, options: Options, *, check: Validator | None = None) -> None:
+    def __init__(self, options: Options) -> None:
         self.options = options
         self.walk = Walk(options)
         self.runs: dict[str, RunState] = {}
         self.rejected: list[Rejected] = []
-        self._validator = check or options.validator
 
     def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
@@ -59,29 +57,18 @@ class Fold:
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
         """Return the valid proposals of the runs ``keys`` (all by default), which are forgotten."""
         chosen = list(self.runs) if keys is None else list(keys)
-        states = matched([self.runs.pop(key) for key in chosen])
+        states, folded = settle([self.runs.pop(key) for key in chosen], hand_over)
         # A run that is alone shares with nobody: its own cells serve, and nothing is copied.
         shared: Cells = states[0].cells if len(states) == 1 else {}
         histories: list[History] = []
-        settings = self.options.settings.runs
         for state in states:
-            settle_placeholders(state)
-            settle_snapshots(state)
-        hand_over(states)
-        run_through(states)
-        if len(states) > 1:
-            withdraw_skipped(states)
-        folded = carried(states)
-        for state in states:
-            found = history(
-                state.events, streaming=streaming(state), heartbeat=settings.heartbeat, other_as=settings.other_as
-            )
+            found = history_of(state, self.options)
             histories.append(found)
             contribute(state, found, shared, self.options)
         written = proposals(states, histories, shared, self.options)
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, folded)
-        return valid(told(written, states, histories, self.options), self._validator, self.rejected)
+        return valid(told(written, states, histories, self.options), self.options.validator, self.rejected)
 
 
 def valid(found: Iterable[Proposal], validator: Validator, rejected: list[Rejected]) -> list[Proposal]:
@@ -128,13 +115,7 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
 
 def _written(states: list[RunState], shared: Cells) -> set[str]:
     found = {urn for urn, slots in shared.items() if WRITTEN in slots}
-    for state in states:
-        for urn, slots in state.cells.items():
-            if OUTPUT in slots:
-                found.update(slots[OUTPUT])
-            if state.kind == "dataset" and DATASET in slots:
-                found.add(urn)
-    return found
+    return found.union(*map(outputs_of, states))
 
 
 def _containers(named: list[str], shared: Cells, options: Options) -> Iterator[Proposal]:
