@@ -82,7 +82,7 @@ def ways(files: list[str], batch: int, profile: str) -> dict[str, Iterator[list[
     def folded() -> Iterator[list[Proposal]]:
         chosen = settings.model_copy(update={"ledger": settings.ledger.model_copy(update={"batch": batch})})
         with Catalog(":memory:") as file:
-            for part, _ in Ledger(file, Options(chosen), CatalogSink(file)).stream(events()):
+            for part, _ in Ledger(file, Options(chosen, stateful=True), CatalogSink(file)).stream(events()):
                 yield part.proposals
 
     return {"one by one": alone(), "stateless, one call": together(), f"folded, {batch:,} a batch": folded()}
@@ -134,7 +134,9 @@ def long(count: int, batch: int) -> None:
         gc.freeze()
         began, done, due = time.perf_counter(), 0, count // 10
         with Catalog(file) as catalog:
-            for part, _ in Ledger(catalog, Options(settings), CatalogSink(catalog)).stream(read_events([str(events)])):
+            for part, _ in Ledger(catalog, Options(settings, stateful=True), CatalogSink(catalog)).stream(
+                read_events([str(events)])
+            ):
                 done += part.counts.events
                 if done >= due:
                     due += count // 10

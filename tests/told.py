@@ -25,7 +25,7 @@ def settings(**said):
 
 @cache
 def _compiled(said):
-    return Options(Settings.model_validate_json(said))
+    return Options(Settings.model_validate_json(said), stateful=True)
 
 
 def compiled(chosen):

@@ -20,7 +20,7 @@ FIRST, LATER = ([one for i in numbers for one in group(7, i)] for numbers in (ra
 
 
 def ledger(file):
-    return Ledger(file, Options(settings()), CatalogSink(file), clock=lambda: 1_796_000_000)
+    return Ledger(file, Options(settings(), stateful=True), CatalogSink(file), clock=lambda: 1_796_000_000)
 
 
 def whole():

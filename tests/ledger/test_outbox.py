@@ -58,7 +58,7 @@ def file():
 
 def ledger(file, sink, **said):
     chosen = settings().model_copy(update={"ledger": settings().ledger.model_copy(update=said)})
-    return Ledger(file, Options(chosen), sink, clock=lambda: 1)
+    return Ledger(file, Options(chosen, stateful=True), sink, clock=lambda: 1)
 
 
 def status(urn, *, removed=False):

@@ -18,7 +18,7 @@ from dh_bridge.translation.options import Options
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
 RUN = "018cc251-f400-734d-88b3-1e3d63fe6210"
 URN = f"urn:li:dataProcessInstance:{RUN}"
-OPTIONS = Options(settings())
+OPTIONS = Options(settings(), stateful=True)
 
 
 def at(kind, second, **parts):

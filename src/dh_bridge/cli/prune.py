@@ -93,7 +93,7 @@ def prune(  # noqa: PLR0913 - one parameter per option
                     delete(file, part)
                 refused = set() if sink is None else _remove(part, sink)
                 with file.transaction():
-                    forget(file, [urn for urn in part if urn not in refused], Options(settings))
+                    forget(file, [urn for urn in part if urn not in refused], settings.ledger)
                 left += len(refused)
     say(f"{len(urns) - left:,} runs {'are listed in ' + hard if hard is not None else 'removed'}")
     if left:

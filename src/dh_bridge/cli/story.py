@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def tell(file: str, run: str, settings: Settings, *, as_json: bool) -> None:
     """Write the story of a run to stdout; with ``as_json`` an object for each event, and one for what they come to."""
     with Catalog(file, readonly=True) as opened:
-        found = story(opened.connection, run, Options(settings), where=file)
+        found = story(opened.connection, run, Options(settings, stateful=True), where=file)
     if as_json:
         write(json_line(_row(time, told)) for time, told in found.events)
         write([json_line({"run": found.urn, **_end(found)})])

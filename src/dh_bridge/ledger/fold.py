@@ -69,13 +69,13 @@ class LedgerFold:
             self.shared.rendered(said)
             others |= said
             work = [urn for urn in sorted(said) if self.runs.get(urn) is not None]
-        retiring = self._retiring() if self.options.settings.assertions.retire != "off" else []
+        retiring, replacing = self._retirement()
         self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = list(done.values())
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
         histories = [history_of(state, self.options) for state in states]
         chosen.update({urn: self.shared.cells(urn) for urn in retiring})
-        chosen.update(self._successors() if self.options.settings.assertions.retire != "off" else {})
+        chosen.update(replacing)
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
         written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":
@@ -147,6 +147,12 @@ class LedgerFold:
 
     def _contribution(self, copy: RunState) -> Cells:
         return contribution(copy, history_of(copy, self.options), self.options)
+
+    def _retirement(self) -> tuple[list[str], Cells]:
+        """Return the checks that their jobs have gone on without, and the cells of those that replace retired ones."""
+        if self.options.settings.assertions.retire == "off":
+            return [], {}
+        return self._retiring(), self._successors()
 
     def _retiring(self) -> list[str]:
         """Return the checks, of what the batch changed, that their jobs have gone on without."""

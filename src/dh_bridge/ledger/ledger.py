@@ -35,7 +35,8 @@ _EMPTY = Delivery(0, [])
 class Ledger:
     """Folds batches of events into ``file``; ``sink`` is where proposals go: into that same file if it is its catalogue.
 
-    ``full`` sends every aspect of what a batch touches, changed or not. ``clock`` gives the time in seconds.
+    ``options`` are stateful ones. ``full`` sends every aspect of what a batch touches, changed or not. ``clock`` gives the time
+    in seconds.
     """
 
     def __init__(  # noqa: PLR0913 - what a door may choose
@@ -49,7 +50,6 @@ class Ledger:
         clock: Callable[[], float] = time.time,
     ) -> None:
         settings = options.settings.ledger
-        options.stubs = settings.stub_parents
         self._file = file
         self._sink = sink
         self._inside = getattr(sink, "catalog", None) is file

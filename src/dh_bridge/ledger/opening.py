@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
 
-
 _VERSION = "version"
 
 
@@ -29,9 +28,7 @@ def last_version(place: Path | None) -> str | None:
     try:
         with Catalog(place, readonly=True) as file:
             return Outbox(file.connection).note(_VERSION)
-    except (
-        SinkError
-    ):  # of an older release, or left empty by a full disk: opening it for writing mends it, or says what is wrong
+    except SinkError:  # of an older release, or left empty by a full disk: opening it for writing mends it or says so
         return None
 
 
@@ -53,7 +50,7 @@ def opened(  # noqa: PLR0913 - what a door may choose
     if isinstance(own, Catalog):
         if place is not None:
             raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
-        yield Ledger(own, Options(settings), sink, full=full, report=report)
+        yield Ledger(own, Options(settings, stateful=True), sink, full=full, report=report)
     elif place is None:
         if full:
             raise SettingsError(
@@ -65,4 +62,4 @@ def opened(  # noqa: PLR0913 - what a door may choose
             if version is not None:
                 with file.transaction():
                     Outbox(file.connection).write_note(_VERSION, version)
-            yield Ledger(file, Options(settings), sink, full=full, report=report)
+            yield Ledger(file, Options(settings, stateful=True), sink, full=full, report=report)

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.ledger.fold import LedgerFold
+from dh_bridge.ledger.kin import Kin
+from dh_bridge.ledger.retention import Retention
+from dh_bridge.ledger.runs import Runs
+from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.other_runs import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
     from dh_bridge.catalog.store import Catalog
-    from dh_bridge.translation.options import Options
+    from dh_bridge.settings import LedgerSettings
 
 _LEDGER = "SELECT key, job, coalesce(ended / 1000, touched) FROM run WHERE key GLOB ? ORDER BY key"
 _CATALOG = """
@@ -52,7 +55,7 @@ def old_runs(file: Catalog, before: int, keep: int, *, catalogue: bool) -> list[
     return sorted(found)
 
 
-def forget(file: Catalog, urns: Iterable[str], options: Options) -> None:
+def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings) -> None:
     """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction."""
     numbers: list[tuple[int]] = []
     kept = []
@@ -62,7 +65,8 @@ def forget(file: Catalog, urns: Iterable[str], options: Options) -> None:
             numbers.append((row[0],))
             if row[1]:
                 kept.append(row[0])
-    LedgerFold(file.connection, options).retention.evict(kept)
+    runs, shared, kin = Runs(file.connection), Shared(file.connection), Kin(file.connection)
+    Retention(file.connection, settings, runs, shared, kin).evict(kept)
     file.connection.executemany("DELETE FROM run WHERE id = ?", numbers)
 
 

@@ -21,12 +21,15 @@ DEFAULT_PROFILE = "0.15.0"
 
 
 class Options:
-    """The compiled choices of one configuration; shared by every translation that uses it."""
+    """The compiled choices of one configuration; shared by every translation that uses it.
 
-    def __init__(self, settings: Settings) -> None:
+    ``stateful``: the translations keep what events say beyond a call, in a ledger.
+    """
+
+    def __init__(self, settings: Settings, *, stateful: bool = False) -> None:
         self.settings = settings
         #: whether parents that only their children name are written: where their own events will be known, too (ruling 10)
-        self.stubs = False
+        self.stubs = stateful and settings.ledger.stub_parents
         self.profile: Profile = profile(settings.profile or DEFAULT_PROFILE)
         self.validator = validator(self.profile)
         #: what was rendered of entities that runs share, see `render/remembered.py`
