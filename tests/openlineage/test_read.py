@@ -93,6 +93,26 @@ def test_a_broken_line_is_a_dead_letter_and_the_lines_around_it_are_read(told, b
     assert f"events.json:{at + 1}" in found[at][1]
 
 
+def test_a_stream_whose_first_line_is_broken_is_not_read_to_its_end():
+    taken = []
+
+    class Endless(io.RawIOBase):
+        def readable(self):
+            return True
+
+        def readinto(self, room):
+            line = (b'{"eventTime": "2026' if not taken else LINES[0]) + b"\n"
+            taken.append(line)
+            room[: len(line)] = line
+            return len(line)
+
+    items = read_events(["-"], stdin=io.BufferedReader(Endless()))
+    letter, *good = (next(items) for _ in range(100))
+    assert isinstance(letter, DeadLetter)
+    assert [one.run_id for one in good] == ["run-0"] * 99
+    assert len(taken) < 110
+
+
 def test_a_dead_letter_carries_the_bytes_that_came(tmp_path):
     (tmp_path / "e.ndjson").write_bytes(b"\xff broken\n" + LINES[0])
     letter, good = read_events([tmp_path / "e.ndjson"])

@@ -10,6 +10,7 @@ import io
 import sys
 import zlib
 from datetime import timezone, tzinfo
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -103,12 +104,13 @@ def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | Dead
         if not first:
             continue
         if _opens_document(first):
-            rest = list(lines)
-            whole = first + b"\n" + b"".join(after for _, after in rest).rstrip()
-            if first[:1] == b"[" or _is_json(whole) or not any(map(_is_event_line, rest)):
-                yield from events_of(whole, place, zone)
-                return
-            lines = iter(rest)  # one event a line, the first of them broken
+            rest, ended = _rest(lines, array=first[:1] == b"[")
+            if ended:
+                whole = first + b"\n" + b"".join(after for _, after in rest).rstrip()
+                if first[:1] == b"[" or _is_json(whole) or not any(map(_is_object_line, rest)):
+                    yield from events_of(whole, place, zone)
+                    return
+            lines = chain(rest, lines)  # one event a line, the first of them broken
         yield from events_of(first, f"{place}:{number}", zone)
         for later, after in lines:
             if stripped := after.strip():
@@ -130,6 +132,19 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-def _is_event_line(line: tuple[int, bytes]) -> bool:
+def _rest(lines: Iterator[tuple[int, bytes]], *, array: bool) -> tuple[list[tuple[int, bytes]], bool]:
+    """Return what may belong to the document that the line before began, and whether that is all there is.
+
+    An event on a line of its own says that it was no document: a stream without end is then not read to its end.
+    """
+    rest = []
+    for line in lines:
+        rest.append(line)
+        if not array and b'"eventTime"' in line[1] and _is_object_line(line):
+            return rest, False
+    return rest, True
+
+
+def _is_object_line(line: tuple[int, bytes]) -> bool:
     text = line[1].strip()
     return text[:1] == b"{" and text[-1:] == b"}" and _is_json(text)
