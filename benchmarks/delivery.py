@@ -7,7 +7,6 @@ benchmarks/RESULTS.md.
 from __future__ import annotations
 
 import argparse
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,12 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import inputs
-from run import HERE, PYTHON, RESULTS, Table, child, machine, markdown
+from results import HERE, PYTHON, Table, child, machine, markdown, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BLOCK = re.compile(r"<!-- delivery -->.*?<!-- end -->\n", re.DOTALL)
 HEAD = """## Delivery
 
 Written by `make bench-delivery ARGS=--write`; one core, one process per row. The same proposals are serialised and sent to a
@@ -77,10 +75,7 @@ def main() -> None:
         pages.append(markdown(rest(Path(name), options.count)))
         print("\n" + pages[-1], end="")
     if options.write:
-        block = f"<!-- delivery -->\n{HEAD}" + "\n\n".join(page.rstrip() for page in pages) + "\n<!-- end -->\n"
-        text = RESULTS.read_text(encoding="utf-8")
-        text = BLOCK.sub(lambda _: block, text) if BLOCK.search(text) else f"{text.rstrip()}\n\n{block}"
-        RESULTS.write_text(text, encoding="utf-8")
+        put("delivery", HEAD, pages)
 
 
 if __name__ == "__main__":

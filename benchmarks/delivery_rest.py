@@ -8,13 +8,11 @@ send them. A line of JSON tells what came out; the fastest of ROUNDS counts.
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
-import time
 from typing import TYPE_CHECKING
 
-from ours import one_core
+from results import fastest, one_core
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.openlineage.read import read_events
@@ -61,16 +59,7 @@ def main() -> None:
     one_core()
     proposals = [one for event in read_events([file]) for one in Bridge().translate(event).proposals]
     send = ours(url, proposals) if who == "ours" else theirs(url, proposals, single=who == "single")
-    send()
-    gc.set_threshold(100_000, 50, 50)
-    gc.collect()
-    gc.freeze()
-    passes = []
-    for _ in range(int(rounds)):
-        began = time.perf_counter()
-        send()
-        passes.append(time.perf_counter() - began)
-    print(json.dumps({"proposals": len(proposals), "seconds": min(passes)}))
+    print(json.dumps({"proposals": len(proposals), "seconds": fastest(int(rounds), send)}))
 
 
 if __name__ == "__main__":

@@ -7,19 +7,17 @@ benchmarks/RESULTS.md.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import tempfile
 from pathlib import Path
 
 import inputs
-from run import HERE, RESULTS, Table, child, machine, markdown
+from results import HERE, Table, child, machine, markdown, put
 
 sys.path.insert(0, str(HERE.parent / "tests"))
 from realparts.kafka import Broker
 from realparts.registry import OwnRegistry
 
-BLOCK = re.compile(r"<!-- kafka -->.*?<!-- end -->\n", re.DOTALL)
 HEAD = """## Delivery by Kafka
 
 Written by `make bench-kafka ARGS=--write`. One Apache Kafka 4.3.1 (one node, one partition) and Apicurio Registry on the same
@@ -72,10 +70,7 @@ def main() -> None:
             registry.kill()
         print("\n" + pages[-1], end="")
     if options.write:
-        block = f"<!-- kafka -->\n{HEAD}" + "\n\n".join(page.rstrip() for page in pages) + "\n<!-- end -->\n"
-        text = RESULTS.read_text(encoding="utf-8")
-        text = BLOCK.sub(lambda _: block, text) if BLOCK.search(text) else f"{text.rstrip()}\n\n{block}"
-        RESULTS.write_text(text, encoding="utf-8")
+        put("kafka", HEAD, pages)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import gc
 import json
-import os
-import resource
 import sys
 import time
 from typing import TYPE_CHECKING
+
+from results import freeze, one_core, peak
 
 from dh_bridge.bridge import Bridge, Translation
 from dh_bridge.datahub.proposal import ndjson_line
@@ -23,12 +23,6 @@ from dh_bridge.openlineage.read import read_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-def one_core() -> None:
-    """Stay on one core, where the system lets us choose."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def translations(bridge: Bridge, mode: str, file: str) -> Iterator[Translation]:
@@ -61,12 +55,10 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 50)  # as dh_bridge.cli.main
     bridge = Bridge()
     measured(bridge, mode, warm)
-    gc.collect()
-    gc.freeze()
+    freeze()
     passes = [measured(bridge, mode, file) for file in files for _ in range(int(rounds))]
     best = max(passes, key=lambda one: one["events"] / one["seconds"])
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps(best | {"peak": peak}))
+    print(json.dumps(best | {"peak": peak()}))
 
 
 if __name__ == "__main__":

@@ -1,32 +1,23 @@
 """Count what is sent for a day of events: one by one, in one call, and with the ledger.
 
-    python benchmarks/proposals.py [--corpus FOLDER] [--jobs 200] [--runs 24] [--long 20000] [--write]
+    python benchmarks/proposals.py [--corpus FOLDER] [--jobs 200] [--runs 24] [--write]
 
 *one by one*: each event is translated alone and all of it is sent, as DataHub's own OpenLineage endpoint does; *stateless*: all
 events in one call; *folded*: the ledger, in batches of --batch events. Each row ends in a catalogue of its own; the last column
-tells whether it is that of the ledger. ``--corpus``: a folder of .json and .ndjson files, counted too. ``--long`` runs the
-ledger over so many events of a longer time and tells of speed and memory after each tenth.
+tells whether it is that of the ledger. ``--corpus``: a folder of .json and .ndjson files, counted too.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import json
-import re
-import resource
-import subprocess
-import sys
 import tempfile
-import time
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import inputs
 import synthetic_day
-from memory import held
-from run import RESULTS, Table, machine, markdown
+from results import Table, machine, markdown, put
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.catalog.dump import dump
@@ -44,8 +35,6 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.proposal import Proposal
 
-HERE = Path(__file__).parent
-BLOCK = re.compile(r"<!-- proposals -->.*?<!-- end -->\n", re.DOTALL)
 PROFILES = ("0.15.0", "1.7")
 """The default, which writes what all servers take, and the newest, which writes the most."""
 
@@ -124,59 +113,6 @@ def compared(state: list[bytes], end: list[bytes]) -> str:
     return f"of {len(end):,} lines {len(own):,} differ, {len(lacking) - len(own):,} are not there"
 
 
-def long(count: int, batch: int) -> None:
-    """Run the ledger over ``count`` events into a catalogue on disk; a line of JSON for each tenth."""
-    gc.set_threshold(100_000, 50, 50)  # as dh_bridge.cli.main
-    settings = Settings(profile=PROFILES[-1], ledger={"batch": batch})
-    with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as folder:
-        file, events = Path(folder) / "ledger.db", Path(folder) / "events.ndjson"
-        inputs.write(events, islice(synthetic_day.day(runs=count), count))
-        gc.freeze()
-        began, done, due = time.perf_counter(), 0, count // 10
-        with Catalog(file) as catalog:
-            for part, _ in Ledger(catalog, Options(settings, stateful=True), CatalogSink(catalog)).stream(
-                read_events([str(events)])
-            ):
-                done += part.counts.events
-                if done >= due:
-                    due += count // 10
-                    seconds = time.perf_counter() - began
-                    size = sum(one.stat().st_size for one in Path(folder).glob("ledger.db*"))
-                    said = {"events": done, "held": held(), "seconds": seconds, "disk": size / 1e6}
-                    print(json.dumps(said), flush=True)
-    print(json.dumps({"peak": most()}))
-
-
-def most() -> float:
-    """Return the most resident memory of this process in MiB; getrusage would count that of the parent before exec."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        found = re.search(r"VmHWM:\s+(\d+)", status.read_text(encoding="ascii"))
-        if found:
-            return int(found[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def long_table(count: int, batch: int) -> Table:
-    """Return the table of speed and memory of the ledger, measured in a process of its own."""
-    table: Table = [(f"the ledger over {count:,} events", "MB held", "events/s so far", "MB on disk")]
-    command = [sys.executable, str(HERE / "proposals.py"), "--child", str(count), "--batch", str(batch)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout or ():
-            found = json.loads(line)
-            if "peak" in found:
-                table.append(("the most at any time", f"{found['peak']:.0f}", "", ""))
-            else:
-                rate = found["events"] / found["seconds"]
-                table.append(
-                    (f"after {found['events']:,}", f"{found['held']:.0f}", f"{rate:,.0f}", f"{found['disk']:,.0f}")
-                )
-            print(*table[-1], flush=True)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} failed")
-    return table
-
-
 def main() -> None:
     """Count, measure, print, and write when asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -184,13 +120,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--runs", type=int, default=24)
     parser.add_argument("--batch", type=int, default=1_000)
-    parser.add_argument("--long", type=int, default=20_000, help="events of the long run; 0: none")
-    parser.add_argument("--write", action="store_true", help="put the tables into benchmarks/RESULTS.md")
-    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
     options = parser.parse_args()
-    if options.child:
-        long(options.child, options.batch)
-        return
     where = machine()
     table: Table = [("events", "sent", "proposals/event", "bytes/event", "of one by one", "catalogue")]
     with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as folder:
@@ -204,17 +135,8 @@ def main() -> None:
         table += counted(files, f"corpus of {count:,}, {PROFILES[-1]}", count, options.batch, PROFILES[-1])
     pages = [where, markdown(table)]
     print("\n" + pages[-1], flush=True)
-    if options.long:
-        pages.append(markdown(long_table(options.long, options.batch)))
     if options.write:
-        block = f"<!-- proposals -->\n{HEAD}" + "\n\n".join(page.rstrip() for page in pages) + "\n<!-- end -->\n"
-        text = RESULTS.read_text(encoding="utf-8")
-        if BLOCK.search(text):
-            text = BLOCK.sub(lambda _: block, text)
-        else:  # before those of others: one of them takes all to the end of the page
-            at = min(found if (found := text.find(mark)) >= 0 else len(text) for mark in ("<!-- ", "# On Spark\n"))
-            text = "\n".join(part for part in (text[:at].rstrip() + "\n", block, text[at:]) if part)
-        RESULTS.write_text(text, encoding="utf-8")
+        put("proposals", HEAD, pages)
 
 
 if __name__ == "__main__":

@@ -7,41 +7,18 @@ failure. ``--write`` puts the tables into benchmarks/RESULTS.md.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-from datetime import datetime, timezone
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import inputs
+from results import PYTHON, Table, child, machine, markdown, put, told
 
-HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "RESULTS.md"
-PYTHON = sys.executable
 ROUNDS = {"repeated": 5, "fresh": 1, "examples": 40, "starts": 5}  # fresh: a file for each pass
-PACKAGES = ("dh-bridge", "msgspec", "orjson", "pydantic", "acryl-datahub")
 SIZES = {"K": 2**10, "M": 2**20, "G": 2**30}
-
-Table = list[tuple[str, ...]]
-
-
-def child(script: str, *arguments: object) -> dict[str, Any]:
-    """Run one measurement in a process of its own; return what it prints."""
-    command = [PYTHON, str(HERE / script), *map(str, arguments)]
-    with tempfile.TemporaryDirectory() as home:
-        quiet = os.environ | {"HOME": home, "DATAHUB_TELEMETRY_ENABLED": "false"}  # what acryl-datahub heeds
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=quiet)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}\n{done.stderr or done.stdout}")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
 
 
 def prepared(folder: Path, count: int) -> dict[str, list[Path]]:
@@ -115,49 +92,15 @@ def memory(size: str, window: str | None, folder: Path) -> Table:
     """Return the table of memory over a file of ``size``, made on the fly."""
     file = folder / "long.ndjson"
     count = inputs.write(file, inputs.runs(int(float(size[:-1]) * SIZES[size[-1]])))
-    command = [PYTHON, str(HERE / "memory.py"), str(file), str(count), *([window] if window else [])]
     table: Table = [(f"{size}B of START and COMPLETE, {count:,} events", "MB held", "events/s so far")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        for line in process.stdout or ():
-            found = json.loads(line)
-            if "peak" in found:
-                table.append(("the most at any time", f"{found['peak']:.0f}", ""))
-            else:
-                rate = found["events"] / found["seconds"]
-                table.append((f"after {found['events']:,}", f"{found['held']:.0f}", f"{rate:,.0f}"))
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} failed")
+    for found in told("memory.py", file, count, *([window] if window else [])):
+        if "peak" in found:
+            table.append(("the most at any time", f"{found['peak']:.0f}", ""))
+        else:
+            rate = found["events"] / found["seconds"]
+            table.append((f"after {found['events']:,}", f"{found['held']:.0f}", f"{rate:,.0f}"))
     file.unlink()
     return table
-
-
-def markdown(table: Table) -> str:
-    """Return a table that people can read as it stands; numbers stand to the right."""
-    columns = []
-    for cells in zip(*table, strict=True):
-        width = max(map(len, cells))
-        number = cells[1][:1].isdigit()
-        head, *rows = [cell.rjust(width) if number else cell.ljust(width) for cell in cells]
-        columns.append([head, "-" * (width - 1) + ":" if number else "-" * width, *rows])
-    return "".join(f"| {' | '.join(row)} |\n" for row in zip(*columns, strict=True))
-
-
-def machine() -> str:
-    """Return where and when, and the versions that count."""
-    versions = [f"{package} {version(package)}" for package in PACKAGES]
-    when = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    where = f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
-    where += f", {os.getloadavg()[0]:.1f} busy before" if hasattr(os, "getloadavg") else ""
-    return f"{when}; {where}; Python {platform.python_version()}; {', '.join(versions)}."
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or "unknown processor"
 
 
 def main() -> None:
@@ -181,12 +124,10 @@ def main() -> None:
             pages.append(markdown(step()))
             print("\n" + pages[-1], end="", flush=True)
     if options.write:
-        _, mark, others = RESULTS.read_text(encoding="utf-8").partition("<!-- ")  # what other benchmarks wrote stays
-        text = HEAD + "\n\n".join(page.rstrip() for page in pages) + "\n"
-        RESULTS.write_text(f"{text}\n{mark}{others}" if mark else text, encoding="utf-8")
+        put("speed", HEAD, pages)
 
 
-HEAD = """# Results
+HEAD = """## Speed and memory
 
 Written by `make bench ARGS="--memory 1G --write"`; one core, one process per row. What is measured: read and parse, translate,
 validate, serialise. *alone*: every event is a call of its own, as behind a web hook; *together*: a file is one call, as

@@ -26,15 +26,12 @@ from typing import TYPE_CHECKING
 import big_event
 import inputs
 import psutil
-from run import RESULTS, Table, machine, markdown
+from results import HERE, Table, machine, markdown, put
 
 from dh_bridge.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-HERE = Path(__file__).parent
-SECTION = "\n# On Spark\n"
 
 
 def events(count: int) -> Iterator[str]:
@@ -136,14 +133,11 @@ def main() -> None:
                 print(*table[-1], flush=True)
             file.unlink()
     if options.write:
-        before = RESULTS.read_text(encoding="utf-8").partition(SECTION)[0]
-        RESULTS.write_text(f"{before.rstrip()}\n{SECTION}{_head()}{where}\n\n{markdown(table)}", encoding="utf-8")
+        put("spark", _head(), [where, markdown(table)])
 
 
 def _head() -> str:
-    return "\nWritten by `make bench-spark`; " + (__doc__ or "").partition("Each figure")[2].strip().join(
-        ["Each figure ", "\n\n"]
-    )
+    return f"## On Spark\n\nWritten by `make bench-spark`; each figure{(__doc__ or '').partition('Each figure')[2]}"
 
 
 if __name__ == "__main__":

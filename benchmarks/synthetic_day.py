@@ -1,10 +1,11 @@
 """Write a synthetic day: 200 jobs that run each hour with stable schemas, 9,600 events, the same ones each time.
 
-    python benchmarks/synthetic_day.py [--jobs 200] [--runs 24] > day.ndjson
+    python benchmarks/synthetic_day.py [--jobs 200] [--runs 24] [--events 2] > day.ndjson
 
 A job reads one to five tables that jobs before it write, and writes one or two; START and COMPLETE of a run both tell of the
 job, its tables and their schemas in full, as Spark's listener does. What differs from hour to hour are the run, its times and
-how many rows were written. Events are in the order of their times, so that runs lie among each other.
+how many rows were written. Events are in the order of their times, so that runs lie among each other. With more than two
+events a run is RUNNING in between, and says what its START says.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def event(job: int, run: int, kind: str, when: datetime) -> dict[str, Any]:
     }
 
 
-def day(jobs: int = 200, runs: int = 24) -> Iterator[str]:
+def day(jobs: int = 200, runs: int = 24, events: int = 2) -> Iterator[str]:
     """Yield the events as lines of JSON, by time; an hour is held in memory, so days may be as long as they like."""
     chance = random.Random(SEED)  # noqa: S311 - reproducible, not secret
     for run in range(runs):
@@ -132,6 +133,7 @@ def day(jobs: int = 200, runs: int = 24) -> Iterator[str]:
             began = DAY + run * HOUR + timedelta(seconds=job * 7)
             ended = began + timedelta(seconds=chance.randint(20, 1_800))
             due += [(began, job, "START"), (ended, job, "COMPLETE")]
+            due += [(began + (ended - began) * i / (events - 1), job, "RUNNING") for i in range(1, events - 1)]
         for when, job, kind in sorted(due):
             yield json.dumps(event(job, run, kind, when), separators=(",", ":"))
 
@@ -141,8 +143,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--runs", type=int, default=24)
+    parser.add_argument("--events", type=int, default=2)
     options = parser.parse_args()
-    sys.stdout.writelines(line + "\n" for line in day(options.jobs, options.runs))
+    sys.stdout.writelines(line + "\n" for line in day(options.jobs, options.runs, options.events))
 
 
 if __name__ == "__main__":

@@ -8,18 +8,15 @@ building the objects and ``json.dumps(pre_json_transform(mcp.to_obj()))``. Befor
 
 from __future__ import annotations
 
-import gc
 import json
-import resource
 import sys
-import time
 from typing import Any
 
 import datahub.metadata.schema_classes as sdk
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.emitter.mcp_patch_builder import MetadataPatchProposal
 from datahub.emitter.serialization_helper import pre_json_transform
-from ours import one_core
+from results import fastest, one_core, peak
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.openlineage.read import read_events
@@ -176,22 +173,14 @@ def main() -> None:
     events = plain_proposals(file)
     for plain in events:
         compare(plain)
-    gc.set_threshold(100_000, 50, 50)  # as in ours.py
-    gc.collect()
-    gc.freeze()
-    passes = []
-    for _ in range(int(rounds)):
-        size = proposals = 0
-        began = time.perf_counter()
-        for plain in events:
-            for one in plain:
-                size += len(written(built(one)))
-                proposals += 1
-        passes.append(time.perf_counter() - began)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(
-        json.dumps({"events": len(events), "proposals": proposals, "bytes": size, "seconds": min(passes), "peak": peak})
-    )
+    sizes = [0]
+
+    def all_written() -> None:
+        sizes[:] = [len(written(built(one))) for plain in events for one in plain]
+
+    seconds = fastest(int(rounds), all_written)
+    found = {"events": len(events), "proposals": len(sizes), "bytes": sum(sizes), "seconds": seconds, "peak": peak()}
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":
