@@ -37,9 +37,9 @@ check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
 e2e: $(VENV)/.dev $(AIRFLOW)/.ready  ## let a real Airflow call our callbacks and check what comes of it (3 minutes)
 	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py -p no:randomly -n 0
 
-# The long form of what the suite tests in short: FAULTS="DH_BRIDGE_SPOILT=500000" for a million spoilt events (hours).
-faults: $(VENV)/.dev  ## fail in every way for long: servers down, full disks, 100 kills, spoilt events (an hour; FAULTS="...")
-	@DH_BRIDGE_FAULTS=long DH_BRIDGE_KILLS=100 DH_BRIDGE_SEEDS=3 DH_BRIDGE_SPOILT=20000 $(FAULTS) \
+# The long form of what the suite tests in short. Each number can be another: make faults FAULTS="DH_BRIDGE_KILLS=10 DH_BRIDGE_STREAM=50000".
+faults: $(VENV)/.dev  ## fail in every way for long: servers down, full disks, 100 kills, a million spoilt events (an hour; FAULTS="...")
+	@env DH_BRIDGE_FAULTS=long DH_BRIDGE_KILLS=100 DH_BRIDGE_SEEDS=3 DH_BRIDGE_SPOILT=20000 DH_BRIDGE_STREAM=1000000 $(FAULTS) \
 		$(BIN)/python -m pytest -p no:randomly -n 0 \
 		tests/faults tests/ledger/test_killed.py tests/sinks/test_sink_kafka_faults.py tests/test_corpus.py
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import apache_finding, fastavro_finding, sdk_finding
 from samples import corpus, event, examples, needs_corpus
+from spoilt import documents, scribbled, spoilt
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.patching import Draft
@@ -108,51 +109,6 @@ def test_fastavro_apache_avro_and_acryl_datahub_accept_what_the_examples_give(ve
 SPOILT = int(os.environ.get("DH_BRIDGE_SPOILT", "800"))
 """Spoilt events of each kind; `make faults` has more."""
 
-LONG, DEEP = "x" * 5000, "[" * 40 + "]" * 40
-ODD = [
-    None, True, False, 0, -1, 1, 2**31, int("9" * 400), 2**63, 2**64, -(2**63) - 1, 10**30, 1.5, -0.0, 1e308, "", " ", LONG, "\x00", "é😀", "a/b~c,(d)",
-    "urn:li:dataset:(a", "[]", "{}", "['a'", "2020-01-01T00:00:00", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00", "NaN", "http://",
-    "http://[", "postgres://u:p@h:99999/db", "jdbc:", "s3://", "<<non-serializable: x>>", [], {}, [None], [[]], {"a": {}}, {"": 1},
-    [1, "a", {}], "unknown", "\ud800", "%s%d{}", "0" * 400, "1e400", -1e308, "a\nb\tc", "..", ".a.", json.loads(DEEP), {"_deleted": True},
-    {"_deleted": "yes"}, ["a", "a"], "urn:li:corpuser:", "team:", "STREAMING", "COMPLETE_SNAPSHOT", "DROP",
-]  # fmt: skip
-
-
-def places(value, path=()):
-    """Yield the path of every value inside a document."""
-    if path:
-        yield path
-    if isinstance(value, dict | list):
-        for key in value if isinstance(value, dict) else range(len(value)):
-            yield from places(value[key], (*path, key))
-
-
-def spoilt(document, chance):
-    """Return a copy of a document in which up to eight values were replaced, wrapped, doubled, renamed or left out."""
-    found = json.loads(json.dumps(document))
-    for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
-        *way, last = chance.choice(list(places(found)) or [("a",)])
-        inner = found
-        for step in way:
-            inner = inner[step]
-        roll = chance.random()
-        if last not in inner and isinstance(inner, dict):
-            continue
-        if roll < 0.7:
-            inner[last] = json.loads(json.dumps(chance.choice(ODD)))
-        elif roll < 0.8 and isinstance(inner, dict):
-            inner[f"{last}x"] = inner.pop(last)
-        elif roll < 0.9:
-            inner[last] = [inner[last], inner[last]] if roll < 0.85 else {"a": inner[last]}
-        else:
-            del inner[last]
-    return found
-
-
-@cache
-def documents():
-    return [json.loads(one.raw) for one in (*examples(), *corpus())]
-
 
 @settings(max_examples=SPOILT, deadline=None)
 @given(seed=st.integers(0, 2**48), version=st.sampled_from(PROFILES), report=st.booleans())
@@ -172,11 +128,8 @@ def test_a_spoilt_event_never_raises_and_gives_only_sound_proposals_or_a_dead_le
 @given(seed=st.integers(0, 2**48))
 def test_spoilt_bytes_never_raise(seed):
     chance = random.Random(seed)  # noqa: S311 - hypothesis chooses the seed
-    raw = bytearray(chance.choice(examples()).raw)
-    for _ in range(chance.choice((1, 2, 9))):
-        at = chance.randrange(len(raw))
-        raw[at : at + chance.choice((0, 1, 1, 40))] = bytes([chance.randrange(256)])
-    assert bridge("1.7").translate(bytes(raw), report=True).rejected == []
+    raw = scribbled(chance.choice(examples()).raw, chance)
+    assert bridge("1.7").translate(raw, report=True).rejected == []
 
 
 @pytest.mark.parametrize("depth", [100, 400, 900, 980, 2000, 100_000])

@@ -81,16 +81,19 @@ def emitted(server, ledger, *more):
 
 def started(server, ledger, *more, **how):
     """Start ``emit`` in a process of its own."""
-    call = [sys.executable, "-c", "from dh_bridge.cli import main; main()", *arguments(server, ledger, *more)]
+    return process(arguments(server, ledger, *more), ledger.parent, stderr=subprocess.PIPE, **how)
+
+
+def process(words, folder, **how):
+    """Start ``dh-bridge`` with ``words`` in ``folder``, with none of our variables."""
     environ = {
         "PATH": os.environ["PATH"],
-        "HOME": str(ledger.parent),
+        "HOME": str(folder),
         "PYTHONPATH": str(ROOT / "src"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    return subprocess.Popen(
-        call, cwd=ledger.parent, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **how
-    )
+    call = [sys.executable, "-c", "from dh_bridge.cli import main; main()", *words]
+    return subprocess.Popen(call, cwd=folder, env=environ, stdout=subprocess.DEVNULL, **how)
 
 
 def ended(process):
@@ -160,9 +163,6 @@ class Trial:
         assert "Traceback" not in said.stderr
 
     def _note(self, said, left_out, lost, more, waits, dead, seen):
-        place = os.environ.get("DH_BRIDGE_TABLE")
-        if place is None:
-            return
         row = {
             "fault": self.name,
             "long": LONG,
@@ -175,11 +175,34 @@ class Trial:
             "dead": dead,
             "exit code": said.code,
             "seconds": round(time.monotonic() - self._began, 1),
-            "load": [round(one, 1) for one in os.getloadavg()],
             **seen,
         }
+        note(row)
+
+
+def note(row):
+    """Add a line to the table, where somebody wants one."""
+    place = os.environ.get("DH_BRIDGE_TABLE")
+    if place is not None:
+        load = [round(one, 1) for one in os.getloadavg()]
         with Path(place).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write(json.dumps({**row, "load": load}) + "\n")
+
+
+@pytest.fixture
+def noted():
+    """Return what adds a line to the table."""
+    return note
+
+
+@pytest.fixture
+def emitting(tmp_path):
+    """Return what gives a starter of ``emit`` with these words, which takes more of them; events come by standard input."""
+
+    def told(*words):
+        return lambda *more, **how: process(["emit", *words, *more], tmp_path, stdin=subprocess.PIPE, **how)
+
+    return told
 
 
 @pytest.fixture

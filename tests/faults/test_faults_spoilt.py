@@ -1,0 +1,114 @@
+"""A stream of spoilt events through ``emit``: no crash, each dead letter counted, memory bounded.
+
+2,000 events by default; DH_BRIDGE_STREAM=1000000 as many as issue 6 asks for, in pieces of 250,000, a process each.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from spoilt import lines
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+
+pytestmark = pytest.mark.slow
+
+STREAM = int(os.environ.get("DH_BRIDGE_STREAM", "2000"))
+PIECES = [(number, min(250_000, STREAM - start)) for number, start in enumerate(range(0, STREAM, 250_000))]
+FOLDED = min(STREAM, 2_000 + STREAM // 20)
+"""Events that go into a catalogue, whose ledger keeps every run that was ever named."""
+ROOM = 800_000
+"""Kilobytes of memory that a process may have at most; without spoilt events it has 420,000 (benchmarks/RESULTS.md)."""
+_KB = resource.getpagesize() // 1024
+
+
+class Fed:
+    """``emit`` with a stream of spoilt lines on its standard input, and what became of it."""
+
+    def __init__(self, command, folder, count, seed):
+        self.count = count
+        self.whole, self.broken, self.memory = set(), set(), []
+        self.letters = folder / "dead.ndjson"
+        began = time.monotonic()
+        with (folder / "stderr").open("w+b") as said:
+            process = command("-", "--dead-letters", str(self.letters), stderr=said)
+            self._feed(process, seed)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            said.seek(0)
+            self.said = said.read().decode()
+        self.code, self.peak, self.seconds = process.returncode, used.ru_maxrss, time.monotonic() - began
+
+    def _feed(self, process, seed):
+        with suppress(BrokenPipeError), process.stdin as pipe:  # it ended early: its words say why
+            for number, line in enumerate(lines(self.count, seed), 1):
+                pipe.write(line.raw + b"\n")
+                if line.whole:
+                    self.whole.add(number)
+                if line.broken:
+                    self.broken.add(number)
+                if number % (self.count // 10) == 0:
+                    self.memory.append(_resident(process.pid))
+
+    def counted(self, name):
+        """Return a number of the summary."""
+        found = [line for line in self.said.splitlines() if line.startswith(f"{name} ")]
+        return int(found[0].removeprefix(name).replace(",", "")) if found else 0
+
+    def dead(self):
+        """Return the numbers of the lines of which there is a dead letter."""
+        with self.letters.open(encoding="utf-8") as file:
+            return [int(json.loads(line)["place"].split(":")[1]) for line in file]
+
+
+def _resident(pid):
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _KB
+
+
+def sound(fed):
+    """Assert that each line was either read as an event or is a dead letter, whole lines the one and broken ones the other."""
+    assert "Traceback" not in fed.said
+    assert fed.code == 1, fed.said
+    dead = fed.dead()
+    assert len(dead) == len(set(dead)) == fed.counted("dead letters") > 0
+    assert fed.counted("events") + len(dead) == fed.count
+    assert fed.counted("left out") == fed.counted("not delivered") == 0
+    assert fed.broken <= set(dead)
+    assert fed.whole.isdisjoint(dead)
+    assert fed.peak < ROOM, fed.memory
+
+
+def row(fed, target):
+    """Return what the table of docs/reliability.md tells."""
+    return {
+        "fault": f"spoilt events to {target}",
+        "events": fed.count,
+        "dead letters": fed.counted("dead letters"),
+        "proposals": fed.counted("delivered"),
+        "seconds": round(fed.seconds),
+        "MB so far": [one // 1024 for one in fed.memory],
+        "peak MB": fed.peak // 1024,
+    }
+
+
+@pytest.mark.parametrize(("seed", "count"), PIECES)
+def test_a_stream_of_spoilt_events(seed, count, emitting, noted, tmp_path):
+    fed = Fed(emitting("--to", "file:-", "--profile", "1.7"), tmp_path, count, seed)
+    noted(row(fed, "file:"))
+    sound(fed)
+
+
+def test_a_stream_of_spoilt_events_into_a_catalogue(emitting, noted, tmp_path):
+    file = tmp_path / "end.db"
+    fed = Fed(emitting("--to", f"catalog:{file}", "--profile", "1.7"), tmp_path, FOLDED, "folded")
+    noted(row(fed, "catalog:"))
+    sound(fed)
+    with Catalog(file, readonly=True) as catalog:
+        assert sum(1 for _ in dump(catalog)) > 1000
