@@ -66,6 +66,18 @@ class Counts(msgspec.Struct):
                 setattr(self, name, (getattr(self, name) or 0) + count)
 
 
+def counted(proposals: list[Proposal]) -> tuple[set[str], Counts]:
+    """Return the URNs of the flows that proposals are about, and the counts of jobs, datasets and proposals."""
+    named: dict[str, set[str]] = {"dataFlow": set(), "dataJob": set(), "dataset": set()}
+    last = ""
+    for proposal in proposals:
+        if (urn := proposal.entity_urn) != last and (urns := named.get(proposal.entity_type)) is not None:
+            urns.add(urn)
+        last = urn
+    counts = Counts(jobs=len(named["dataJob"]), datasets=len(named["dataset"]), proposals=len(proposals))
+    return named["dataFlow"], counts
+
+
 class Translation(msgspec.Struct):
     """What a call makes of its events: proposals, unusable events, proposals that we refused ourselves, counts."""
 
@@ -166,16 +178,12 @@ class Call:
 
     def _with_platform(self, proposals: list[Proposal]) -> tuple[list[Proposal], Counts]:
         """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself (ruling 17)."""
-        named: dict[str, set[str]] = {"dataFlow": set(), "dataJob": set(), "dataset": set()}
-        last = ""
-        for proposal in proposals:
-            if (urn := proposal.entity_urn) != last and (urns := named.get(proposal.entity_type)) is not None:
-                urns.add(urn)
-            last = urn
-        if not self._introduced and any([urn.startswith(PLATFORM_FLOWS) for urn in named["dataFlow"]]):  # noqa: C419 - faster
+        flows, counts = counted(proposals)
+        if not self._introduced and any([urn.startswith(PLATFORM_FLOWS) for urn in flows]):  # noqa: C419 - faster
             self._introduced = True
             proposals = [PLATFORM, *proposals]
-        return proposals, Counts(jobs=len(named["dataJob"]), datasets=len(named["dataset"]), proposals=len(proposals))
+            counts.proposals += 1
+        return proposals, counts
 
     def _reported(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
         with redaction(self._options.settings.redaction):  # the report tells what it hid

@@ -19,9 +19,9 @@ from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Entities, gather, group_of
 from dh_bridge.replay.others import named_runs
-from dh_bridge.replay.packing import packed, unpacked
 from dh_bridge.replay.records import Record, record
 from dh_bridge.replay.runs import Run, Runs, Said
+from dh_bridge.translation.packing import packed, unpacked
 
 SEED = 2026
 LINEAGE = {"namespace": "postgres://db:5432", "type": "DATASET"}

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.call import PLATFORM, PLATFORM_FLOWS
+from dh_bridge.call import PLATFORM, PLATFORM_FLOWS, Counts, counted
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.translation.fold import Cells, merge, value
+from dh_bridge.translation.joined import told
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.redaction import redaction
 from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, JOB, TAG
@@ -56,16 +57,23 @@ def group_of(urn: str, slots: Slots) -> str:
 
 
 class Entities:
-    """Renders groups; ``rejected`` holds proposals of ours that their schema refuses."""
+    """Renders groups; ``counts`` of all of them, ``rejected``: proposals of ours that their schema refuses."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self.counts = Counts()
         self.rejected: list[Rejected] = []
 
     def group(self, cells: Cells) -> list[Proposal]:
         """Return the proposals of one group: ``cells`` are all its pieces, folded (see :func:`gather`)."""
+        before = len(self.rejected)
         with redaction(self._options.settings.redaction):
-            return valid(self._rendered(cells), self._options.validator, self.rejected)
+            written = told(self._rendered(cells), [], [], self._options)
+            found = valid(written, self._options.validator, self.rejected)
+        _, counts = counted(found)  # an entity is of one group: none is counted twice
+        counts.rejected = len(self.rejected) - before
+        self.counts.add(counts)
+        return found
 
     def _rendered(self, cells: Cells) -> Iterator[Proposal]:
         if PLATFORM.entity_urn in cells:

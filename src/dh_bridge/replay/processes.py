@@ -13,10 +13,11 @@ from dh_bridge.call import Counts, Translation
 from dh_bridge.errors import BridgeError
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.replay.entities import Entities, gather
-from dh_bridge.replay.packing import packed, unpacked
+from dh_bridge.replay.families import refuse
 from dh_bridge.replay.records import Record, record
-from dh_bridge.replay.runs import Run, Runs, refuse
+from dh_bridge.replay.runs import Run, Runs
 from dh_bridge.translation.fold import merge
+from dh_bridge.translation.packing import packed, unpacked
 from dh_bridge.translation.redaction import redaction
 from dh_bridge.window import Window
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from dh_bridge.replay.entities import Piece
     from dh_bridge.settings import Settings
     from dh_bridge.translation.fold import Cells
-    from dh_bridge.translation.translate import Rejected
 
 CHUNK = 200
 """Records that go to a worker at once."""
@@ -181,19 +181,8 @@ class _Shared:
             for group in due[start : start + CHUNK]:
                 proposals += self._entities.group(self._groups.pop(group))
             rejected, self._entities.rejected = self._entities.rejected, []
-            counts = _counted(proposals, rejected)
+            counts, self._entities.counts = self._entities.counts, Counts()
             yield Translation(proposals, [], rejected, counts, None)
-
-
-def _counted(proposals: list[Proposal], rejected: list[Rejected]) -> Counts:
-    entities = {proposal.entity_urn: proposal.entity_type for proposal in proposals}
-    kinds = list(entities.values())
-    return Counts(
-        jobs=kinds.count("dataJob"),
-        datasets=kinds.count("dataset"),
-        proposals=len(proposals),
-        rejected=len(rejected),
-    )
 
 
 # -- the worker's side ---------------------------------------------------------------------------------------------------

@@ -9,15 +9,17 @@ import msgspec
 
 from dh_bridge.call import Counts
 from dh_bridge.datahub.proposal import Proposal
-from dh_bridge.errors import EventError, SettingsError
+from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Piece, pieces
 from dh_bridge.replay.others import Witness, is_open, settle, witness
-from dh_bridge.replay.packing import unpacked
 from dh_bridge.translation.contributions import contribute
+from dh_bridge.translation.joined import joined_checks, matched
 from dh_bridge.translation.joined import told as told_of
 from dh_bridge.translation.newer import newer_aspects
+from dh_bridge.translation.operations import carried, without
+from dh_bridge.translation.packing import unpacked
 from dh_bridge.translation.redaction import redaction
 from dh_bridge.translation.settling import history_of, mark_written, settle_alone
 from dh_bridge.translation.translate import Fold, Rejected, proposals, valid
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from dh_bridge.replay.records import Record
-    from dh_bridge.settings import Settings
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
@@ -64,7 +65,8 @@ class Said(msgspec.Struct, frozen=True):
 class Runs:
     """Folds records and closes runs; one object for each part of the data.
 
-    The records of a run come one after the other, in any order (:meth:`closed` is called when another run begins).
+    The records of a run, or of a family of runs, come one after the other, in any order (:meth:`closed` is called when
+    another key begins).
     ``witnesses`` are packed ones of all parts: with them every run closes, without them open runs are only named.
     ``origin`` is, with ``held=APART``, the key of the run whose pieces are being yielded.
     """
@@ -72,7 +74,6 @@ class Runs:
     def __init__(
         self, options: Options, zone: tzinfo, *, witnesses: Iterable[bytes] | None = None, held: int = HELD
     ) -> None:
-        refuse(options.settings)
         self._options = options
         self._zone = zone
         self._witnesses = None if witnesses is None else list(witnesses)
@@ -109,6 +110,10 @@ class Runs:
         except EventError as error:
             self.counts.dead += 1
             return DeadLetter(record.place, str(error), record.raw)
+        refusal = self._options.identity.refusal(event)
+        if refusal is not None:
+            self.counts.dead += 1
+            return DeadLetter(record.place, refusal, record.raw)
         self.counts.events += 1
         self.counts.notes.update(event.notes)
         state = self._fold.add(event)
@@ -123,31 +128,29 @@ class Runs:
 
     def closed(self, keys: Iterable[str] | None = None) -> Iterator[Run | Said | Piece]:
         """Yield what the runs come to that are being folded (those of ``keys``, states' keys), and forget them."""
-        for state in self._settled(keys):
-            if self._witnesses is not None:
-                self._waiting.append(state)
-                continue
-            told, waits = witness(state, self._options), is_open(state, self._options)
-            if told is not None or waits:
-                yield Said(self._last[state.key][2], told, waits)
-            if waits:  # counted here, not when it is folded again
-                self.counts.runs += bool(state.urn)
-                self.counts.newer += newer_aspects(state, self._options)
-                self._last.pop(state.key)
-                continue
-            settle([state], ())
-            yield from self._rendered(state)
-        if len(self._waiting) >= BATCH:
-            yield from self._together()
+        states = self._settled(keys)
+        if self._witnesses is not None:
+            self._waiting += states
+            if len(self._waiting) >= BATCH:
+                yield from self._together()
+        else:
+            waits = any(is_open(state, self._options) for state in states)
+            for state in states:
+                told = witness(state, self._options)
+                if told is not None or waits:
+                    yield Said(self._last[state.key][2], told, waits)
+            if waits:  # counted here, not when they are folded again
+                for state in states:
+                    self.counts.newer += newer_aspects(state, self._options)
+                    self._last.pop(state.key)
+            else:
+                yield from self._rendered(states, ())
         if len(self._shared) >= max(self._held, 1):
             yield from self._pieces()
 
     def closed_alone(self, keys: Iterable[str]) -> Iterator[Run | Piece]:
         """Yield what the runs of ``keys`` come to, together and without those of other parts."""
-        states = self._settled(keys)
-        settle(states, ())
-        for state in states:
-            yield from self._rendered(state)
+        yield from self._rendered(self._settled(keys), ())
         if len(self._shared) >= max(self._held, 1):
             yield from self._pieces()
 
@@ -166,7 +169,12 @@ class Runs:
         self.counts.filtered, self._fold.walk.filters.dropped = self._fold.walk.filters.dropped, Counter()
 
     def _settled(self, keys: Iterable[str] | None) -> list[RunState]:
-        states = [self._fold.runs.pop(key) for key in (list(self._fold.runs) if keys is None else keys)]
+        found = [self._fold.runs.pop(key) for key in (list(self._fold.runs) if keys is None else keys)]
+        self.counts.runs += sum(bool(state.urn) for state in found)
+        states = matched(found)
+        if len(states) < len(found):  # of a run under two ids one state stands for both
+            for key in {state.key for state in found}.difference(state.key for state in states):
+                self._last.pop(key)
         for state in states:
             settle_alone(state)
         return states
@@ -174,23 +182,25 @@ class Runs:
     def _together(self) -> Iterator[Run | Piece]:
         states, self._waiting = self._waiting, []
         if states:
-            settle(states, [unpacked(told) for told in self._witnesses or ()])
-        for state in states:
-            yield from self._rendered(state)
+            yield from self._rendered(states, [unpacked(told) for told in self._witnesses or ()])
 
-    def _rendered(self, state: RunState) -> Iterator[Run | Piece]:
-        found = history_of(state, self._options)
-        mark_written(state, self._shared)
-        contribute(state, found, self._shared, self._options)
-        written = told_of(proposals([state], [found], {}, self._options), [state], [found], self._options)
-        own = valid(written, self._options.validator, self.rejected)
-        self.counts.runs += bool(state.urn)
-        self.counts.newer += newer_aspects(state, self._options)
-        time, place, self.origin = self._last.pop(state.key)
-        if own:
-            yield Run(self.origin, state.run_id, time, place, own)
-        if self._held == APART:
-            yield from self._pieces()
+    def _rendered(self, states: list[RunState], witnesses: Iterable[Witness]) -> Iterator[Run | Piece]:
+        settle(states, witnesses)
+        folded = carried(states) if self._options.settings.identity.fold_runs == "drop" else frozenset()
+        for state in states:
+            found = history_of(state, self._options)
+            mark_written(state, self._shared)
+            contribute(state, found, self._shared, self._options)
+            for urn in joined_checks(state):  # the tool writes them, whatever runs say of them
+                self._shared.pop(urn, None)
+            written = told_of(proposals([state], [found], {}, self._options), [state], [found], self._options)
+            own = valid(without(written, folded), self._options.validator, self.rejected)
+            self.counts.newer += newer_aspects(state, self._options)
+            time, place, self.origin = self._last.pop(state.key)
+            if own:
+                yield Run(self.origin, state.run_id, time, place, own)
+            if self._held == APART:
+                yield from self._pieces()
 
     def _pieces(self) -> Iterator[Piece]:
         shared, self._shared = self._shared, {}
@@ -202,15 +212,3 @@ def _let_go(state: RunState) -> None:
     digest = state.events[-1][0][2]
     _ = digest.value
     digest._raw = b""  # noqa: SLF001 - the digest is known by now
-
-
-def refuse(settings: Settings) -> None:
-    """Raise a SettingsError for what makes runs one that are worked on apart: it takes all of them in one call."""
-    identity = settings.identity
-    for key, value, default in (("mode", identity.mode, "default"), ("granularity", identity.granularity, "operation")):
-        if value != default:
-            raise SettingsError(
-                f"{value!r} is not possible in parts",
-                where=f"identity.{key}",
-                now=f"use emit in one process, or {default}",
-            )

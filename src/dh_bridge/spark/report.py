@@ -8,14 +8,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.settings import Settings
-from dh_bridge.spark.rows import Row, batches
+from dh_bridge.spark.rows import Row, batches, rows_of
 from dh_bridge.spark.stages import Step
-from dh_bridge.spark.translation import by_run, parts_of
+from dh_bridge.spark.translation import ordered, parts_of, records_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,7 +43,7 @@ def report(
 ) -> DataFrame:
     """Return coverage and loss of ``events`` (see REPORT), the largest first; ``between`` as of `Translated`."""
     chosen = settings or Settings()
-    records = by_run(events, chosen, partitions or parts_of(events.sparkSession), between)
+    records = ordered(records_of(events, chosen, between), partitions or parts_of(events.sparkSession))
     counted = records.mapInArrow(Leaves(chosen), REPORT)
     found = counted.groupBy("producer", "facet", "verdict", "reason").agg({"leaves": "sum"})
     return found.withColumnRenamed("sum(leaves)", "leaves").orderBy("leaves", ascending=False)
@@ -57,8 +58,7 @@ class Leaves(Step):
 
     def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         counts: Counter[tuple[str, str, str, str]] = Counter()
-        rows = (row for batch in found for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
-        for _, run in groupby((row for row in rows if row[4] is None), key=lambda row: row[0]):
+        for _, run in groupby((row for row in rows_of(found) if row[4] is None), key=itemgetter(0)):
             items = [item for row in run for item in events_of(row[3], row[2], self.bridge.zone)]
             counts.update(self._counted([item for item in items if not isinstance(item, DeadLetter)]))
             if len(counts) > _MOST:

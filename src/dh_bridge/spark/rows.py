@@ -18,6 +18,8 @@ Row = tuple[Any, ...]
 
 #: An event on its way to its run; ``reason`` says why one cannot be used, and is null for all others.
 RECORD = "key string, time long, place string, raw binary, reason string"
+#: A run, and another one that it is one with
+LINK = "key string, other string"
 #: What a step finds, told apart by ``kind``: a proposal, a piece of what runs share, what a run says of others, counts …
 FOUND = (
     "kind string, key string, entity_type string, entity_urn string, aspect_name string, change_type string,"
@@ -33,6 +35,12 @@ MOST_BYTES = 8 << 20
 def arrow_schema(columns: str) -> pa.Schema:
     """Return the Arrow schema of columns in Spark's words."""
     return pa.schema([(name, _TYPES[kind]) for name, kind in (part.split() for part in columns.split(","))])
+
+
+def rows_of(found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
+    """Yield the rows of Arrow batches."""
+    for batch in found:
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def batches(rows: Iterable[Row], columns: str) -> Iterator[pa.RecordBatch]:

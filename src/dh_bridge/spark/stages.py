@@ -22,11 +22,12 @@ from dh_bridge.datahub.proposal import Proposal, patch
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.replay.entities import Entities, gather
-from dh_bridge.replay.packing import packed, unpacked
+from dh_bridge.replay.families import Links
 from dh_bridge.replay.records import Record, record
-from dh_bridge.replay.runs import APART, HELD, Run, Runs, Said, refuse
+from dh_bridge.replay.runs import APART, HELD, Run, Runs, Said
 from dh_bridge.settings import Settings
-from dh_bridge.spark.rows import FOUND, RECORD, Row, batches
+from dh_bridge.spark.rows import FOUND, LINK, RECORD, Row, batches, rows_of
+from dh_bridge.translation.packing import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,7 +47,6 @@ class Step:
     """A step with its settings, as JSON: small to send, and the key under which a worker keeps what it compiled."""
 
     def __init__(self, settings: Settings) -> None:
-        refuse(settings)
         self.settings = settings.model_dump_json(by_alias=True)
 
     @property
@@ -72,15 +72,13 @@ class Records(Step):
 
     def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         bridge = self.bridge
-        for batch in found:
-            places, values, wholes = (column.to_pylist() for column in batch.columns)
-            for place, value, whole in zip(places, values, wholes, strict=True):
-                for item in _items(place or "event", value, bridge, whole=whole):
-                    if isinstance(item, DeadLetter):
-                        yield _NO_KEY + item.place, 0, item.place, item.raw, item.reason
-                    else:
-                        one = record(item, bridge.options)
-                        yield one.key, one.time, one.place, one.raw, None
+        for place, value, whole in rows_of(found):
+            for item in _items(place or "event", value, bridge, whole=whole):
+                if isinstance(item, DeadLetter):
+                    yield _NO_KEY + item.place, 0, item.place, item.raw, item.reason
+                else:
+                    one = record(item, bridge.options)
+                    yield one.key, one.time, one.place, one.raw, None
 
 
 def _items(place: str, value: bytes | None, bridge: Bridge, *, whole: bool | None) -> Iterator[Any]:
@@ -112,6 +110,16 @@ def _opened(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]:
             position += len(line)
 
 
+class FindLinks(Step):
+    """RECORD -> LINK: which runs are one only together, where the settings make families."""
+
+    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the links of a part."""
+        links = Links(self.bridge.options, self.bridge.zone)
+        rows = ((key, other) for key, *said in rows_of(found) for other in links.of(Record(key, *said[:3])))
+        return batches(rows, LINK)
+
+
 class FoldRuns(Step):
     """RECORD, sorted by key -> FOUND: proposals of runs, pieces of what they share, what runs say of others, counts."""
 
@@ -140,7 +148,7 @@ class FoldRuns(Step):
         runs.counts.dead = buried + len(dead)
         yield from map(_bad, dead)
         yield from _rejections(runs.rejected)
-        yield _row(COUNTS, data=packed(runs.counts))
+        yield _counted(runs.counts)
 
 
 def _found(item: Run | Said | Piece, origin: str | None) -> Iterator[Row]:
@@ -157,14 +165,25 @@ def _found(item: Run | Said | Piece, origin: str | None) -> Iterator[Row]:
         yield _row(PIECE, group, urn=urn, data=packed(slots), origin=origin)
 
 
+def counts_of(data: bytes) -> Counts:
+    """Return the counts of a row of the kind COUNTS."""
+    return _counts.decode(data)
+
+
+_counts = msgspec.json.Decoder(Counts, dec_hook=lambda kind, value: kind(value))
+
+
+def _counted(counts: Counts) -> Row:
+    return _row(COUNTS, data=msgspec.json.encode(counts))
+
+
 def _records(found: Iterable[pa.RecordBatch], dead: list[DeadLetter]) -> Iterator[Record]:
     """Yield the records; those that are known to be no events go to ``dead``."""
-    for batch in found:
-        for key, time, place, raw, reason in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            if reason is None:
-                yield Record(key, time, place, raw)
-            else:
-                dead.append(DeadLetter(place, reason, raw))
+    for key, time, place, raw, reason in rows_of(found):
+        if reason is None:
+            yield Record(key, time, place, raw)
+        else:
+            dead.append(DeadLetter(place, reason, raw))
 
 
 class FoldEntities(Step):
@@ -175,16 +194,12 @@ class FoldEntities(Step):
         return batches(self._rows(found), FOUND)
 
     def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        entities, counts = Entities(self.bridge.options), Counts()
-        for _, rows in groupby(_pieces(found), key=itemgetter(0)):
-            proposals = entities.group(gather((urn, unpacked(data)) for _, urn, data in rows))
-            kinds = {proposal.entity_urn: proposal.entity_type for proposal in proposals}
-            counts.jobs += list(kinds.values()).count("dataJob")
-            counts.datasets += list(kinds.values()).count("dataset")
-            for proposal in proposals:
+        entities = Entities(self.bridge.options)
+        for _, rows in groupby(rows_of(found), key=itemgetter(0)):
+            for proposal in entities.group(gather((urn, unpacked(data)) for _, urn, data in rows)):
                 yield _proposal(proposal, "", None, None, None)
         yield from _rejections(entities.rejected)
-        yield _row(COUNTS, data=packed(counts))
+        yield _counted(entities.counts)
 
 
 class ChangeEntities(Step):
@@ -199,7 +214,7 @@ class ChangeEntities(Step):
 
     def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         entities = Entities(self.bridge.options)
-        for _, rows in groupby(_pieces(found), key=itemgetter(0)):
+        for _, rows in groupby(rows_of(found), key=itemgetter(0)):
             pieces = list(rows)
             before, after = (
                 entities.group(gather((urn, unpacked(data)) for _, urn, data, age in pieces if age != other))
@@ -235,11 +250,6 @@ def patched(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[s
     told = {operation["path"] for operation in new}
     gone = [one["path"] for one in old if one["op"] == "add" and one["path"] not in told]
     return [{"op": "remove", "path": path} for path in gone] + [one for one in new if one not in old]
-
-
-def _pieces(found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-    for batch in found:
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 # -- rows of FOUND -------------------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.replay.entities import gather
-from dh_bridge.replay.packing import packed, unpacked
-from dh_bridge.spark.rows import Row, batches
+from dh_bridge.spark.rows import Row, batches, rows_of
+from dh_bridge.translation.packing import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -145,7 +145,6 @@ class MergePieces:
         return batches(self._rows(found), f"{PIECES}, batch long")
 
     def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
-        rows = (row for batch in found for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
-        for key, pieces in groupby(rows, key=itemgetter(0)):
+        for key, pieces in groupby(rows_of(found), key=itemgetter(0)):
             for urn, slots in gather((urn, unpacked(data)) for _, urn, data in pieces).items():
                 yield key, urn, packed(slots), "", 0

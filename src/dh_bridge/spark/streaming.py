@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dh_bridge.replay.families import refuse
 from dh_bridge.replay.others import named_runs
-from dh_bridge.replay.packing import unpacked
 from dh_bridge.replay.runs import APART
 from dh_bridge.settings import Settings
 from dh_bridge.spark import state as kept
@@ -19,7 +19,6 @@ from dh_bridge.spark.stages import (
     AFTER,
     BEFORE,
     BOTH,
-    OPEN,
     PIECE,
     PROPOSAL,
     TOLD,
@@ -28,7 +27,8 @@ from dh_bridge.spark.stages import (
     Records,
 )
 from dh_bridge.spark.state import State
-from dh_bridge.spark.translation import as_proposals, columns_of, ordered, parts_of
+from dh_bridge.spark.translation import as_proposals, columns_of, heard, ordered, parts_of
+from dh_bridge.translation.packing import unpacked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -55,6 +55,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
     the newest one is let go: what it said of jobs and datasets stays, and later events of it are a run of their own (ruling 12).
     """
     chosen = settings or Settings()
+    refuse(chosen)
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 
     def batch(rows: DataFrame, number: int) -> None:
@@ -129,13 +130,10 @@ class Batch:
         past = old.filter("raw IS NOT NULL").select(*columns_of(kept.EVENTS))
         known = self._new.unionByName(past.join(few(touched), "key", "left_semi"))
         found = self._hold(self._ordered(known).mapInArrow(FoldRuns(self._settings, held=APART), FOUND))
-        said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
+        witnesses, again = heard(found)
         earlier = self._state.read("told").join(self._state.latest(), ["key", "batch"], "left_semi")
         before = earlier.join(few(touched), "key", "left_anti").select("data").collect()
         self._told_before = earlier.limit(0).select("key", "data")
-        witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
-        again = {row.key for row in said if row.kind == OPEN}
-        again.update(urn for told in witnesses for urn in named_runs(unpacked(told)))
         earlier_targets = {urn for row in before for urn in named_runs(unpacked(bytes(row.data)))}
         if earlier_targets:
             mine = touched.filter(touched.key.isin(sorted(earlier_targets))).collect()

@@ -15,7 +15,7 @@ import orjson
 
 from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
 from dh_bridge.sinks.base import Delivery, Failure, Sink, SinkOptions, open_sink
-from dh_bridge.spark.rows import Row, batches
+from dh_bridge.spark.rows import Row, batches, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,9 +51,7 @@ def _lines(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _proposals(found: Iterable[pa.RecordBatch]) -> Iterator[Proposal]:
-    for batch in found:
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield proposal_of(row)
+    return map(proposal_of, rows_of(found))
 
 
 def deliver(proposals: DataFrame, sink: Sink) -> Iterator[Delivery]:

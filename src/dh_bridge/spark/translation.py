@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from dh_bridge.call import Counts
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.times import instant
+from dh_bridge.replay.families import cause, families
 from dh_bridge.replay.others import named_runs
-from dh_bridge.replay.packing import unpacked
 from dh_bridge.settings import Settings
-from dh_bridge.spark.rows import FOUND, RECORD
+from dh_bridge.spark.rows import FOUND, LINK, RECORD
 from dh_bridge.spark.stages import (
     BAD,
     COUNTS,
@@ -20,10 +20,13 @@ from dh_bridge.spark.stages import (
     PROPOSAL,
     REJECTED,
     TOLD,
+    FindLinks,
     FoldEntities,
     FoldRuns,
     Records,
+    counts_of,
 )
+from dh_bridge.translation.packing import unpacked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +92,7 @@ class Translated:
         """Return the counts: events are those that were translated; together with the dead ones they are all that came."""
         total = Counts()
         for row in self._found.filter(f"kind = '{COUNTS}'").select("data").collect():
-            total.add(unpacked(bytes(row.data)))
+            total.add(counts_of(bytes(row.data)))
         total.proposals = self._found.filter(f"kind = '{PROPOSAL}'").count()
         total.rejected = self._found.filter(f"kind = '{REJECTED}'").count()
         return total
@@ -103,12 +106,14 @@ class Translated:
         """Return what all runs come to, and what those do that had to hear of others first."""
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
 
-        records = by_run(events, self.settings, self._parts, self._between)
+        records = records_of(events, self.settings, self._between)
+        family = self._families(records) if cause(self.settings) else {}
+        if family:
+            records = self._by_family(records, family)
+        records = ordered(records, self._parts)
         found = records.mapInArrow(FoldRuns(self.settings), FOUND).persist(StorageLevel.DISK_ONLY)
-        said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
-        witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
-        again = {row.key for row in said if row.kind == OPEN}
-        again.update(urn for told in witnesses for urn in named_runs(unpacked(told)))
+        witnesses, named = heard(found)
+        again = {family.get(key, key) for key in named}
         if not again:
             return found, None
         keys = self._spark.createDataFrame([(key,) for key in sorted(again)], "key string")
@@ -117,6 +122,19 @@ class Translated:
         anew = ordered(records.join(keys, "key", "left_semi").select(*columns_of(RECORD)), self._parts)
         redone = anew.mapInArrow(second, FOUND).persist(StorageLevel.DISK_ONLY)
         return found.join(keys, (found.key == keys.key) & (found.kind == PROPOSAL), "left_anti"), redone
+
+    def _families(self, records: DataFrame) -> dict[str, str]:
+        """Return run -> family of all runs that are one with others; one pass over the events of its own."""
+        links = records.filter("reason IS NULL").mapInArrow(FindLinks(self.settings), LINK).distinct()
+        return families((row.key, row.other) for row in links.toLocalIterator())
+
+    def _by_family(self, records: DataFrame, family: dict[str, str]) -> DataFrame:
+        """Return the records under the keys of their families."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+        known = self._spark.createDataFrame(sorted(family.items()), "key string, family string")
+        joined = records.join(F.broadcast(known), "key", "left").withColumn("key", F.coalesce("family", "key"))
+        return joined.select(*columns_of(RECORD))
 
     def _shares(self, redone: DataFrame | None) -> DataFrame:
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
@@ -137,15 +155,24 @@ def translate(events: DataFrame, settings: Settings | None = None, *, partitions
     return Translated(events, settings, partitions=partitions).proposals
 
 
-def by_run(
-    events: DataFrame, settings: Settings, partitions: int, between: tuple[str | None, str | None] = (None, None)
+def heard(found: DataFrame) -> tuple[list[bytes], set[str]]:
+    """Return what runs say of others, and the keys of those that are to be folded again to hear it (rows of FOUND)."""
+    said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
+    witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
+    again = {row.key for row in said if row.kind == OPEN}
+    again.update(urn for told in witnesses for urn in named_runs(unpacked(told)))
+    return witnesses, again
+
+
+def records_of(
+    events: DataFrame, settings: Settings, between: tuple[str | None, str | None] = (None, None)
 ) -> DataFrame:
-    """Return the records (see RECORD) of the events, those of one run side by side, in the order of their times."""
+    """Return the records (see RECORD) of the events, as they lie."""
     records = events.select("place", "value", "whole").mapInArrow(Records(settings), RECORD)
     for text, sign in zip(between, (">=", "<"), strict=True):
         if text is not None:
             records = records.filter(f"reason IS NOT NULL OR time {sign} {_micros(text)}")
-    return ordered(records, partitions)
+    return records
 
 
 def _micros(text: str) -> int:

@@ -16,7 +16,7 @@ from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.slots import FOLDED, JOINED_CHECK, PARENT, RUN_ALIAS, UPSTREAM_RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.settings.identity import IdentitySettings
@@ -79,7 +79,7 @@ def _told(
     settings = options.settings.identity
     jobs = {state.urn: job for state in states if state.urn and (job := state.job()) is not None and job.joined}
     linked = {urn for urn, job in jobs.items() if _is_linked(job, settings)}
-    checks = {urn for state in states for urn in state.cells.get(state.urn, {}).get(JOINED_CHECK, ())}
+    checks = {urn for state in states for urn in joined_checks(state)}
     flow_end = f",{settings.join.airflow.cluster})"
     for proposal in found:
         urn, aspect = proposal.entity_urn, proposal.aspect_name
@@ -97,6 +97,11 @@ def _told(
         # SQL of a task, which folds into it, has no run there.
         if state.urn in linked and history.terminals and FOLDED not in state.cells.get(state.urn, {}):
             yield from _links(state, jobs[state.urn], options)
+
+
+def joined_checks(state: RunState) -> Iterable[str]:
+    """Return the assertions of the run's checks that a tool of DataHub writes; their results alone are ours."""
+    return state.cells.get(state.urn, {}).get(JOINED_CHECK, ())
 
 
 def left(state: RunState, options: Options) -> dict[str, str]:

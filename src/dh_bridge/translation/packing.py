@@ -1,0 +1,57 @@
+"""States as bytes, and back: how a run and what runs share travel between workers, and lie in a ledger or a stream's state.
+
+The bytes are a pickle that is read with a list of the few classes a state is made of: bytes from elsewhere can name nothing
+else, so reading them runs no code of their own. A slot travels by its name and a digest as its 32 bytes, so that a piece
+neither copies code nor carries the events behind it. The same release reads what it packed: this is no format for others.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from importlib import import_module
+from typing import Any
+
+from dh_bridge.errors import BridgeError
+
+_PROTOCOL = 5
+_SLOTS = "dh_bridge.translation.slots"
+_KNOWN = frozenset(
+    {
+        ("dh_bridge.translation.assertions.check", "Check"),
+        ("dh_bridge.translation.checks", "Stated"),
+        ("dh_bridge.translation.columns.schema_fields", "SchemaFields"),
+        ("dh_bridge.translation.identity.job", "Job"),
+        ("dh_bridge.translation.laws", "restored"),
+        ("dh_bridge.translation.naming.name", "Name"),
+        ("dh_bridge.translation.properties", "Joined"),
+        ("dh_bridge.translation.runstate", "RunState"),
+        ("dh_bridge.translation.subsets", "Part"),
+    }
+)
+_found: dict[tuple[str, str], Any] = {}
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        found = _found.get((module, name))
+        if found is None:
+            if (module, name) not in _KNOWN and not (module == _SLOTS and name.isupper()):
+                raise pickle.UnpicklingError(f"{module}.{name} is no part of a state")
+            found = _found[module, name] = getattr(import_module(module), name)
+        return found
+
+
+def packed(value: Any) -> bytes:
+    """Return cells, slots or a state as bytes."""
+    return pickle.dumps(value, _PROTOCOL)
+
+
+def unpacked(data: bytes) -> Any:
+    """Return what :func:`packed` was given; a BridgeError for other bytes, and for those of another release."""
+    try:
+        return _Reader(io.BytesIO(data)).load()
+    except (pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, TypeError, ValueError) as error:
+        raise BridgeError(
+            f"cannot be read: {error}", where="the state", now="start a new checkpoint and send the events again"
+        ) from error
