@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.airflow.entities import led_back
 from dh_bridge.airflow.events import events, run_names
 from dh_bridge.airflow.occasion import occasion
 from dh_bridge.airflow.others import active_listeners
@@ -46,10 +47,11 @@ def called(kind: str, context: Mapping[str, Any], began: float, options: Mapping
         found = occasion(context)
         label = found.label
         told, nameless = events(found, kind, settings.airflow.namespace or airflow_namespace())
-        if nameless:
-            log.info("%s: what is no dataset to OpenLineage is left out: %s", label, ", ".join(nameless))
+        settings, unnamed = led_back(told, _knowing(settings, kind))
+        if left_out := [*nameless, *unnamed]:
+            log.info("%s: what is no dataset to OpenLineage is left out: %s", label, ", ".join(left_out))
         if told:
-            _report(label, send(told, _knowing(settings, kind), began + settings.airflow.timeout))
+            _report(label, send(told, settings, began + settings.airflow.timeout))
     except Exception as error:
         if on_error == "raise":
             raise

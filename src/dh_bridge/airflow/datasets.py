@@ -1,4 +1,4 @@
-"""Inlets and outlets as OpenLineage datasets: Assets and Datasets by their URI, tables, files, OpenLineage's own.
+"""Inlets and outlets as OpenLineage datasets: Assets and Datasets by their URI, tables, files, OpenLineage's own, DataHub's.
 
 A URI becomes the pair that Airflow's providers make of it (``convert_asset_to_openlineage`` of common.io, postgres, mysql,
 trino, google and amazon; producers.md 26), without those providers being installed.
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from dh_bridge.airflow.entities import URNS, is_dataset, urn_of
 from dh_bridge.airflow.occasion import attribute
 from dh_bridge.airflow.plain import listed, plain
 from dh_bridge.airflow.standard import standard
@@ -78,16 +79,19 @@ def _named(members: Iterable[Any], nameless: list[str]) -> list[dict[str, Any]]:
         if dataset is not None:
             found.setdefault((dataset["namespace"], dataset["name"]), dataset)
         elif not type(one).__name__.endswith("Alias"):  # what an alias stands for is told at run time
-            nameless.append(str(attribute(one, "uri") or attribute(one, "name") or one))
+            nameless.append(urn_of(one) or str(attribute(one, "uri") or attribute(one, "name") or one))
     return list(found.values())
 
 
 def _dataset(one: Any) -> dict[str, Any] | None:
     """Return an OpenLineage dataset; None for what names none.
 
-    An Asset or Dataset of Airflow has a ``uri``, its File a ``url``, its Table a cluster, database and name, and a dataset
-    of openlineage-python a namespace and a name.
+    An Asset or Dataset of Airflow has a ``uri``, its File a ``url``, its Table a cluster, database and name, a dataset
+    of openlineage-python a namespace and a name, and an entity of DataHub's plugin a ``urn``.
     """
+    urn = urn_of(one)
+    if urn is not None:
+        return {"namespace": URNS, "name": urn, "facets": {}} if is_dataset(urn) else None
     if isinstance(one, Mapping):
         names = (one.get("namespace"), one.get("name"))
     elif isinstance(one, tuple):
