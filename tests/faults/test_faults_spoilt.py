@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-import resource
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -26,7 +26,6 @@ FOLDED = min(STREAM, 2_000 + STREAM // 20)
 """Events that go into a catalogue, whose ledger keeps every run that was ever named."""
 ROOM = 800_000
 """Kilobytes of memory that a process may have at most; without spoilt events it has 420,000 (benchmarks/RESULTS.md)."""
-_KB = resource.getpagesize() // 1024
 
 
 class Fed:
@@ -40,11 +39,13 @@ class Fed:
         with (folder / "stderr").open("w+b") as said:
             process = command("-", "--dead-letters", str(self.letters), stderr=said)
             self._feed(process, seed)
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
+            self.peak = 0
+            while process.poll() is None:  # what getrusage tells is that of the parent before exec
+                self.peak = max(self.peak, _kilobytes(process.pid, "VmHWM"))
+                time.sleep(0.01)
             said.seek(0)
             self.said = said.read().decode()
-        self.code, self.peak, self.seconds = process.returncode, used.ru_maxrss, time.monotonic() - began
+        self.code, self.seconds = process.returncode, time.monotonic() - began
 
     def _feed(self, process, seed):
         with suppress(BrokenPipeError), process.stdin as pipe:  # it ended early: its words say why
@@ -55,7 +56,7 @@ class Fed:
                 if line.broken:
                     self.broken.add(number)
                 if number % (self.count // 10) == 0:
-                    self.memory.append(_resident(process.pid))
+                    self.memory.append(_kilobytes(process.pid, "VmRSS"))
 
     def counted(self, name):
         """Return a number of the summary."""
@@ -68,8 +69,10 @@ class Fed:
             return [int(json.loads(line)["place"].split(":")[1]) for line in file]
 
 
-def _resident(pid):
-    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * _KB
+def _kilobytes(pid, name):
+    """Return a figure of /proc/PID/status, 0 of a process that is gone."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return int(found[1]) if (found := re.search(rf"{name}:\s+(\d+)", status)) else 0
 
 
 def sound(fed):
