@@ -30,9 +30,13 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.history import History
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.render.ladders import Slots
     from dh_bridge.translation.runstate import RunState
+
+    #: runs as they were settled, by key
+    Settled = dict[str, tuple[RunState, History]]
 
 
 class LedgerFold:
@@ -57,7 +61,7 @@ class LedgerFold:
 
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:  # noqa: ARG002 - a batch closes as a whole
         """Return the valid proposals of all entities that the batch changed, and of the runs in it."""
-        done: dict[str, RunState] = {}
+        done: Settled = {}
         others: set[str] = set()
         carried: set[str] = set()
         work = list(self.runs)
@@ -71,9 +75,9 @@ class LedgerFold:
             work = [urn for urn in sorted(said) if self.runs.get(urn) is not None]
         retiring, replacing = self._retirement()
         self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
-        states = list(done.values())
+        states = [state for state, _ in done.values()]
+        histories = [history for _, history in done.values()]
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
-        histories = [history_of(state, self.options) for state in states]
         chosen.update({urn: self.shared.cells(urn) for urn in retiring})
         chosen.update(replacing)
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
@@ -93,7 +97,7 @@ class LedgerFold:
         self.runs.forget()
         self.shared.forget()
 
-    def _pour(self, keys: Iterable[str], done: dict[str, RunState]) -> set[str]:
+    def _pour(self, keys: Iterable[str], done: Settled) -> set[str]:
         """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""
         carried: set[str] = set()
         families: list[list[RunState]] = []
@@ -102,10 +106,13 @@ class LedgerFold:
             state = self.runs[key]
             if state.key in self.runs.evicted or (state.kind == "job" and not state.through):
                 self._pour_for_good(state, done)
-            else:
-                number = self.runs.kept(state).number
-                self._kin.note(number, tokens(state, self.options))
+                continue
+            number, held = self.runs.kept(state).number, list(tokens(state, self.options))
+            if held:
+                self._kin.note(number, held)
                 numbers[number] = state
+            else:  # what holds a run is never lost, so this one has no kin
+                families.append([state])
         while numbers:
             number, state = numbers.popitem()
             family = {other: self._relative(other) for other in self._kin.family(number)}
@@ -116,26 +123,27 @@ class LedgerFold:
         for states in families:
             copies, folded = settled(states, self.shared.cells)
             carried |= folded
-            found = {copy.key: copy for copy in copies}
+            found = {copy.key: (copy, history_of(copy, self.options)) for copy in copies}
             for state in states:
                 done.pop(state.key, None)
-                copy = found.get(state.key)
-                self.shared.pour(self.runs.kept(state), self._contribution(copy) if copy is not None else {})
+                said = contribution(*found[state.key], self.options) if state.key in found else {}
+                self.shared.pour(self.runs.kept(state), said)
             for copy in copies:
                 copy.whole = True
-                done[copy.key] = copy
+            done.update(found)
         return carried
 
-    def _pour_for_good(self, state: RunState, done: dict[str, RunState]) -> None:
+    def _pour_for_good(self, state: RunState, done: Settled) -> None:
         """Settle what will not be asked for again: a job event, or a run of which too little is known (ruling 12)."""
         (copy,), _ = settled([state], self.shared.cells)
         if state.kind != "job":
             copy.whole = False
-        said = self._contribution(copy)
+        history = history_of(copy, self.options)
+        said = contribution(copy, history, self.options)
         if state.kind != "job":  # of other runs it says less than it once did
             said = {urn: slots for urn, slots in said.items() if not urn.startswith(RUN)}
         self.shared.pour_for_good(said)
-        done[copy.key] = copy
+        done[copy.key] = copy, history
 
     def _relative(self, number: int) -> RunState:
         """Return the state of another run of a family; it belongs to the batch from now on."""
@@ -144,9 +152,6 @@ class LedgerFold:
         if state is None:
             raise LookupError(f"run {key} is not kept")
         return state
-
-    def _contribution(self, copy: RunState) -> Cells:
-        return contribution(copy, history_of(copy, self.options), self.options)
 
     def _retirement(self) -> tuple[list[str], Cells]:
         """Return the checks that their jobs have gone on without, and the cells of those that replace retired ones."""

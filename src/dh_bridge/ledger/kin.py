@@ -13,7 +13,7 @@ from dh_bridge.translation.slots import FOLDED, PARENT, RUN_ALIAS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
@@ -52,7 +52,7 @@ class Kin:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def note(self, run: int, found: Iterator[str]) -> None:
+    def note(self, run: int, found: Iterable[str]) -> None:
         """Remember the tokens of a run."""
         self._connection.executemany("INSERT OR IGNORE INTO kin (token, run) VALUES (?, ?)", ((t, run) for t in found))
 
