@@ -122,6 +122,14 @@ class Gms:
 
     close = stop
 
+    def forget(self) -> None:
+        """Have nothing, as if nothing had come."""
+        for path in self.place.parent.glob(f"{self.place.name}*"):
+            path.unlink()
+        with Catalog(self.place):
+            pass
+        self.proposals.clear()
+
     def __enter__(self) -> Self:
         return self
 

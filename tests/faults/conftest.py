@@ -1,4 +1,4 @@
-"""A server that fails, an ``emit`` with a ledger beside it, and the end that an undisturbed one has.
+"""A target that fails, an ``emit`` with a ledger beside it, and the end that an undisturbed one has.
 
 DH_BRIDGE_FAULTS=long lets every pause last as long as it does in life; DH_BRIDGE_SEEDS says how often what happens by chance is
 tried; DH_BRIDGE_TABLE names a file that gets a line of JSON for each trial, from which docs/reliability.md is made.
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from gms import Gms
@@ -22,6 +23,7 @@ from gms import Gms
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
+from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.ledger.outbox import Outbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,8 +68,48 @@ def gms(tmp_path):
         yield server
 
 
+@pytest.fixture
+def stored(tmp_path):
+    """Return what gives the target that a catalogue or a file is, by its scheme."""
+    return lambda scheme: Stored(tmp_path, scheme)
+
+
+class Stored:
+    """A catalogue or a file that ``emit`` itself writes; it takes the part of the server."""
+
+    def __init__(self, folder, scheme):
+        self.scheme = scheme
+        self.place = folder / {"catalog": "end.db", "file": "end.ndjson"}[scheme]
+        self.proposals = []
+
+    def words(self, ledger):
+        to = ("--to", f"{self.scheme}:{self.place}", "--profile", "1.4")
+        return to if self.scheme == "catalog" else (*to, "--ledger", str(ledger))
+
+    def dump(self):
+        if self.scheme == "catalog":
+            with Catalog(self.place, readonly=True) as found:
+                return list(dump(found))
+        return end_of(map(_decoded, self.place.read_bytes().splitlines()))
+
+    def forget(self):
+        self.place.unlink(missing_ok=True)
+
+
+def _decoded(line):
+    """Return the proposal of a line; None for the line in which a process died, which was written again."""
+    try:
+        return msgspec.json.decode(line, type=Proposal)
+    except msgspec.DecodeError:
+        return None
+
+
 def arguments(server, ledger, *more):
-    target = ("--to", f"rest:{server.url}", "--ledger", str(ledger))
+    """Return the words of an ``emit`` to a server, or to what takes its part."""
+    if isinstance(server, Gms):
+        target = ("--to", f"rest:{server.url}", "--ledger", str(ledger))
+    else:
+        target = server.words(ledger)
     return ["emit", EVENTS, *target, "--set", "ledger.batch=3", "--set", "rest.timeout=20", *more]
 
 
@@ -105,7 +147,7 @@ def ended(process):
 def end_of(proposals):
     """Return the dump of a catalogue that took ``proposals`` in one go."""
     with Catalog(":memory:") as found:
-        assert found.apply(proposals).failed == []
+        assert found.apply([one for one in proposals if one is not None]).failed == []
         return list(dump(found))
 
 
@@ -136,9 +178,7 @@ class Trial:
         """Begin anew: no ledger, and a server that has nothing."""
         for path in self.ledger.parent.glob("*.db*"):
             path.unlink()
-        with Catalog(self.server.place):
-            pass
-        self.server.proposals.clear()
+        self.server.forget()
 
     def same(self):
         """Assert that the server has what an undisturbed one has."""
@@ -206,8 +246,18 @@ def emitting(tmp_path):
 
 
 @pytest.fixture
-def trial(gms, calm, tmp_path, request):
-    return Trial(request.node.name.removeprefix("test_"), gms, tmp_path / "ledger.db", calm)
+def trying(calm, tmp_path, request):
+    """Return what begins a trial beside a server, or what takes its part; ``ledger`` where the target is not its own."""
+
+    def begun(server, ledger=tmp_path / "ledger.db"):
+        return Trial(request.node.name.removeprefix("test_"), server, ledger, calm)
+
+    return begun
+
+
+@pytest.fixture
+def trial(gms, trying):
+    return trying(gms)
 
 
 @pytest.fixture
