@@ -138,7 +138,9 @@ def _stubs(named: list[str], shared: Cells, options: Options) -> Iterator[Propos
 
 def _tags(shared: Cells) -> Iterator[Proposal]:
     names: set[str] = set()
-    for slots in shared.values():
+    for urn, slots in shared.items():
+        if urn.startswith("?"):  # stands for jobs that are not written: nobody bears its tags
+            continue
         if TAG in slots:
             names.update(slots[TAG])
         if COLUMN_TAG in slots:
