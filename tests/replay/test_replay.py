@@ -9,6 +9,7 @@ from zlib import crc32
 
 import pytest
 from gen_runs import group
+from msgspec import structs
 from samples import corpus, dataset, event, examples, needs_corpus
 from samples import packed as sent
 
@@ -18,6 +19,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Entities, gather, group_of
+from dh_bridge.replay.families import Links, families
 from dh_bridge.replay.others import named_runs
 from dh_bridge.replay.records import Record, record
 from dh_bridge.replay.runs import Run, Runs, Said
@@ -44,10 +46,13 @@ def bridge(settings):
     return compiled(settings.model_dump_json(by_alias=True))
 
 
-def in_parts(raws, settings, parts=3, held=7):
-    """Return (proposals, number of runs that closed late) of events that are worked on in parts."""
+def in_parts(raws, settings, parts=3, held=7, *, family=False):
+    """Return (proposals, number of runs that closed late) of events that are worked on in parts; ``family``: as families."""
     options, zone = bridge(settings).options, bridge(settings).zone
     records = [record(parse(raw, f"e[{position}]"), options) for position, raw in enumerate(raws)]
+    links = Links(options, zone)
+    above = families((one.key, other) for one in records for other in links.of(one)) if family else {}
+    records = [structs.replace(one, key=above.get(one.key, one.key)) for one in records]
     random.Random(SEED).shuffle(records)  # noqa: S311 - reproducible, not secret
     shares = [[one for one in records if crc32(one.key.encode()) % parts == part] for part in range(parts)]
     runs, pieces, said = [], [], []
@@ -59,14 +64,16 @@ def in_parts(raws, settings, parts=3, held=7):
                 runs.append(item)
             elif isinstance(item, Said):
                 said.append(item)
-            else:
+            elif isinstance(item, tuple):
                 pieces.append((item[0], item[1], packed(item[2])))
         assert folded.rejected == []
         return folded.counts
 
-    assert sum(work(share).events for share in shares) == len(raws)
+    counts = [work(share) for share in shares]
+    assert sum(one.events + one.dead for one in counts) == len(raws)
     witnesses = [packed(one.told) for one in said if one.told is not None]
     again = {one.key for one in said if one.open} | {urn for told in witnesses for urn in named_runs(unpacked(told))}
+    again = {above.get(key, key) for key in again}
     runs = [run for run in runs if run.key not in again]
     for share in shares:
         work([one for one in share if one.key in again], witnesses)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from hashlib import blake2b
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
 from dh_bridge.learning.places import alike, best, groups
@@ -52,6 +53,19 @@ class Datasets:
             name = dataset_name(dataset, self._naming)
             if name.endpoint is not None:
                 self._see(dataset, name)
+
+    @property
+    def _samples(self) -> tuple[Sample[Any], ...]:
+        return self._seen, self._places, self._unknown, self._numbers, self._projects
+
+    def notes(self) -> list[Any]:
+        """Return what :meth:`take` takes."""
+        return [sample.notes() for sample in self._samples]
+
+    def take(self, notes: list[Any]) -> None:
+        """Add what another one saw."""
+        for sample, told in zip(self._samples, notes, strict=True):
+            sample.take(told)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what there is to say."""
@@ -182,7 +196,15 @@ def _columns(dataset: Dataset) -> int:
         for field in (fields if isinstance(fields, list) else ())
         if isinstance(field, dict) and field.get("name")
     }
-    return hash(frozenset(names)) or 1 if names else 0
+    # a hash that is the same in all processes, as notes of several are added up
+    return (
+        int.from_bytes(
+            blake2b("\n".join(sorted(names)).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
+        )
+        or 1
+        if names
+        else 0
+    )
 
 
 def _count(names: Counter[str], name: str, most: int = MOST) -> None:

@@ -186,7 +186,8 @@ class Runs:
 
     def _rendered(self, states: list[RunState], witnesses: Iterable[Witness]) -> Iterator[Run | Piece]:
         settle(states, witnesses)
-        folded = carried(states) if self._options.settings.identity.fold_runs == "drop" else frozenset()
+        folded = carried(states)
+        left_out = folded if self._options.settings.identity.fold_runs == "drop" else frozenset()
         for state in states:
             found = history_of(state, self._options)
             mark_written(state, self._shared)
@@ -194,7 +195,7 @@ class Runs:
             for urn in joined_checks(state):  # the tool writes them, whatever runs say of them
                 self._shared.pop(urn, None)
             written = told_of(proposals([state], [found], {}, self._options), [state], [found], self._options)
-            own = valid(without(written, folded), self._options.validator, self.rejected)
+            own = valid(without(written, left_out), self._options.validator, self.rejected)
             self.counts.newer += newer_aspects(state, self._options)
             time, place, self.origin = self._last.pop(state.key)
             if own:

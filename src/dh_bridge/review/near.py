@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from dh_bridge.datahub.urns import dataset_urn, is_urn, parse
 from dh_bridge.settings.naming import Env
+from dh_bridge.sinks.base import absent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dh_bridge.review.state import Place
+    from dh_bridge.sinks.base import Readable
 
 _PLATFORM = "urn:li:dataPlatform:"
 _QUOTES = str.maketrans("", "", '"`[]')
@@ -56,10 +57,16 @@ def near_misses(new: Iterable[tuple[str, str | None]], known: Iterable[str]) -> 
         yield from sorted(found, key=lambda near: (near.differs.count(","), near.found))[:_FEW]
 
 
-def spelled_otherwise(new: Iterable[str], place: Place) -> set[str]:
+def spelled_otherwise(new: Iterable[str], place: Readable) -> set[str]:
     """Return the URNs of other spellings of ``new`` that ``place`` has: the way where it cannot list all it has."""
     asked = {other for urn in new if (ours := _dataset(urn)) is not None for other in _spellings(ours)}
-    return set(place.read({urn: ["datasetKey"] for urn in sorted(asked)})) if asked else set()
+    return asked - absent(place, sorted(asked))
+
+
+def last_name(urn: str) -> str:
+    """Return the part of a dataset's name in which near misses are equal, "" for the URN of something else."""
+    one = _dataset(urn)
+    return _last(one) if one is not None else ""
 
 
 def _spellings(ours: _Dataset) -> Iterator[str]:

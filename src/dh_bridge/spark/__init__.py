@@ -7,14 +7,18 @@
 Nothing here is loaded by ``import dh_bridge``; pyspark is the extra ``dh-bridge[spark]``.
 """
 
+from dh_bridge.spark.executors import deliver_apart
 from dh_bridge.spark.report import report
 from dh_bridge.spark.session import session
-from dh_bridge.spark.sources import frame, kafka, read, stream_files
+from dh_bridge.spark.sources import frame, read, stream_files
 from dh_bridge.spark.streaming import stream
-from dh_bridge.spark.targets import deliver, deliver_apart, write_folder
+from dh_bridge.spark.survey import Survey
+from dh_bridge.spark.targets import deliver, write_folder
+from dh_bridge.spark.topics import kafka
 from dh_bridge.spark.translation import Translated, translate
 
 __all__ = [
+    "Survey",
     "Translated",
     "deliver",
     "deliver_apart",

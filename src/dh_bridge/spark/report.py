@@ -43,8 +43,12 @@ def report(
 ) -> DataFrame:
     """Return coverage and loss of ``events`` (see REPORT), the largest first; ``between`` as of `Translated`."""
     chosen = settings or Settings()
-    records = ordered(records_of(events, chosen, between), partitions or parts_of(events.sparkSession))
-    counted = records.mapInArrow(Leaves(chosen), REPORT)
+    return leaves(ordered(records_of(events, chosen, between), partitions or parts_of(events.sparkSession)), chosen)
+
+
+def leaves(records: DataFrame, settings: Settings) -> DataFrame:
+    """Return the same of records, sorted by run."""
+    counted = records.mapInArrow(Leaves(settings), REPORT)
     found = counted.groupBy("producer", "facet", "verdict", "reason").agg({"leaves": "sum"})
     return found.withColumnRenamed("sum(leaves)", "leaves").orderBy("leaves", ascending=False)
 

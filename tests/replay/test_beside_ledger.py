@@ -1,0 +1,58 @@
+"""In parts as with a ledger: the same catalogue, but for what only a ledger may say (ruling 1, docs/spark.md).
+
+A ledger knows that nothing came before; a batch does not. So the ledger alone writes stubs of parents that sent no events, and
+properties and relationships of runs whose START is not among the events.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from gen_runs import group
+from samples import corpus, event, examples, needs_corpus
+from samples import packed as sent
+from test_replay import SEED, dumped, in_parts
+from told import catalogue
+
+from dh_bridge import Settings
+from dh_bridge.openlineage.parsing import parse
+
+SETTINGS = Settings(profile="1.7", ledger={"stub_parents": False})
+ONLY_WHOLE = {"dataProcessInstanceProperties", "dataProcessInstanceRelationships"}
+
+
+def beyond(raws):
+    """Return the lines that a batch has and the ledger has not, and the other way round, but for what is said above."""
+    parsed = [parse(raw, f"e[{position}]") for position, raw in enumerate(raws)]
+    batch = set(dumped(in_parts(raws, SETTINGS)[0]))
+    ledger = set(catalogue(parsed, chosen=SETTINGS))
+    started = {f"urn:li:dataProcessInstance:{one.run_id.lower()}" for one in parsed if one.type == "START"}
+    more = [
+        line
+        for line in ledger - batch
+        if (told := json.loads(line))["aspectName"] not in ONLY_WHOLE or told["entityUrn"] in started
+    ]
+    return batch - ledger, more
+
+
+def test_what_producers_sent_ends_as_with_a_ledger():
+    assert beyond([one.raw for one in examples()]) == (set(), [])
+
+
+@needs_corpus
+def test_the_corpus_ends_as_with_a_ledger():
+    assert beyond([one.raw for one in corpus()]) == (set(), [])
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_generated_runs_end_as_with_a_ledger(block):
+    found = {i: beyond(sent(group(SEED, i))) for i in range(block * 30, block * 30 + 30)}
+    assert {i: lines for i, lines in found.items() if lines != (set(), [])} == {}
+
+
+def test_a_run_without_a_start_is_whole_to_a_ledger_alone():
+    raws = sent([event("COMPLETE")])
+    batch = {json.loads(line)["aspectName"] for line in dumped(in_parts(raws, SETTINGS)[0])}
+    ledger = {json.loads(line)["aspectName"] for line in catalogue([parse(raws[0])], chosen=SETTINGS)}
+    assert ledger - batch == ONLY_WHOLE

@@ -1,0 +1,81 @@
+"""Which runs are one only together, and that folding them so gives what one call gives."""
+
+from __future__ import annotations
+
+import pytest
+from gen_runs import group
+from samples import AIRFLOW, corpus, event, examples, needs_corpus
+from samples import packed as sent
+from test_replay import SEED, bridge, dumped, in_parts
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.errors import SettingsError
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.replay.families import Links, cause, families, refuse
+from dh_bridge.replay.records import Record, record
+
+TASK, APPLICATION = {"granularity": "task"}, {"granularity": "application"}
+JOIN = {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}
+MODES = {
+    "operations fold into tasks": TASK,
+    "and into applications": APPLICATION,
+    "and their runs are kept": {**APPLICATION, "fold_runs": "keep"},
+    "ids of the endpoint": {"mode": "compat"},
+    "and its refusals": {"mode": "compat", "compat": {"refuse": "error"}},
+    "ids of the plugin": JOIN,
+    "runs of the plugin": {**JOIN, "join": {**JOIN["join"], "airflow": {"runs": "plugin", "lineage": "patch"}}},
+    "a rule folds": {"rules": [{"namespace": ".*", "granularity": "application"}]},
+}
+
+
+def differs(raws, settings):
+    """Return whether parts of families come to something else than one call."""
+    one = Bridge(settings).translate(raws)
+    found, _ = in_parts(raws, settings, family=True)
+    return dumped(found) != dumped(one.proposals)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_producers_sent_ends_the_same_in_families(mode):
+    assert not differs([one.raw for one in examples()], Settings(profile="1.7", identity=MODES[mode]))
+
+
+@needs_corpus
+@pytest.mark.parametrize("mode", ["and into applications", "ids of the plugin", "ids of the endpoint"])
+def test_the_corpus_ends_the_same_in_families(mode):
+    assert not differs([one.raw for one in corpus()], Settings(profile="1.7", identity=MODES[mode]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_generated_runs_end_the_same_in_families(mode):
+    settings = Settings(profile="1.7", identity=MODES[mode])
+    assert [i for i in range(12) if differs(sent(group(SEED, i)), settings)] == []
+
+
+def test_families_are_what_links_hold_together_in_any_order():
+    links = [("c", "d"), ("a", "b"), ("e", "e"), ("d", "b")]
+    expected = {"a": "a", "b": "a", "c": "a", "d": "a", "e": "e"}
+    assert families(links) == families(reversed(links)) == expected
+
+
+def test_a_run_is_linked_to_the_one_above_only_where_it_folds_into_it():
+    parent = {"run": {"runId": "018cc251-f400-734d-88b3-1e3d63fe6299"}, "job": {"namespace": "ns", "name": "etl.load"}}
+    facets = {"parent": parent}
+    for name, linked in (("etl.load.query.1", 1), ("etl.other", 0)):
+        raw = sent([event(job=name, producer=AIRFLOW, run_facets=facets)])[0]
+        made = bridge(Settings(identity=TASK))
+        found = list(Links(made.options, made.zone).of(record(parse(raw), made.options)))
+        assert [urn.endswith("6299") for urn in found] == [True] * linked
+    assert list(Links(made.options, made.zone).of(Record("k", 0, "p", b"{"))) == []
+
+
+@pytest.mark.parametrize(
+    ("identity", "where"),
+    [(TASK, "identity.granularity"), (JOIN, "identity.mode"), (MODES["a rule folds"], "identity.rules")],
+)
+def test_streams_and_processes_say_that_families_are_not_for_them(identity, where):
+    settings = Settings(identity=identity)
+    assert cause(settings).startswith(where)
+    with pytest.raises(SettingsError, match=rf"^{where}: .* is not possible in parts"):
+        refuse(settings)
+    refuse(Settings())

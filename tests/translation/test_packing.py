@@ -1,0 +1,34 @@
+"""States travel as bytes that can name nothing but what states are made of."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+
+import pytest
+
+from dh_bridge.errors import BridgeError
+from dh_bridge.translation.packing import packed, unpacked
+
+
+class Trap:
+    def __reduce__(self):
+        return print, ("this must not run",)
+
+
+@pytest.mark.parametrize("value", [Trap(), OrderedDict(a=1)])
+def test_bytes_that_name_something_else_are_refused_and_run_nothing(value, capsys):
+    with pytest.raises(BridgeError, match=r"^the state: cannot be read: .* is no part of a state"):
+        unpacked(pickle.dumps(value))
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("data", [b"", b"junk", packed({"a": {1, 2}})[:-3]])
+def test_broken_bytes_are_told_of(data):
+    with pytest.raises(BridgeError, match="cannot be read"):
+        unpacked(data)
+
+
+def test_plain_values_come_back_as_they_were():
+    value = {"a": [(1, "b", {3}, frozenset({4}))], b"c": None}
+    assert unpacked(packed(value)) == value
