@@ -173,5 +173,5 @@ class Settings(BaseModel):
     rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")
     kafka: KafkaSettings = Field(default=KafkaSettings(), description="Brokers and registry, for `kafka:` targets.")
     airflow: AirflowSettings = Field(
-        default=AirflowSettings(), description="Callbacks inside Airflow (`dh_bridge.airflow`)."
+        default=AirflowSettings(), description="Events of Airflow, and callbacks inside it (`dh_bridge.airflow`)."
     )

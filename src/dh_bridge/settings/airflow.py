@@ -1,4 +1,4 @@
-"""Callbacks inside Airflow: where they send, and what they do when something stands in the way."""
+"""Airflow: what is told of its tasks, and the callbacks inside it: where they send, and what when something is in the way."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class AirflowSettings(BaseModel):
-    """Callbacks of tasks and DAGs (``dh_bridge.airflow``)."""
+    """Events of Airflow, and callbacks of tasks and DAGs inside it (``dh_bridge.airflow``)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    task_graph: bool = Field(
+        default=True,
+        description="Edges from task to task, as the DAG has them and as sensors wait for tasks of other DAGs; also of tasks"
+        " that send no events.",
+    )
+    silent_tasks: Literal["jobs", "runs"] = Field(
+        default="jobs",
+        description="Tasks that send no events of their own (empty operators, skipped tasks): `jobs` alone, or `runs`, too, as"
+        " the end of the DAG run tells how they ended.",
+    )
     to: str = Field(
         default="rest:",
         min_length=1,

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
     from dh_bridge.translation.place import Place
 
+#: a word of Airflow for how a run or task ended -> DataHub's; a word that is not here is none for an end
+OUTCOMES = {
+    "success": "SUCCESS", "failed": "FAILURE", "skipped": "SKIPPED", "upstream_failed": "SKIPPED", "removed": "SKIPPED",
+    "up_for_retry": "UP_FOR_RETRY", "up_for_reschedule": "UP_FOR_RETRY",
+}  # fmt: skip
 _LIST_CAP = 10_000
 _DESCRIPTION_CAP = 65_536
 

@@ -11,6 +11,7 @@ from dh_bridge.translation.leaving import tell_seen
 from dh_bridge.translation.queries import sql_text, tell_queries
 from dh_bridge.translation.retiring import tell_checked
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
+from dh_bridge.translation.silent import tell_silent
 from dh_bridge.translation.slots import (
     ASSERTION,
     ASSERTION_URL,
@@ -107,6 +108,8 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
     pour_upstreams(state, shared, options)
 
 
+    if options.settings.airflow.silent_tasks == "runs":
+        tell_silent(state, shared, options)
 def _pour_checks(checks: dict[Any, Cell], state: RunState, shared: Cells) -> None:
     """Fold what the checks of a dataset are, and where their code is."""
     page = _page_of_code(state)

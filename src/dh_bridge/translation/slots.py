@@ -81,6 +81,10 @@ ATTEMPT = Slot("ATTEMPT", _RUN_EVENT, latest)
 DURATION = Slot("DURATION", _RUN_EVENT, latest)
 #: "" -> batchSpec of a validation
 BATCH = Slot("BATCH", "assertionRunEvent", latest)
+#: task URN -> None: of a DAG run, tasks of which the DAG's START says that they send no events (producers.md 20)
+QUIET_TASK = Slot("QUIET_TASK", _RUN_EVENT, latest)
+#: (task URN, time of the DAG run's end) -> (Job, Airflow's word, whether the task has run)
+TASK_STATE = Slot("TASK_STATE", _RUN_EVENT, latest)
 #: "" -> word of the orchestrator for the outcome (airflowState)
 OUTCOME = Slot("OUTCOME", _RUN_EVENT, latest)
 #: "" -> whether tries are left, where ``runs.up_for_retry`` asks for it
@@ -159,6 +163,10 @@ STUB_JOB = Slot("STUB_JOB", "dataJobInfo", latest, shared=True)
 #: tag name -> context JSON or None
 TAG = Slot("TAG", "globalTags", latest, shared=True)
 #: (owner URN, type) -> None
+# -- of runs of tasks that send no events: what their DAG's run says of them ---------------------------------------------
+#: time -> (Job, URN of the DAG run, label, Airflow's word)
+SILENT_RUN = Slot("SILENT_RUN", _RUN_EVENT, latest, shared=True)
+
 OWNER = Slot("OWNER", "ownership", latest, shared=True)
 
 # -- of what many runs share: datasets --------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from dh_bridge.translation.render.queries import query_proposals
 from dh_bridge.translation.render.runs import run_proposals, stub_proposals
 from dh_bridge.translation.render.shared import tag_key
 from dh_bridge.translation.settling import history_of, settle
+from dh_bridge.translation.render.silent import silent_proposals
 from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, TAG, WRITTEN
 from dh_bridge.translation.walk import Walk
 
@@ -137,6 +138,7 @@ def _stubs(named: list[str], shared: Cells, options: Options) -> Iterator[Propos
 
 
 def _tags(shared: Cells) -> Iterator[Proposal]:
+            yield from silent_proposals(urn, shared[urn], options)
     names: set[str] = set()
     for urn, slots in shared.items():
         if urn.startswith("?"):  # stands for jobs that are not written: nobody bears its tags

@@ -172,6 +172,14 @@ def test_upstream_tasks_are_edges_between_jobs():
     }
 
 
+def test_without_the_graph_upstream_tasks_are_kept():
+    found = task(report=True, airflow={"task_graph": False})
+    assert found.all(JOB, "dataJobInputOutput") == []
+    assert "upstream_task_ids" in found.kept(JOB)["airflow.task.other"]
+    verdicts = {path: verdict for path, (verdict, _) in found.verdicts().items() if "upstream_task_ids" in path}
+    assert set(verdicts.values()) == {"kept"}
+
+
 def test_the_try_is_the_attempt_and_the_log_the_page():
     found = task()
     for point in found.all(DPI, "dataProcessInstanceRunEvent"):

@@ -84,3 +84,16 @@ def test_the_start_of_a_real_dag_gives_its_graph():
     edges = [one for one in found.proposals if one.aspect_name == "dataJobInputOutput"]
     wanted = {down for task in tasks.values() for down in task.get("downstream_task_ids", [])}
     assert len(edges) == len(wanted)
+
+
+def test_without_the_graph_tasks_are_jobs_all_the_same():
+    """Ruling 30: `airflow.task_graph`."""
+    found = told(
+        pair(job={"airflow": facet(tasks=GRAPH)}, producer=AIRFLOW, name="daily"),
+        report=True,
+        airflow={"task_graph": False},
+    )
+    assert found.entities("dataJob") == {job(task) for task in GRAPH}
+    assert not [one for one in found.proposals if one.aspect_name == "dataJobInputOutput"]
+    for leaf in ("load.downstream_task_ids", "start.downstream_task_ids[0]", "lost.downstream_task_ids[2]"):
+        assert found.verdicts()[f"$.job.facets.airflow.tasks.{leaf}"][0] == "kept"

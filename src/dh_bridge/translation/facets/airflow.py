@@ -130,13 +130,17 @@ def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
         return
     chosen = {key: value for key, value in task.items() if key in _TASK_LEAVES}
     properties = flattened("airflow.task", chosen)
-    other = kept_text("airflow.task.other", without(task, (*_TASK_LEAVES, "upstream_task_ids")))
+    graph = at.options.settings.airflow.task_graph
+    told = (*_TASK_LEAVES, "upstream_task_ids") if graph else _TASK_LEAVES
+    other = kept_text("airflow.task.other", without(task, told))
     if other and other != "{}":
         properties["airflow.task.other"] = other
     if properties:
         yield at.owner, JOB_PROPERTIES, "airflow.task", properties
     dag_id = dag.get("dag_id")
-    if at.job.level == "job" and isinstance(dag_id, str):
+    if not graph:
+        at.reached("task.upstream_task_ids", "kept", _JOB)
+    elif at.job.level == "job" and isinstance(dag_id, str):
         upstream_tasks = listed(task.get("upstream_task_ids") or "")
         if not upstream_tasks:
             at.withheld("task.upstream_task_ids", "no-home:no upstream tasks")

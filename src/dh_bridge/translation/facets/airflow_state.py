@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dh_bridge.translation.airflow import OUTCOMES, part
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.slots import OUTCOME, Statements
+from dh_bridge.translation.silent import task_jobs
+from dh_bridge.translation.slots import OUTCOME, TASK_STATE, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     producer="Airflow",
 )
 def airflow_state(opened: Open, at: Place) -> Statements:
-    """The word refines the result (skipped, up_for_retry); the tasks' states are kept, their own events tell the rest."""
+    """The word refines the result (skipped, up_for_retry); the tasks' states are kept: their own events tell the rest.
+
+    Of tasks that have no events of their own, the states tell what `airflow.silent_tasks` asks for.
+    """
     properties = {}
     for name, value in opened.body.items():
         written = kept_text(f"airflowState.{name}", value) if value not in ({}, []) else None
@@ -33,3 +38,12 @@ def airflow_state(opened: Open, at: Place) -> Statements:
     state = opened.body.get("dagRunState")
     if isinstance(state, str) and state:
         yield at.run, OUTCOME, "", f"airflow:{state}"
+    if at.options.settings.airflow.silent_tasks == "runs" and at.event.terminal:
+        yield from _states(part(opened.body, "tasksState"), part(opened.body, "tasksDuration"), at)
+
+
+def _states(states: dict[str, Any], seconds: dict[str, Any], at: Place) -> Statements:
+    """Yield how each task ended, and whether it ran: one that never ran has no duration, or one of 0."""
+    ended = {task: word for task, word in states.items() if isinstance(word, str) and word in OUTCOMES}
+    for task, job in task_jobs(ended, at).items():
+        yield at.run, TASK_STATE, (job.job_urn, at.event.time), (job, ended[task], bool(seconds.get(task)))

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.airflow import members, part
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.slots import JOB, JOB_EDGE, Statements
+from dh_bridge.translation.silent import task_jobs
+from dh_bridge.translation.slots import JOB, JOB_EDGE, QUIET_TASK, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.identity import Job
     from dh_bridge.translation.place import Place
 
 _COSMETIC = ("ui_color", "ui_fgcolor", "ui_label")
-#: A DAG of more tasks is written without its graph: each task is several proposals.
-_MOST_TASKS = 1000
 _KEPT = (
     "dataFlowInfo.customProperties[openlineage.airflow.tasks]",
     "dataJobInfo.customProperties[openlineage.airflow.tasks]",
@@ -56,24 +54,18 @@ def airflow_tasks(opened: Open, at: Place) -> Statements:
 
 def _graph(tasks: dict[str, Any], at: Place) -> Statements:
     """Yield the job of each task, also of those that never speak (producers.md 20), and the edges between them."""
-    jobs = _jobs(tasks, at.job, at) if at.job is not None and len(tasks) <= _MOST_TASKS else {}
-    for job in jobs.values():
+    jobs = task_jobs(tasks, at)
+    for task, job in jobs.items():
         yield job.job_urn, JOB, "", job
+        if at.run and part(tasks, task).get("emits_ol_events") is False:
+            yield at.run, QUIET_TASK, job.job_urn, None
     for task in tasks:
+        where = f"tasks.{task}.downstream_task_ids"
+        if not at.options.settings.airflow.task_graph:
+            at.reached(where, "kept", *_KEPT)
+            continue
         for position, downstream in enumerate(members(part(tasks, task).get("downstream_task_ids") or "")):
             if task in jobs and downstream in jobs and downstream != task:
                 yield jobs[downstream].job_urn, JOB_EDGE, jobs[task].job_urn, {}
             else:
-                at.reached(f"tasks.{task}.downstream_task_ids[{position}]", "kept", *_KEPT)
-
-
-def _jobs(tasks: dict[str, Any], flow: Job, at: Place) -> dict[str, Job]:
-    """Return the jobs of the tasks by name; none where the DAG is no flow."""
-    if flow.placeholder or flow.skip or flow.level != "flow":
-        return {}
-    found = {task: at.identity.job(at.event.namespace, f"{at.event.name}.{task}", at.event.producer) for task in tasks}
-    return {
-        task: job
-        for task, job in found.items()
-        if job.flow_urn == flow.flow_urn and job.level == "job" and not job.placeholder and not job.skip
-    }
+                at.reached(f"{where}[{position}]", "kept", *_KEPT)

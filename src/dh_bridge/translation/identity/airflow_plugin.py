@@ -79,8 +79,12 @@ class AirflowPlugin:
     def _guid(self, dag: str, task: str, said: Task) -> str | None:
         if said.dag_run is None:
             return None
-        key = {"cluster": self._settings.cluster, "orchestrator": PLATFORM, "id": f"{dag}_{task}_{said.dag_run}"}
-        return run_urn(datahub_guid(key))
+        return task_run_urn(self._settings.cluster, dag, task, said.dag_run)
+
+
+def task_run_urn(cluster: str, dag: str, task: str, dag_run: str) -> str:
+    """Return the plugin's URN of a task's run; ``dag_run`` is Airflow's own id of the DAG run."""
+    return run_urn(datahub_guid({"cluster": cluster, "orchestrator": PLATFORM, "id": f"{dag}_{task}_{dag_run}"}))
 
 
 def is_query(hints: Hints) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.translation.airflow import OUTCOMES
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
 from dh_bridge.translation.rungs import URL_WHILE_RUNNING
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runstate import RunState
 
 _RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE"}
-_OUTCOMES = {
-    "success": "SUCCESS", "failed": "FAILURE", "skipped": "SKIPPED", "upstream_failed": "SKIPPED", "removed": "SKIPPED",
-    "up_for_retry": "UP_FOR_RETRY", "up_for_reschedule": "UP_FOR_RETRY",
-}  # fmt: skip
 
 
 def page_of(slots: Slots, *, running: bool = False) -> str | None:
@@ -73,7 +70,7 @@ def _partition(slots: Slots) -> dict[str, Any]:
 
 def _refined(kind: str, native: str, outcome: str | None) -> tuple[str, str]:
     """Return (result, native result), refined by the orchestrator's word; where they contradict the event wins (3.5)."""
-    told = _OUTCOMES.get(outcome.partition(":")[2]) if outcome is not None else None
+    told = OUTCOMES.get(outcome.partition(":")[2]) if outcome is not None else None
     if outcome is None or told is None or told == kind:
         return kind, native
     return (told, outcome) if kind == "SUCCESS" and told != "FAILURE" else (kind, outcome)
