@@ -10,7 +10,7 @@ from zlib import crc32
 import pytest
 from gen_runs import group
 from msgspec import structs
-from samples import corpus, dataset, event, examples, needs_corpus
+from samples import SPARK, corpus, dataset, event, examples, needs_corpus
 from samples import packed as sent
 
 from dh_bridge import Bridge, Settings
@@ -156,14 +156,25 @@ def test_a_record_that_is_no_event_is_a_dead_letter_and_the_others_go_on():
     assert (runs.counts.events, runs.counts.dead, runs.counts.runs) == (1, 1, 1)
 
 
-def test_a_run_of_many_events_lets_go_of_their_bytes():
-    raws = sent([event("RUNNING", f"2026-11-20T10:{i // 60:02}:{i % 60:02}Z", inputs=[]) for i in range(1500)])
-    runs = Runs(Bridge().options, Bridge().zone)
-    for position, raw in enumerate(raws):
-        runs.fold(Record("run", 0, str(position), raw))
-    (state,) = runs._fold.runs.values()
-    assert sum(1 for stamp, _ in state.events if stamp[2]._raw == b"") == 500
-    assert len({stamp[2].value for stamp, _ in state.events}) == 1500
+def test_a_run_of_very_many_events_is_held_in_the_memory_of_some_hundreds():
+    query = {"sql": {"query": "select 1", "_producer": SPARK, "_schemaURL": "x"}}
+    texts = [
+        json.dumps(event("RUNNING", "@", inputs=[dataset("d.s.a")], job_facets=query)),
+        json.dumps(event("RUNNING", "@")),
+    ]
+    runs = Runs(bridge(Settings()).options, bridge(Settings()).zone)
+    most = 0
+    for number in range(20_000):
+        time = f"2026-11-20T{10 + number // 7200:02}:{number // 120 % 60:02}:{number // 2 % 60:02}.{number % 2}Z"
+        runs.fold(Record("run", 0, str(number), texts[number % 2].replace("@", time).encode()))
+        (state,) = runs._fold.runs.values()
+        most = max(most, len(state.events))
+    assert most < 2500
+    assert sum(stamp[2]._raw != b"" for stamp, _ in state.events) < 2000
+    runs.fold(Record("run", 0, "end", sent([event("COMPLETE", "2026-11-20T20:00:00Z")])[0]))
+    (run,) = [one for one in runs.translated([]) if isinstance(one, Run)]
+    assert runs.counts.events == 20_001
+    assert "dataProcessInstanceRunEvent" in {one.aspect_name for one in run.proposals}
 
 
 def test_a_job_without_words_of_its_own_is_of_the_flow_that_its_urn_names():

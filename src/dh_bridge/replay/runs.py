@@ -15,6 +15,7 @@ from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Piece, pieces
 from dh_bridge.replay.others import Witness, is_open, settle, witness
 from dh_bridge.translation.contributions import contribute
+from dh_bridge.translation.history import thinned
 from dh_bridge.translation.joined import joined_checks, matched
 from dh_bridge.translation.joined import told as told_of
 from dh_bridge.translation.newer import newer_aspects
@@ -41,7 +42,7 @@ BATCH = 500
 """Open runs that close together."""
 _NEVER = (-(1 << 63), "", "")
 _MANY = 1_000
-"""Events of one run after which their bytes are let go; their digests stay (a run of a million events fits)."""
+"""Events of one run after which those are let go that say nothing more: a run of a million events fits."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -81,6 +82,7 @@ class Runs:
         self._fold = Fold(options)
         self._shared: Cells = {}
         self._last: dict[str, tuple[int, str, str]] = {}
+        self._many: dict[str, int] = {}
         self.origin = ""
         self._waiting: list[RunState] = []
         self.counts = Counts()
@@ -122,8 +124,9 @@ class Runs:
         last = (event.time, record.place, record.key)
         if last > self._last.get(state.key, _NEVER):
             self._last[state.key] = last
-        if len(state.events) > _MANY:
+        if len(state.events) > self._many.get(state.key, _MANY):
             _let_go(state)
+            self._many[state.key] = 2 * max(len(state.events), _MANY)
         return state.key, event.terminal or event.kind != "run", len(record.raw)
 
     def closed(self, keys: Iterable[str] | None = None) -> Iterator[Run | Said | Piece]:
@@ -171,6 +174,7 @@ class Runs:
     def _settled(self, keys: Iterable[str] | None) -> list[RunState]:
         found = [self._fold.runs.pop(key) for key in (list(self._fold.runs) if keys is None else keys)]
         self.counts.runs += sum(bool(state.urn) for state in found)
+        self._many.clear()
         states = matched(found)
         if len(states) < len(found):  # of a run under two ids one state stands for both
             for key in {state.key for state in found}.difference(state.key for state in states):
@@ -209,7 +213,8 @@ class Runs:
 
 
 def _let_go(state: RunState) -> None:
-    """Drop the bytes of the last event: the run keeps a stamp of each, which only needs the digest."""
-    digest = state.events[-1][0][2]
-    _ = digest.value
-    digest._raw = b""  # noqa: SLF001 - the digest is known by now
+    """Drop events of which the history needs nothing, and the bytes of the others: a stamp only needs their digest."""
+    state.events = thinned(state.events)
+    for (_, _, digest, _), _ in state.events:
+        _ = digest.value
+        digest._raw = b""  # noqa: SLF001 - the digest is known by now

@@ -12,7 +12,8 @@ from dh_bridge.translation.laws import Stamp
 #: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times (ruling 3).
 _STRENGTH = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}
 _HOUR = 3_600_000_000
-_HEARTBEATS = {"5m": _HOUR // 12, "hour": _HOUR, "day": 24 * _HOUR}
+_SMALLEST = _HOUR // 12
+_HEARTBEATS = {"5m": _SMALLEST, "hour": _HOUR, "day": 24 * _HOUR}
 
 
 class Point(msgspec.Struct, gc=False):
@@ -79,6 +80,25 @@ def history(
     found.attempts = attempts[-1][0]
     found.points = sorted(points.values(), key=lambda point: point.time)
     return found
+
+
+def thinned(events: list[tuple[Stamp, str | None]]) -> list[tuple[Stamp, str | None]]:
+    """Return the events, sorted, without those that no :func:`history` needs, whatever else comes before or after.
+
+    Of the RUNNING of five minutes, the smallest bucket, the first and the last stay: what falls between them has one on
+    either side. So a run of a million events is held in the memory of some hundreds.
+    """
+    found: list[tuple[Stamp, str | None]] = []
+    for event in _distinct(sorted(events, key=lambda one: one[0])):
+        if len(found) > 1 and _bucket(event) is not None and _bucket(event) == _bucket(found[-1]) == _bucket(found[-2]):
+            found[-1] = event
+        else:
+            found.append(event)
+    return found
+
+
+def _bucket(event: tuple[Stamp, str | None]) -> int | None:
+    return event[0][0] // _SMALLEST if event[1] == "RUNNING" else None
 
 
 def _only_end(stamp: Stamp, kind: str | None) -> History:

@@ -87,8 +87,12 @@ def span(old: Cell, new: Cell) -> Cell:
 
 
 def collected(old: Cell, new: Cell) -> Cell:
-    """Keep every (stamp, text) pair, sorted, and the last stamp."""
-    return (max(old[0], new[0]), tuple(sorted([*old[1], *(pair for pair in new[1] if pair not in old[1])])))
+    """Keep every text with the last stamp that it came with, as (stamp, text) pairs, sorted, and the last stamp of all."""
+    texts = {text: stamp for stamp, text in old[1]}
+    for stamp, text in new[1]:
+        if text not in texts or stamp > texts[text]:
+            texts[text] = stamp
+    return (max(old[0], new[0]), tuple(sorted((stamp, text) for text, stamp in texts.items())))
 
 
 def newest(old: Cell, new: Cell) -> Cell:
