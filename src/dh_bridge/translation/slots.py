@@ -159,14 +159,14 @@ STUB_RUN = Slot("STUB_RUN", "dataProcessInstanceRelationships", span)
 #: "" -> Job
 STUB_JOB = Slot("STUB_JOB", "dataJobInfo", latest, shared=True)
 
-# -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
-#: tag name -> context JSON or None
-TAG = Slot("TAG", "globalTags", latest, shared=True)
-#: (owner URN, type) -> None
 # -- of runs of tasks that send no events: what their DAG's run says of them ---------------------------------------------
 #: time -> (Job, URN of the DAG run, label, Airflow's word)
 SILENT_RUN = Slot("SILENT_RUN", _RUN_EVENT, latest, shared=True)
 
+# -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
+#: tag name -> context JSON or None
+TAG = Slot("TAG", "globalTags", latest, shared=True)
+#: (owner URN, type) -> None
 OWNER = Slot("OWNER", "ownership", latest, shared=True)
 
 # -- of what many runs share: datasets --------------------------------------------------------------------------------

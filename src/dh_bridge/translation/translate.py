@@ -9,6 +9,7 @@ import msgspec
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.translation.contributions import contribute, outputs_of
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.handing_down import hand_down
 from dh_bridge.translation.joined import told
 from dh_bridge.translation.operations import without
 from dh_bridge.translation.other_runs import RUN, hand_over
@@ -19,8 +20,8 @@ from dh_bridge.translation.render.operations import operation_proposals
 from dh_bridge.translation.render.queries import query_proposals
 from dh_bridge.translation.render.runs import run_proposals, stub_proposals
 from dh_bridge.translation.render.shared import tag_key
-from dh_bridge.translation.settling import history_of, settle
 from dh_bridge.translation.render.silent import silent_proposals
+from dh_bridge.translation.settling import history_of, settle
 from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, TAG, WRITTEN
 from dh_bridge.translation.walk import Walk
 
@@ -66,6 +67,8 @@ class Fold:
             found = history_of(state, self.options)
             histories.append(found)
             contribute(state, found, shared, self.options)
+        if self.options.settings.runs.infer_upstream:
+            hand_down(states, histories, self.options.settings.runs)
         written = proposals(states, histories, shared, self.options)
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, folded)
@@ -135,10 +138,10 @@ def _stubs(named: list[str], shared: Cells, options: Options) -> Iterator[Propos
     for urn in named:
         if urn.startswith(RUN):
             yield from stub_proposals(urn, shared[urn], options)
+            yield from silent_proposals(urn, shared[urn], options)
 
 
 def _tags(shared: Cells) -> Iterator[Proposal]:
-            yield from silent_proposals(urn, shared[urn], options)
     names: set[str] = set()
     for urn, slots in shared.items():
         if urn.startswith("?"):  # stands for jobs that are not written: nobody bears its tags
