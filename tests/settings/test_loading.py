@@ -93,10 +93,7 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
     [
         ("profiel: '1.0'", "dh_bridge.yml:1: unknown key `profiel` (did you mean `profile`?)"),
         ("\nschema:\n  wirte: all", "dh_bridge.yml:3: unknown key `schema.wirte` (did you mean `write`?)"),
-        (
-            "runs: {zzz: 1}",
-            "unknown key `runs.zzz` (known here: abort, heartbeat, other_as, partition_from_nominal, up_for_retry)",
-        ),
+        ("event_time: {zzz: 1}", "unknown key `event_time.zzz` (known here: default_zone)"),
         (
             "schema: {write: nevr}",
             "`schema.write` should be 'all', 'outputs', 'never' or 'if_absent', not 'nevr' (did you mean `never`?)",
@@ -132,13 +129,10 @@ def test_misspelt_variable_is_refused_with_the_nearest_known_one(tmp_path):
 
 
 def test_value_where_an_area_is_wanted_is_refused(tmp_path):
-    file = _file(tmp_path, "runs: fast\n")
-    loaded, problems = examine(file, environ={"DH_BRIDGE_RUNS__ABORT": "failure"})
+    file = _file(tmp_path, "event_time: fast\n")
+    loaded, problems = examine(file, environ={"DH_BRIDGE_EVENT_TIME__DEFAULT_ZONE": "UTC"})
     assert loaded is None
-    assert (
-        str(problems[0])
-        == f"{file}:1: `runs` is an area (known here: abort, heartbeat, other_as, partition_from_nominal, up_for_retry)"
-    )
+    assert str(problems[0]) == f"{file}:1: `event_time` is an area (known here: default_zone)"
 
 
 def test_unreadable_yaml_in_the_environment_names_the_variable(tmp_path):
