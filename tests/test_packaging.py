@@ -102,6 +102,24 @@ def test_the_lock_pins_every_requirement_and_names_no_place():
     assert {name.lower().replace("_", "-") for name in wanted} - {name for name, _ in pinned} == set()
 
 
+def test_the_wheel_translates_as_the_zip_that_it_is(built):
+    """So Spark's workers import it (``--py-files``)."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import dh_bridge; from dh_bridge import bundled, doctor;"
+        "from dh_bridge.datahub.proposal import ndjson_line;"
+        "dh_bridge.Bridge(dh_bridge.Settings(mappings='.'));"  # a user's own mappings beside those of the zip
+        "print(dh_bridge.__file__, [found.status for found in doctor._bundled()]);"
+        "found = dh_bridge.translate(sys.stdin.buffer.read()).proposals;"
+        "print(*(ndjson_line(one).decode() for one in found), sep='', end='')"
+    )
+    event = EVENTS.read_bytes().splitlines()[2]
+    done = subprocess.run([sys.executable, "-c", code, built[0]], input=event, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    first, _, rest = done.stdout.partition(b"\n")
+    assert first.decode() == f"{built[0]}/dh_bridge/__init__.py ['ok', 'ok']"
+    assert rest == b"".join(map(ndjson_line, dh_bridge.translate(event).proposals))
+
+
 @pytest.mark.slow
 def test_the_wheel_translates_in_an_empty_environment(built, tmp_path, real_home):
     home = {**os.environ, "HOME": real_home}

@@ -1,12 +1,15 @@
 """The files that travel with the package: ``mappings/`` and ``avro_schemas/``.
 
-The only module that opens them. In a wheel they lie inside the package, in a checkout at the top of the repository.
+The only module that opens them. In a wheel they lie inside the package, in a checkout at the top of the repository. A wheel may
+stay a zip, as Spark's workers import it (``--py-files``): then they are read from there.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, cast
+from zipimport import zipimporter
 
 import yaml
 
@@ -15,9 +18,35 @@ from dh_bridge.errors import MappingError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PACKAGE = Path(__file__).parent
-_WHEEL = _PACKAGE / "_bundled"
-_ROOT = _WHEEL if _WHEEL.is_dir() else _PACKAGE.parent.parent
+
+class Zipped(zipfile.Path):
+    """A path in a zip, with what Python 3.10 lacks of :class:`pathlib.Path`."""
+
+    @property
+    def stem(self) -> str:
+        """The name without its ending."""
+        return PurePosixPath(self.name).stem
+
+    @property
+    def parents(self) -> tuple[Path, ...]:
+        """No folder of the user's is above."""
+        return ()
+
+    def rglob(self, pattern: str) -> Iterator[Zipped]:
+        """Yield the files below whose names match."""
+        names = (name for name in self.root.namelist() if name.startswith(self.at))
+        return (Zipped(self.root, name) for name in names if PurePosixPath(name).match(pattern))
+
+
+def root(package: Path, loader: object) -> Path:
+    """Return where both folders lie: in the package, in the zip that it is imported from, or at the top of the checkout."""
+    if isinstance(loader, zipimporter):
+        return cast("Path", Zipped(loader.archive, f"{package.name}/_bundled/"))
+    wheel = package / "_bundled"
+    return wheel if wheel.is_dir() else package.parent.parent
+
+
+_ROOT = root(Path(__file__).parent, __spec__.loader)
 
 MAPPINGS = _ROOT / "mappings"
 AVRO_SCHEMAS = _ROOT / "avro_schemas"
@@ -35,7 +64,7 @@ def load_yaml(text: str, place: str) -> Any:
 
 def profile_names() -> list[str]:
     """Return the names of the folders of ``avro_schemas/`` that are version profiles."""
-    return [path.parent.name for path in AVRO_SCHEMAS.glob("*/index.json")]
+    return [path.name for path in AVRO_SCHEMAS.iterdir() if (path / "index.json").is_file()]
 
 
 def schema_bytes(file: str) -> bytes:
@@ -45,10 +74,14 @@ def schema_bytes(file: str) -> bytes:
 
 def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
     """Yield the YAML files of ``mappings/<folder>``, by stem; a file of the user's ``overlay`` shadows ours of that name."""
-    files = {path.stem: path for path in (MAPPINGS / folder).glob("*.yaml")}
+    files = {path.stem: path for path in _yaml_files(MAPPINGS / folder)}
     if overlay is not None:
-        files |= {path.stem: path for path in (overlay / folder).glob("*.yaml")}
+        files |= {path.stem: path for path in _yaml_files(overlay / folder)}
     return iter(files[stem] for stem in sorted(files))
+
+
+def _yaml_files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else iter(())
 
 
 def table(name: str, overlay: Path | None = None) -> Any:
