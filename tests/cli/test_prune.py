@@ -140,3 +140,84 @@ def test_a_catalogue_wants_no_other_ledger(run, events):
     run("emit", events, "--to", "catalog:c.db")
     assert "is for servers" in run("prune", "--to", "catalog:c.db", "--hard", "urns.txt").stderr
     assert "its own ledger" in run("prune", "--to", "catalog:c.db", "--ledger", "c.db").stderr
+
+
+# -- checks that have retired --------------------------------------------------------------------------------------------
+
+
+def checked(day, *columns):
+    """Return a run of the first days of November that checks that columns are not null."""
+    checks = [{"assertion": "not_null", "success": True, "column": column} for column in columns]
+    facets = {"dataQualityAssertions": {"assertions": checks}} if checks else {}
+    one = dataset("d.s.t", inputFacets=facets)
+    return event("COMPLETE", f"2026-11-{day:02}T10:00:00Z", run=key(day), job="app.check", inputs=[one])
+
+
+@pytest.fixture
+def checks(run, monkeypatch):
+    """Return what tells runs to a target: each call one run."""
+    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__RETIRE", "runs:1")
+
+    def tell(target, day, *columns):
+        Path("one.json").write_text(json.dumps(checked(day, *columns)))
+        assert run("emit", "one.json", *target).exit_code == 0
+
+    return tell
+
+
+SERVER = ("--to", "file:out.ndjson", "--ledger", "l.db")
+
+
+def sent_of_checks():
+    sent = [json.loads(line) for line in Path("out.ndjson").read_text().splitlines()]
+    return [(one["entityUrn"], one["aspectName"]) for one in sent if one["entityType"] == "assertion"]
+
+
+def test_retired_checks_are_listed_once_for_servers_that_show_removed_ones(run, checks):
+    checks(SERVER, 1, "a", "b")
+    checks(SERVER, 2, "b")
+    result = run("prune", *SERVER, "--retired", "--hard", "urns.txt")
+    assert result.stderr == "1 checks are listed in urns.txt\n"
+    (retired,) = Path("urns.txt").read_text().splitlines()
+    assert (retired, "status") in sent_of_checks()
+    before = sent_of_checks()
+    checks(SERVER, 3, "b")
+    assert [one for one in sent_of_checks()[len(before) :] if one[0] == retired] == []
+    assert run("prune", *SERVER, "--retired", "--hard", "urns.txt").stderr == "0 checks are listed in urns.txt\n"
+
+
+def test_a_check_that_was_deleted_for_good_comes_back_whole(run, checks):
+    checks(SERVER, 1, "a", "b")
+    checks(SERVER, 2, "b")
+    run("prune", *SERVER, "--retired", "--hard", "urns.txt")
+    (retired,) = Path("urns.txt").read_text().splitlines()
+    before = len(sent_of_checks())
+    checks(SERVER, 3, "a", "b")
+    assert {aspect for urn, aspect in sent_of_checks()[before:] if urn == retired} >= {
+        "assertionInfo",
+        "assertionRunEvent",
+        "status",
+    }
+    assert states("l.db") == {1, 2, 3}
+
+
+def test_retired_checks_of_a_catalogue_are_deleted(run, checks):
+    own = ("--to", "catalog:c.db")
+    checks(own, 1, "a", "b")
+    checks(own, 2, "b")
+    assert run("prune", *own, "--retired", "--dry-run").stderr == "1 checks would go\n"
+    assert run("prune", *own, "--retired").stderr == "1 checks removed\n"
+    checks(own, 3, "b")
+    with Catalog("c.db", readonly=True) as file:
+        assert len(list(file.entities("assertion"))) == 1
+    checks(own, 4, "a")
+    with Catalog("c.db", readonly=True) as file:
+        assert len(list(file.entities("assertion"))) == 2
+
+
+def test_what_cannot_be_pruned_of_checks_is_said(run, checks, monkeypatch):
+    checks(SERVER, 1, "a")
+    assert "emit has removed them softly" in run("prune", *SERVER, "--retired").stderr
+    assert "urns.txt" in run("prune", *SERVER, "--retired", "--hard", "no/such/urns.txt").stderr
+    monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__RETIRE", "off")
+    assert "no check ever retires" in run("prune", *SERVER, "--retired", "--hard", "urns.txt").stderr

@@ -19,7 +19,7 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.ledger.pruning import forget, old_runs
+from dh_bridge.ledger.pruning import forget, forget_checks, old_runs, retired_checks
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -55,49 +55,85 @@ def _age(_context: click.Context, _option: click.Parameter, text: str) -> int:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The ledger that knows our runs (default: the setting ledger.file); a catalogue is its own.",
 )
+@click.option("--retired", is_flag=True, help="Instead of runs: checks that have retired (assertions.retire).")
 @click.option("--hard", metavar="FILE", help="Write the URNs there for `datahub delete`, instead of removing softly.")
-@click.option("--dry-run", is_flag=True, help="Show which runs would go, and remove nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
 @profile_option
 @with_settings
 @examples("dh-bridge prune --to catalog:out/demo.db --runs-older-than 90d --keep-last 20 --dry-run")
 def prune(  # noqa: PLR0913 - one parameter per option
-    *, settings: Settings, target: str, age: int, keep_last: int, ledger: Path | None, hard: str | None, dry_run: bool
+    *,
+    settings: Settings,
+    target: str,
+    age: int,
+    keep_last: int,
+    ledger: Path | None,
+    retired: bool,
+    hard: str | None,
+    dry_run: bool,
 ) -> None:
     """Remove old runs that the bridge wrote; what they said of jobs and datasets stays.
 
     A run of a catalogue is deleted. Elsewhere the ledger knows our runs, and they are removed softly (status.removed = true), which
     `datahub-gc` makes final; for servers that refuse that, --hard writes a list for `datahub delete --hard --urn-file FILE`. The
     ledger forgets the runs, and with them what an event of theirs would have to be joined with.
+
+    Checks that have retired were removed softly by emit; --retired deletes them from a catalogue, and lists them with --hard
+    for servers that show removed checks all the same. One that is made again comes back whole.
     """
-    scheme, _, path = target.partition(":")
-    own = scheme == "catalog"
-    if own and ledger is not None:
-        raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
-    place = Path(path) if own else ledger or settings.ledger.file
-    if own and hard is not None:
-        raise SettingsError("is for servers", where="--hard", now="leave it out: a catalogue deletes its runs itself")
-    if place is None:
-        raise SettingsError("no ledger is named, and only it knows our runs", where="--ledger", now="name its file")
+    own = target.startswith("catalog:")
+    place = _place(target, settings, ledger, hard)
+    if retired and not (own or hard or dry_run):
+        raise SettingsError("emit has removed them softly", where="--retired", now="name a list with --hard FILE")
     Catalog(place, readonly=True).close()  # says so when there is none
     with Catalog(place) as file:
-        urns = old_runs(file, int(time.time() * 1000) - age, keep_last, catalogue=own)
+        if retired:
+            urns = retired_checks(file, settings.assertions.retire)
+        else:
+            urns = old_runs(file, int(time.time() * 1000) - age, keep_last, catalogue=own)
+        what = "checks" if retired else "runs"
         if dry_run:
-            _show(urns)
+            _show(urns, what)
             return
         if hard is not None:
-            Path(hard).write_text("".join(f"{urn}\n" for urn in urns), encoding="utf-8")
+            _list(urns, hard)
         with _target(target, settings, silent=own or hard is not None) as sink:
             left = 0
             for part in _parts(urns):
                 if own:
                     delete(file, part)
                 refused = set() if sink is None else _remove(part, sink)
+                gone = [urn for urn in part if urn not in refused]
                 with file.transaction():
-                    forget(file, [urn for urn in part if urn not in refused], settings.ledger)
+                    forget_checks(file, gone) if retired else forget(file, gone, settings.ledger)
                 left += len(refused)
-    say(f"{len(urns) - left:,} runs {'are listed in ' + hard if hard is not None else 'removed'}")
+    say(f"{len(urns) - left:,} {what} {'are listed in ' + hard if hard is not None else 'removed'}")
     if left:
         raise click.exceptions.Exit(EXIT_DELIVERY)
+
+
+def _place(target: str, settings: Settings, ledger: Path | None, hard: str | None) -> Path:
+    """Return the file that knows what is ours; a SettingsError for options that do not fit the target."""
+    scheme, _, path = target.partition(":")
+    if scheme == "catalog":
+        if ledger is not None:
+            raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
+        if hard is not None:
+            raise SettingsError(
+                "is for servers", where="--hard", now="leave it out: a catalogue deletes what is ours itself"
+            )
+        return Path(path)
+    place = ledger or settings.ledger.file
+    if place is None:
+        raise SettingsError("no ledger is named, and only it knows our runs", where="--ledger", now="name its file")
+    return place
+
+
+def _list(urns: Sequence[str], path: str) -> None:
+    try:
+        Path(path).write_text("".join(f"{urn}\n" for urn in urns), encoding="utf-8")
+    except OSError as error:
+        raise click.FileError(path, str(error.strerror)) from error
 
 
 @contextmanager
@@ -121,10 +157,10 @@ def _remove(urns: Sequence[str], sink: Sink) -> set[str]:
     return {failure.proposal.entity_urn for failure in delivery.failed}
 
 
-def _show(urns: Sequence[str]) -> None:
+def _show(urns: Sequence[str], what: str) -> None:
     for urn in urns:
         click.echo(urn)
-    say(f"{len(urns):,} runs would go")
+    say(f"{len(urns):,} {what} would go")
 
 
 def _parts(urns: list[str]) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""Old runs of ours, for `dh-bridge prune`: which they are, and how the ledger forgets them (ruling 14).
+"""Old runs of ours and retired checks, for `dh-bridge prune`: which they are, and how the ledger forgets them (ruling 14).
 
 A run is as old as its last terminal event; one that never ended, as the last event that it had. The newest runs of each job
 stay, whatever their age. What a run said of jobs and datasets stays, too.
@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.kin import Kin
 from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
+from dh_bridge.ledger.sent import Sent
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.other_runs import RUN
+from dh_bridge.translation.retiring import retired
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -68,6 +71,22 @@ def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings) -> None
     runs, shared, kin = Runs(file.connection), Shared(file.connection), Kin(file.connection)
     Retention(file.connection, settings, runs, shared, kin).evict(kept)
     file.connection.executemany("DELETE FROM run WHERE id = ?", numbers)
+
+
+def retired_checks(file: Catalog, rule: str) -> list[str]:
+    """Return the URNs of the checks that have retired by ``rule`` (`assertions.retire`), but for those that were pruned before."""
+    if rule == "off":
+        raise SettingsError("no check ever retires", where="assertions.retire", now="say when, such as runs:5")
+    shared, sent = Shared(file.connection), Sent(file.connection)
+    rows = file.connection.execute("SELECT urn FROM shared WHERE urn GLOB 'urn:li:assertion:*' ORDER BY urn").fetchall()
+    return [urn for (urn,) in rows if retired(urn, shared.cells, rule) and not sent.is_buried(urn)]
+
+
+def forget_checks(file: Catalog, urns: Iterable[str]) -> None:
+    """Note that checks are gone for good: nothing is sent of them until they are made again, and then all; in a transaction."""
+    sent = Sent(file.connection)
+    for urn in urns:
+        sent.bury(urn)
 
 
 def _in_ledger(file: Catalog) -> Iterator[_Known]:

@@ -25,6 +25,8 @@ DAY = 86_400_000
 _OURS = ("/customProperties/",)
 #: Of these nothing leaves that no facet has withdrawn, so what is not rendered any more is to go.
 _ALL_OURS = ("dataJobInputOutput", "upstreamLineage")
+#: the time of what is not to be sent again for its age alone
+_FOREVER = 1 << 60
 _REVIVED = ("dataFlow", "dataJob")
 
 
@@ -80,8 +82,18 @@ class Sent:
         if known.pop(name, None) is not None:
             self._write(urn, known)
 
+    def bury(self, urn: str) -> None:
+        """Note that an entity was deleted for good: as removed, and never to be refreshed, until there is news of it."""
+        self._write(urn, {"status": Aspect(_FOREVER, _REMOVED)})
+
+    def is_buried(self, urn: str) -> bool:
+        """Whether an entity was deleted for good, and there was no news of it."""
+        return _is_buried(self._known(urn))
+
     def _of_entity(self, urn: str, proposals: list[Proposal], now: int, *, whole: bool) -> Iterator[Proposal]:
         known = self._known(urn)
+        if _is_buried(known) and any(one.aspect_name == "status" and _hash(one.value) == _REMOVED for one in proposals):
+            return  # what is removed all the same is not to come back as a ghost
         if whole:
             said = {one.aspect_name for one in proposals}
             emptied = [name for name in _ALL_OURS if name not in said and name in known and known[name].parts]
@@ -154,6 +166,10 @@ class Sent:
 
     def _write(self, urn: str, known: Aspects) -> None:
         self._connection.execute("INSERT OR REPLACE INTO sent (urn, aspects) VALUES (?, ?)", (urn, _encode(known)))
+
+
+def _is_buried(known: Aspects) -> bool:
+    return any(aspect.time == _FOREVER for aspect in known.values())
 
 
 def _is_removed(known: Aspects) -> bool:
