@@ -25,6 +25,7 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Payload, Proposal
+from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.datahub.validation import validator
 from dh_bridge.errors import AspectError
 
@@ -195,9 +196,11 @@ class Gms:
         return {"aspectRowSummaries": rows, "aspectsReverted": len(rows), "entitiesAffected": entities}
 
     def aspects(self, urn: str, names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the aspects of an entity as OpenAPI gives them, with their systemMetadata."""
+        """Yield the aspects of an entity as OpenAPI gives them, with their systemMetadata; GMS makes a key aspect by itself."""
         with self._lock, Catalog(self.place, readonly=True) as catalog:
             found = catalog.aspects(urn)
+        if found and key_aspect(urn) in names:
+            found.setdefault(key_aspect(urn), {})
         for name, value in found.items():
             if not names or name in names:
                 stamp = {"time": 0, "actor": "urn:li:corpuser:etl"}

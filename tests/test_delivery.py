@@ -13,7 +13,7 @@ from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import new_run_id, open_destination, plain
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings import Settings
-from dh_bridge.sinks.base import Delivery, Readable
+from dh_bridge.sinks.base import Delivery, tells_what_is_there
 from dh_bridge.sinks.memory import MemorySink
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
@@ -162,7 +162,7 @@ def test_only_what_may_be_written_is(tmp_path):
 def test_a_guarded_server_still_tells_its_version(gms):
     destination = opened(f"rest:{gms.url}", GUARDED.model_copy(update={"profile": None}))
     assert destination.version == "1.4.0.2"
-    assert isinstance(destination.sink, Readable)
+    assert tells_what_is_there(destination.sink)
 
 
 def test_without_a_switch_nothing_stands_between():

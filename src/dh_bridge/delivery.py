@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,13 +19,10 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.review.merging import Merging
 from dh_bridge.settings.datahubenv import accounts
 from dh_bridge.settings.kafka import registry_url
-from dh_bridge.sinks.base import Readable, Sink, SinkOptions, Versioned, known_scheme, open_sink
+from dh_bridge.sinks.base import Around, Sink, SinkOptions, known_scheme, open_sink, tells_version, tells_what_is_there
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings import Settings
@@ -46,17 +42,11 @@ class Destination(NamedTuple):
     version: str | None
 
 
-class Guarded:
-    """A sink that takes only what ``writes`` lets be written; the rest is counted in ``left_out`` by its rule.
-
-    Everything else is the guarded sink's own: a server's version, what can be read.
-    """
+class Guarded(Around):
+    """A sink that takes only what ``writes`` lets be written; the rest is counted in ``left_out`` by its rule."""
 
     def __init__(self, sink: Sink, writes: WritesSettings) -> None:
-        self.name = sink.name
-        shared: Counter[str] | None = getattr(sink, "left_out", None)  # of one that reads first
-        self.left_out: Counter[str] = Counter() if shared is None else shared
-        self._sink = sink
+        super().__init__(sink)
         self._writes = writes
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
@@ -69,22 +59,6 @@ class Guarded:
             else:
                 self.left_out[rule] += 1
         return self._sink.emit(kept)
-
-    def close(self) -> None:
-        """Close the guarded sink."""
-        self._sink.close()
-
-    def __enter__(self) -> Self:
-        self._sink.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._sink.__exit__(kind, error, trace)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sink, name)
 
 
 def new_run_id() -> str:
@@ -134,10 +108,20 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     return Destination(sink, settings, options, version)
 
 
+def need_ledger(target: str, settings: Settings) -> None:
+    """Refuse, with a SettingsError, to deliver without a ledger what only a ledger can hold back; those call it who have none."""
+    if settings.max_new_entities_per_hour is not None and known_scheme(target) in _SERVERS:
+        raise SettingsError(
+            "what is too much waits in a ledger, and there is none",
+            where="max_new_entities_per_hour",
+            now="name one: dh-bridge emit --ledger FILE",
+        )
+
+
 def _around(sink: Sink, settings: Settings) -> Sink:
     """Put around a sink what the settings want to happen before anything is written."""
     join, keep_schemas = settings.state == "read", settings.schema_.write == "if_absent"
-    if (join or keep_schemas) and isinstance(sink, Readable):
+    if (join or keep_schemas) and tells_what_is_there(sink):
         sink = Merging(sink, join=join, keep_schemas=keep_schemas, pipeline=settings.pipeline_name)
     elif join and sink.name != "memory":
         sink.close()
@@ -151,12 +135,12 @@ def _around(sink: Sink, settings: Settings) -> Sink:
 
 def _version(sink: Sink, scheme: str, options: SinkOptions) -> str | None:
     """Return the version of the sink's own server, or beside Kafka of the one that is configured; None when nobody says."""
-    if isinstance(sink, Versioned):
+    if tells_version(sink):
         return sink.version()
     if scheme != "kafka" or not options.rest.get("server"):
         return None
     with open_sink(_REST, msgspec.structs.replace(options, file_format=None)) as server:
-        return server.version() if isinstance(server, Versioned) else None
+        return server.version() if tells_version(server) else None
 
 
 def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, Any]:

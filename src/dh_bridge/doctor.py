@@ -19,7 +19,7 @@ from dh_bridge.delivery import open_destination, rest_area
 from dh_bridge.errors import BridgeError
 from dh_bridge.settings.fields import masked
 from dh_bridge.settings.loading import examine
-from dh_bridge.sinks.base import Readable
+from dh_bridge.sinks.base import tells_what_is_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,7 +177,7 @@ def _asked(settings: Settings, server: str) -> Finding:
     try:
         destination = open_destination("rest:", settings.model_copy(update={"profile": None}))
         with destination.sink as sink:
-            if isinstance(sink, Readable):
+            if tells_what_is_there(sink):
                 sink.read({_EVERYWHERE: ["corpUserKey"]})
     except BridgeError as error:
         return Finding("connections", "rest", WRONG, str(error), error.now)

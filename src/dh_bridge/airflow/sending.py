@@ -7,7 +7,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import need_ledger, open_destination
 from dh_bridge.errors import BridgeError, SinkError
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def _delivered(events: list[dict[str, Any]], settings: Settings, deadline: float
 
 
 def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
+    need_ledger(settings.airflow.to, settings)
     destination = open_destination(settings.airflow.to, _hurried(settings, deadline))
     with destination.sink as sink:
         translation = Bridge(destination.settings).translate(events)

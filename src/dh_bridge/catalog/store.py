@@ -11,14 +11,11 @@ import msgspec
 from dh_bridge.catalog.batch import Batch
 from dh_bridge.catalog.tables import connect
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Delivery
+from dh_bridge.sinks.base import Closing, Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
 
@@ -34,7 +31,7 @@ _RAW_NAMES = (
 """Custom properties that keep the pair a URN was made of: datasets (facets.md 1.0), jobs and flows (identity.md 3a)."""
 
 
-class Catalog:
+class Catalog(Closing):
     """Latest aspects, points in time, relationships and lineage; one thread at a time, any number of readers beside it."""
 
     def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
@@ -143,11 +140,3 @@ class Catalog:
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         self.connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.review.state import Place
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Readable
 
 
 @contextmanager
-def opened_place(target: str, settings: Settings) -> Iterator[tuple[Place, Iterable[str] | None, Settings]]:
+def opened_place(target: str, settings: Settings) -> Iterator[tuple[Readable, Iterable[str] | None, Settings]]:
     """Open a place to read from; yield it, all its URNs (None: it cannot list them), and the settings with its profile."""
     scheme, colon, path = target.partition(":")
     if not colon:

@@ -164,6 +164,12 @@ def entity_type(urn: str) -> str:
     return _types[urn] or parse(urn)[0]
 
 
+def key_aspect(urn: str) -> str:
+    """Return the name of the key aspect, which a server has of every entity that exists; an AspectError as above."""
+    kind = entity_type(urn)
+    return "corpUserKey" if kind == "corpuser" else f"{kind}Key"
+
+
 def is_urn(text: str) -> bool:
     """Say whether ``text`` is a URN that DataHub takes; answers are remembered (the last 32,768)."""
     return bool(_types[text])

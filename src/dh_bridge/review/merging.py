@@ -7,28 +7,20 @@ joined, ours win; a schema that another writer holds is left alone where the set
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.sinks.base import Delivery
+from dh_bridge.sinks.base import Around, Delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
-    from typing_extensions import Self
-
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Present, Sink
+    from dh_bridge.sinks.base import Present, Readable, Sink
 
-    class ReadableSink(Sink, Protocol):
+    class ReadableSink(Sink, Readable, Protocol):
         """A sink that says what is there."""
-
-        def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
-            """Return the present aspects."""
-            ...
 
 
 _SETS = frozenset(("inputs", "outputs", "inputEdges", "outputEdges", "upstreamInstances", "subjects"))
@@ -47,16 +39,15 @@ _JOINED: dict[str, tuple[str, ...] | None] = {
 _SCHEMA = "schemaMetadata"
 
 
-class Merging:
+class Merging(Around):
     """A sink that reads before it writes; ``left_out`` counts schemas that were left to their owner.
 
-    ``pipeline`` is the name that our own writes have. Everything else is the inner sink's own.
+    ``pipeline`` is the name that our own writes have.
     """
 
     def __init__(self, sink: ReadableSink, *, join: bool, keep_schemas: bool, pipeline: str) -> None:
-        self.name = sink.name
-        self.left_out: Counter[str] = Counter()
-        self._sink = sink
+        super().__init__(sink)
+        self._readable: Readable = sink
         self._join = join
         self._keep_schemas = keep_schemas
         self._pipeline = pipeline
@@ -67,7 +58,7 @@ class Merging:
         for one in proposals:
             if self._reads(one):
                 wanted.setdefault(one.entity_urn, set()).add(one.aspect_name)
-        found = self._sink.read(wanted) if wanted else {}
+        found = self._readable.read(wanted) if wanted else {}
         present = {(urn, name): one.value for urn, aspects in found.items() for name, one in aspects.items()}
         sent: list[Proposal] = []
         originals: dict[int, Proposal] = {}
@@ -102,22 +93,6 @@ class Merging:
         if held.run_id is None and held.pipeline_name is None:
             return held.actor is None
         return held.pipeline_name == self._pipeline or (held.run_id or "").startswith("dh_bridge-")
-
-    def close(self) -> None:
-        """Close the inner sink."""
-        self._sink.close()
-
-    def __enter__(self) -> Self:
-        self._sink.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._sink.__exit__(kind, error, trace)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sink, name)
 
 
 def joined(aspect: str, present: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:

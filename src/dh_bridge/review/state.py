@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.datahub.urns import entity_type
+from dh_bridge.datahub.urns import entity_type, key_aspect
 from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Present
-
-_KEYS = {"corpuser": "corpUserKey"}
-
-
-class Place(Protocol):
-    """Where proposals would go: it says what is there."""
-
-    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
-        """Return the present aspects by URN and name; an entity that exists has at least an entry."""
-        ...
+    from dh_bridge.sinks.base import Present, Readable
 
 
 class Listed:
@@ -56,10 +44,10 @@ class Change(NamedTuple):
     replaced: bool
 
 
-class State:
+class State(Closing):
     """Follows proposals; ``exists`` says which of their entities the place has, ``points`` counts points in time."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Readable) -> None:
         self.exists: dict[str, bool] = {}
         self.points = 0
         self.refused: list[str] = []
@@ -81,7 +69,7 @@ class State:
                 self._replaced.add((one.entity_urn, one.aspect_name))
             if (one.entity_urn, one.aspect_name) not in self._before:
                 new.setdefault(one.entity_urn, set()).add(one.aspect_name)
-        found = self.place.read({urn: {*names, _key(urn)} for urn, names in new.items()}) if new else {}
+        found = self.place.read({urn: {*names, key_aspect(urn)} for urn, names in new.items()}) if new else {}
         seeds = []
         for urn, names in new.items():
             self.exists[urn] = self.exists.get(urn, False) or urn in found
@@ -108,17 +96,3 @@ class State:
     def close(self) -> None:
         """Forget the copy."""
         self._after.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def _key(urn: str) -> str:
-    """Return the key aspect, which a server has of every entity that exists."""
-    kind = entity_type(urn)
-    return _KEYS.get(kind, f"{kind}Key")

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.validation import validator
-from dh_bridge.delivery import open_destination
+from dh_bridge.delivery import need_ledger, open_destination
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sdk.naming import Checked, named_check
 from dh_bridge.sdk.run import Run, told_run
 from dh_bridge.settings import Settings
+from dh_bridge.sinks.base import Closing
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sdk.assertion import Assertion
@@ -34,7 +32,7 @@ PRODUCER = "dh_bridge.sdk"
 _PLATFORM = "urn:li:dataPlatform:openlineage"
 
 
-class Pipeline:
+class Pipeline(Closing):
     """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
 
     ``clock`` returns nanoseconds since 1970. What was opened here is closed by :meth:`close` or at the end of ``with``.
@@ -56,6 +54,7 @@ class Pipeline:
 
     def _opened(self, target: str) -> Sink:
         """Open a target; the profile is that of its server unless somebody chose one."""
+        need_ledger(target, self.options.settings)
         destination = open_destination(target, self.options.settings)
         if destination.settings.profile != self.options.settings.profile:
             self.options = Options(destination.settings)
@@ -174,14 +173,6 @@ class Pipeline:
         """Close the sink if it was opened here."""
         if self._own:
             self.sink.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _of_ours(proposal: Proposal) -> bool:

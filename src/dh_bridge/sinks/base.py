@@ -8,19 +8,37 @@ of its own with ``msgspec.convert``, and puts ``options.system_metadata()`` on w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checkable
 
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.errors import SettingsError
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
+
+
+class Closing:
+    """What is closed at the end of ``with``."""
+
+    def close(self) -> None:
+        """Let go of what is held open."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self.close()
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -77,8 +95,57 @@ class Sink(Protocol):
     def __enter__(self) -> Self: ...
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
+
+
+class Around(Closing):
+    """A sink around another one: what it does not do itself is done, or known, by the inner sink.
+
+    ``left_out`` counts by its rule what the sinks on the way did not let through.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        self.name = sink.name
+        shared: Counter[str] | None = getattr(sink, "left_out", None)
+        self.left_out: Counter[str] = Counter() if shared is None else shared
+        self._sink = sink
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Hand a batch to the inner sink."""
+        return self._sink.emit(proposals)
+
+    def close(self) -> None:
+        """Close the inner sink."""
+        self._sink.close()
+
+    def __enter__(self) -> Self:
+        self._sink.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self._sink.__exit__(kind, error, trace)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sink, name)
+
+
+def tells_version(sink: object) -> TypeGuard[Versioned]:
+    """Say whether a sink, or the one inside it, is Versioned; since Python 3.12 isinstance does not look inside."""
+    return hasattr(sink, "version")
+
+
+def tells_what_is_there(sink: object) -> TypeGuard[Readable]:
+    """Say whether a sink, or the one inside it, is Readable."""
+    return hasattr(sink, "read")
+
+
+def absent(place: Readable, urns: Iterable[str]) -> set[str]:
+    """Return which of the entities a place does not have."""
+    asked = {urn: [key_aspect(urn)] for urn in urns}
+    return asked.keys() - place.read(asked).keys() if asked else set()
 
 
 @runtime_checkable
@@ -104,7 +171,10 @@ class Readable(Protocol):
     """A sink that also says what is there."""
 
     def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
-        """Return the present aspects by URN and name: ``wanted`` names URNs and their aspects, none of them meaning all."""
+        """Return the present aspects by URN and name: ``wanted`` names URNs and their aspects, none of them meaning all.
+
+        An entity that exists has an entry, empty where it has none of the aspects, if its key aspect is asked for.
+        """
         ...
 
 

@@ -6,19 +6,16 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Present
+from dh_bridge.sinks.base import Closing, Present
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import Delivery, SinkOptions
 
 
-class CatalogSink:
+class CatalogSink(Closing):
     """Applies each batch to ``catalog`` in one transaction; it owns the catalogue and closes it."""
 
     name = "catalog"
@@ -38,23 +35,14 @@ class CatalogSink:
         found = {}
         for urn, names in wanted.items():
             aspects = self.catalog.aspects(urn)
-            held = {name: Present(value) for name, value in aspects.items() if not names or name in names}
-            if held:
-                found[urn] = held
+            if aspects:
+                found[urn] = {name: Present(value) for name, value in aspects.items() if not names or name in names}
         return found
 
     def close(self) -> None:
         """Close the catalogue."""
         self._closed = True
         self.catalog.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def open_target(place: str, options: SinkOptions) -> CatalogSink:

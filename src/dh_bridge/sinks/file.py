@@ -16,13 +16,11 @@ import msgspec
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.datahub.wire import aspect_text, keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Delivery
+from dh_bridge.sinks.base import Closing, Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
-
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import SinkOptions
@@ -55,7 +53,7 @@ def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, ke
     )
 
 
-class _Stream:
+class _Stream(Closing):
     """What both formats share: a file or standard output, and errors that name the place."""
 
     name = "file"
@@ -86,9 +84,6 @@ class _Stream:
         if self._place != _STDOUT:
             self._file.close()
 
-    def __enter__(self) -> Self:
-        return self
-
 
 class NdjsonSink(_Stream):
     """Appends a line for each proposal, and flushes after each batch."""
@@ -106,11 +101,6 @@ class NdjsonSink(_Stream):
     def close(self) -> None:
         """Close the file."""
         self._shut()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class ArraySink(_Stream):
@@ -150,7 +140,7 @@ class ArraySink(_Stream):
             raise self._error(error) from error
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         if error is None:
             self.close()

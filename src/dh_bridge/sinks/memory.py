@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Delivery
+from dh_bridge.sinks.base import Closing, Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import SinkOptions
 
 
-class MemorySink:
+class MemorySink(Closing):
     """Keeps every proposal in ``proposals``, in order; they stay readable after close."""
 
     name = "memory"
@@ -36,14 +33,6 @@ class MemorySink:
     def close(self) -> None:
         """Take no more."""
         self._closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def open_target(place: str, options: SinkOptions) -> MemorySink:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.base import Closing
 from dh_bridge.sinks.kafka.errors import sink_error
 from dh_bridge.sinks.kafka.options import kafka_options
 from dh_bridge.sinks.kafka.registry import Registry
@@ -29,8 +30,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from typing_extensions import Self
-
 _SECURITY = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.")
 """What of the producer's settings a consumer has, too."""
 _MANY = 500
@@ -38,7 +37,7 @@ _WORDS = 2000
 """Characters of an error that are kept: the rest is a stack trace."""
 
 
-class Refusals:
+class Refusals(Closing):
     """The messages of the topic since ``group`` last looked, up to those that stand there now; all of them without a group."""
 
     def __init__(self, place: str, area: Mapping[str, object], *, group: str | None) -> None:
@@ -127,12 +126,6 @@ class Refusals:
         """Close the connections."""
         self._registry.close()
         self._reader.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
 
 
 def _proposal(sent: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dh_bridge.datahub import schemas
 from dh_bridge.datahub.profiles import DEFAULT, known_profiles, profile
 from dh_bridge.datahub.wire import keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.base import Closing, Delivery, Failure
 from dh_bridge.sinks.kafka.envelope import Envelope
 from dh_bridge.sinks.kafka.errors import is_content, is_refused, sink_error
 from dh_bridge.sinks.kafka.options import kafka_options
@@ -17,10 +17,8 @@ from dh_bridge.sinks.kafka.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from confluent_kafka import KafkaError
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import SinkOptions
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 _UNENCODABLE = (TypeError, ValueError, RecursionError)
 
 
-class KafkaSink:
+class KafkaSink(Closing):
     """Delivers to the topic at ``where``.
 
     A message that the brokers refuse for what it holds is a permanent Failure. One that did not get through in time is a
@@ -145,14 +143,6 @@ class KafkaSink:
         if self._producer is not None:
             self._producer.close()
             self._producer = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _followers(proposals: Sequence[Proposal], late: set[int]) -> list[int]:

@@ -8,7 +8,7 @@ import msgspec
 
 from dh_bridge.datahub.wire import keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.base import Closing, Delivery, Failure
 from dh_bridge.sinks.rest.answers import Refusal, TooOldError, too_old
 from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
 from dh_bridge.sinks.rest.connection import Connection
@@ -18,9 +18,6 @@ from dh_bridge.sinks.rest.server import Server, server
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import Present, SinkOptions
@@ -32,7 +29,7 @@ _AT_ONCE = 5
 """Requests whose proposals are encoded at a time: a window may bring 100,000 proposals."""
 
 
-class RestSink:
+class RestSink(Closing):
     """Delivers to the server at ``where``.
 
     A proposal that the server refuses is a permanent Failure with the server's own words. A SinkError ends a batch: nothing
@@ -140,14 +137,6 @@ class RestSink:
         """Close the connection."""
         self._closed = True
         self._connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def open_target(place: str, options: SinkOptions) -> RestSink:
