@@ -170,6 +170,18 @@ class Settings(BaseModel):
         " and what would be replaced is joined with it. A ledger (`emit --ledger`) knows more.",
     )
     writes: WritesSettings = Field(default=WritesSettings(), description="What may be written at all.")
+    max_new_entities_per_hour: int | None = Field(
+        default=None,
+        ge=0,
+        description="Entities that may be new at a server within an hour, runs not counted; the proposals of the others wait"
+        " in the ledger, which this needs. None is no limit.",
+    )
+    ask_new_entities: int | None = Field(
+        default=1000,
+        ge=0,
+        description="New entities, runs not counted, that `emit` writes without asking the person at its terminal; none: it"
+        " never asks.",
+    )
     rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")
     kafka: KafkaSettings = Field(default=KafkaSettings(), description="Brokers and registry, for `kafka:` targets.")
     airflow: AirflowSettings = Field(
