@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import struct
 from io import BytesIO
+from pathlib import Path
 
 import fastavro
 import pytest
 import requests
+from click.testing import CliRunner
 from confluent_kafka import Producer
+from proposals_of_kafka import read as proposals_of
 from realparts.kafka import QUIET
 from sink_contract import CAFE, DATASET
 
+from dh_bridge.cli import commands
 from dh_bridge.datahub import schemas
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.kafka.refusals import Refusals
 
 pytestmark = pytest.mark.kafka
+
+EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
 
 REFUSED = {
     "type": "record",
@@ -153,10 +159,6 @@ def test_a_setting_that_the_client_does_not_have_is_named(kafka, area):
 
 
 def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monkeypatch, tmp_path):
-    from click.testing import CliRunner  # noqa: PLC0415 - for this alone
-
-    from dh_bridge.cli import commands  # noqa: PLC0415 - as above
-
     monkeypatch.chdir(tmp_path)
     refuse(record(DATASET, "ours"), record(DATASET, "theirs", pipeline="other"), record(DATASET, "older", run="r0"))
 
@@ -177,3 +179,50 @@ def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monk
     assert ran("--group", "g")[0] == 1
     assert ran("--group", "g") == (0, [], "0 refused\n")
     assert CliRunner().invoke(commands, ["refused", "rest:"]).exit_code == 2
+
+
+def test_what_datahub_refuses_is_a_dead_letter_of_the_ledger_and_is_sent_again(
+    kafka, refuse, area, registry, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    topic = kafka.topic("proposals")
+
+    def ran(*arguments):
+        chosen = {"topic": topic, "failed_topic": refuse.topic, "registry.url": area["registry"]["url"]}
+        settings = [word for name, text in chosen.items() for word in ("--set", f"kafka.{name}={text}")]
+        return CliRunner().invoke(commands, [*arguments, "--ledger", "ledger.db", *settings])
+
+    def emitted():
+        result = ran("emit", EVENTS, "--to", f"kafka:{kafka.bootstrap}", "--profile", "1.7", "--run-id", "mine")
+        assert result.exit_code == 0, result.output
+        return kafka.messages(topic)
+
+    proposals = proposals_of(emitted(), registry.url)
+    chosen = [next(one for one in proposals if one.changeType == change) for change in ("UPSERT", "PATCH")]
+    tag = next(one for one in proposals if one.aspectName == "ownership")
+    stale = {**told(chosen[0]), "aspect": {"value": b'{"of": "yesterday"}', "contentType": "application/json"}}
+    for one in (*map(told, (*chosen, tag)), stale):
+        refuse({"auditHeader": None, "metadataChangeProposal": one, "error": f"no {one['aspectName']} today"})
+    for expected in ("3 are dead letters of the ledger now, 1 are", "0 are dead letters of the ledger now, 4 are"):
+        result = ran("refused", f"kafka:{kafka.bootstrap}")
+        assert (result.exit_code, expected in result.stderr) == (1, True), result.stderr
+    listed = [json.loads(line) for line in ran("queue", "list", "--dead", "--json").stdout.splitlines()]
+    assert {(one["entityUrn"], one["aspectName"], one["reason"]) for one in listed} == {
+        (one.entityUrn, one.aspectName, f"no {one.aspectName} today") for one in (*chosen, tag)
+    }
+    assert "no ownership today" in ran("queue", "list", "--dead").stdout
+    assert ran("queue", "retry", "--dead").stdout == "3 wait again\n"
+    again = proposals_of(emitted()[len(proposals) :], registry.url)
+    assert {(one.entityUrn, one.aspectName, one.aspect.value) for one in (*chosen, tag)} <= {
+        (one.entityUrn, one.aspectName, one.aspect.value) for one in again
+    }
+    assert ran("queue", "list").stdout == "0 wait, 0 given up\n"
+
+
+def told(proposal):
+    """Return acryl-datahub's object as the record that DataHub's consumer writes back."""
+    return {
+        **{name: getattr(proposal, name) for name in ("entityType", "entityUrn", "changeType", "aspectName")},
+        "aspect": {"value": proposal.aspect.value, "contentType": proposal.aspect.contentType},
+        "systemMetadata": {"runId": "mine", "pipelineName": "dh_bridge"},
+    }

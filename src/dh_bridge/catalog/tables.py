@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dh_bridge.errors import SinkError
 
-VERSION = 2
+VERSION = 3
 """``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
 
 _APPLICATION = 0x64684272
@@ -88,6 +88,18 @@ _MIGRATIONS = (
         event BLOB NOT NULL, -- a hash of the event
         told BLOB NOT NULL, -- what the event was, and what its batch sent
         PRIMARY KEY (run, time, event)
+    ) WITHOUT ROWID;
+    """,
+    # 2 -> 3. New entities that are let through so many an hour; when which delivery was told.
+    """
+    CREATE TABLE newcomer (
+        id INTEGER PRIMARY KEY, urn TEXT NOT NULL UNIQUE,
+        admitted INTEGER NOT NULL -- when it was let through, in milliseconds, 0: it is held, -1: and nobody has looked for it
+    );
+    CREATE INDEX newcomer_admitted ON newcomer (admitted);
+    CREATE TABLE delivery (
+        run TEXT PRIMARY KEY, -- the runId of systemMetadata
+        first INTEGER NOT NULL, last INTEGER NOT NULL -- times of its batches in milliseconds
     ) WITHOUT ROWID;
     """,
 )

@@ -9,6 +9,7 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.examples import examples
+from dh_bridge.cli.gate import Gate
 from dh_bridge.cli.options import (
     dead_option,
     events_argument,
@@ -21,7 +22,7 @@ from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.queue import held
 from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
-from dh_bridge.delivery import Destination, open_destination
+from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, last_version, opened
 from dh_bridge.replay.processes import translations
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     help="Processes that translate, for large archives; nothing is remembered then.",
 )
 @click.option("--run-id", metavar="ID", help="Id that DataHub keeps with what is written, to roll it back by.")
+@click.option("--yes", is_flag=True, help="Ask nothing, however many entities are new (ask_new_entities).")
 @click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
 @profile_option
 @report_option
@@ -79,6 +81,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
     full: bool,
     processes: int,
     run_id: str | None,
+    yes: bool,
     report: str | None,
     dead: str | None,
     fail_on: str,
@@ -99,6 +102,8 @@ def emit(  # noqa: PLR0913 - one parameter per option
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
             place = None if dry_run or processes > 1 else ledger or settings.ledger.file
+            if place is None and not dry_run:
+                need_ledger(target, settings)
             destination = open_destination(
                 target,
                 settings,
@@ -109,8 +114,9 @@ def emit(  # noqa: PLR0913 - one parameter per option
             )
             with destination.sink:
                 _announce(target, destination, dry_run=dry_run)
+                gate = _gate(target, destination, unasked=dry_run or yes)
                 if processes > 1:
-                    _deliver_of_many(events, destination, outcome, processes)
+                    _deliver_of_many(events, destination, outcome, processes, gate)
                 else:
                     with opened(
                         place,
@@ -119,8 +125,10 @@ def emit(  # noqa: PLR0913 - one parameter per option
                         version=destination.version,
                         full=full,
                         report=outcome.reports,
+                        gate=gate,
+                        delivery=destination.options.run_id,
                     ) as found:
-                        _deliver(events, destination, outcome, found, dry_run=dry_run)
+                        _deliver(events, destination, outcome, found, None if dry_run else gate)
         except SinkError as error:
             outcome.break_off(error)
         for line in outcome.summary():
@@ -138,10 +146,16 @@ def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
     )
 
 
+def _gate(target: str, destination: Destination, *, unasked: bool) -> Gate:
+    """Return what tells and asks before the first write; a file is no place where entities are new."""
+    asks = not unasked and not target.startswith("file:")
+    return Gate(destination.sink, destination.settings.ask_new_entities if asks else None)
+
+
 def _deliver(
-    events: Sequence[str], destination: Destination, outcome: Outcome, ledger: Ledger | None, *, dry_run: bool
+    events: Sequence[str], destination: Destination, outcome: Outcome, ledger: Ledger | None, gate: Gate | None
 ) -> None:
-    """Translate the events and deliver what comes of them, a translation at a time."""
+    """Translate the events and deliver what comes of them, a translation at a time; without a ``gate`` nothing is written."""
     bridge = Bridge(destination.settings)
     items = events_of(events, bridge)
     if ledger is not None:
@@ -150,22 +164,26 @@ def _deliver(
                 outcome.add(translation)
                 outcome.deliver(delivery)
         finally:
-            outcome.hold(*held(ledger.outbox, ledger.broken))
+            outcome.hold(*held(ledger))
     else:
         for translation in bridge.stream(items, report=outcome.reports):
             outcome.add(translation)
-            if not dry_run:
+            if gate is not None:
+                gate(translation)
                 with outcome.waiting(len(translation.proposals)):
                     outcome.deliver(destination.sink.emit(translation.proposals))
     outcome.counts.filtered.update(getattr(destination.sink, "left_out", {}))
     outcome.warn_of_profile(bridge)
 
 
-def _deliver_of_many(events: Sequence[str], destination: Destination, outcome: Outcome, processes: int) -> None:
+def _deliver_of_many(
+    events: Sequence[str], destination: Destination, outcome: Outcome, processes: int, gate: Gate
+) -> None:
     """Deliver what several processes make of the events: each run by one of them, what runs share by this one."""
     bridge = Bridge(destination.settings)
     for translation in translations(events_of(events, bridge), destination.settings, processes):
         outcome.add(translation)
+        gate(translation)
         with outcome.waiting(len(translation.proposals)):
             outcome.deliver(destination.sink.emit(translation.proposals))
     outcome.counts.filtered.update(getattr(destination.sink, "left_out", {}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -22,6 +23,11 @@ events_argument = click.argument(
 )
 profile_option = click.option(
     "--profile", metavar="VERSION", help="DataHub version to write for, such as 1.4 (default 0.15.0, which all take)."
+)
+ledger_option = click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The ledger's file (default: the setting ledger.file).",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
 catalog_option = click.option(

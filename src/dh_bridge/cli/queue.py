@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import json_option, with_settings
+from dh_bridge.cli.options import json_option, ledger_option, with_settings
 from dh_bridge.cli.screen import json_line, write, write_table
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.outbox import Outbox
@@ -20,36 +19,44 @@ from dh_bridge.ledger.sent import Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from dh_bridge.errors import SinkError
+    from dh_bridge.ledger import Ledger
+    from dh_bridge.ledger.newcomers import Newcomers
     from dh_bridge.ledger.outbox import Waiting
     from dh_bridge.settings import Settings
 
 _SHOWN = 100
 """Dead letters that the table shows one by one; --json has all of them."""
 
-ledger_option = click.option(
-    "--ledger",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The ledger's file (default: the setting ledger.file).",
-)
 
-
-def held(outbox: Outbox, broken: SinkError | None) -> tuple[int, str]:
+def held(ledger: Ledger) -> tuple[int, str]:
     """Return how many proposals wait, and the sentence that says so."""
+    outbox = ledger.outbox
     waits, _ = outbox.count()
     oldest = outbox.oldest()
     if not waits or oldest is None:
         return 0, ""
-    why = (
-        "deliveries pause (`dh-bridge queue resume`)"
-        if outbox.paused
-        else str(broken or "the server took them not yet")
-    )
+    new = _held_back(ledger.newcomers)
+    if outbox.paused:
+        why = "deliveries pause (`dh-bridge queue resume`)"
+    elif ledger.broken is not None:
+        why = "; ".join(filter(None, (str(ledger.broken), new)))
+    else:
+        why = new or "the server took them not yet"
     return waits, (
         f"{waits:,} proposals wait in the ledger, the oldest since {_time(oldest)}: {why}."
         " The next emit with this ledger sends them; `dh-bridge queue list` shows them."
     )
+
+
+def _held_back(newcomers: Newcomers) -> str:
+    """Say how many new entities are held back and until when; nothing when there are none."""
+    number, until = newcomers.held()
+    if not number:
+        return ""
+    when = "" if until is None else f", the next may go at {_time(until)}"
+    return f"{number:,} new entities are held back, more than max_new_entities_per_hour ({newcomers.limit}){when}"
 
 
 @click.group()
@@ -60,38 +67,41 @@ def queue() -> None:
 
 @queue.command("list")
 @ledger_option
+@click.option("--dead", is_flag=True, help="Only what was given up.")
 @json_option
 @with_settings
 @examples(
     "dh-bridge queue list --ledger out/demo.db", "dh-bridge queue list --ledger out/demo.db --json > waiting.ndjson"
 )
-def list_(*, settings: Settings, ledger: Path | None, as_json: bool) -> None:
+def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool) -> None:
     """Show what waits and why, and the dead letters with the server's words.
 
     What waits is counted by type of entity and reason. --json writes each proposal's URN and aspect, one object per line.
     """
-    with _opened(ledger, settings, readonly=True) as (_, outbox):
+    with opened_outbox(ledger, settings, readonly=True) as (_, outbox):
         if as_json:
-            write(json_line(_row(one)) for dead in (False, True) for one in outbox.each(dead=dead))
+            kinds = (True,) if dead else (False, True)
+            write(json_line(_row(one)) for kind in kinds for one in outbox.each(dead=kind))
             return
-        waits, dead = outbox.count()
+        waits, letters = outbox.count()
         click.echo(
-            f"{waits:,} {'waits' if waits == 1 else 'wait'}, {dead:,} given up"
+            f"{waits:,} {'waits' if waits == 1 else 'wait'}, {letters:,} given up"
             + (", deliveries pause" if outbox.paused else "")
         )
-        if waits:
+        if waits and not dead:
             _write_groups(outbox.each())
-        if dead:
-            _write_letters(outbox.waiting(dead=True, limit=_SHOWN), dead)
+        if letters:
+            _write_letters(outbox.waiting(dead=True, limit=_SHOWN), letters)
 
 
 @queue.command()
 @ledger_option
+@click.option("--dead", is_flag=True, help="What was given up, as without it: what waits is sent by itself.")
 @with_settings
 @examples("dh-bridge queue retry --ledger out/demo.db")
-def retry(*, settings: Settings, ledger: Path | None) -> None:
+def retry(*, settings: Settings, ledger: Path | None, dead: bool) -> None:  # noqa: ARG001 - said for clearness
     """Let the dead letters wait again, for the next emit to send them."""
-    with _opened(ledger, settings) as (file, outbox), file.transaction():
+    with opened_outbox(ledger, settings) as (file, outbox), file.transaction():
         click.echo(f"{outbox.retry():,} wait again")
 
 
@@ -105,7 +115,7 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool) -> None:
 
     What is dropped counts as never sent: it is sent with the next event that tells of its entity.
     """
-    with _opened(ledger, settings) as (file, outbox), file.transaction():
+    with opened_outbox(ledger, settings) as (file, outbox), file.transaction():
         sent = Sent(file.connection)
         for one in outbox.each(dead=dead):
             sent.forget(one.proposal)
@@ -118,7 +128,7 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool) -> None:
 @examples("dh-bridge queue pause --ledger out/demo.db")
 def pause(*, settings: Settings, ledger: Path | None) -> None:
     """Hold all deliveries: emit goes on folding events, and what comes of them waits."""
-    with _opened(ledger, settings) as (file, outbox), file.transaction():
+    with opened_outbox(ledger, settings) as (file, outbox), file.transaction():
         outbox.pause(paused=True)
         click.echo(f"deliveries pause, {outbox.count()[0]:,} wait")
 
@@ -129,13 +139,15 @@ def pause(*, settings: Settings, ledger: Path | None) -> None:
 @examples("dh-bridge queue resume --ledger out/demo.db")
 def resume(*, settings: Settings, ledger: Path | None) -> None:
     """Let deliveries go on: the next emit sends what waits."""
-    with _opened(ledger, settings) as (file, outbox), file.transaction():
+    with opened_outbox(ledger, settings) as (file, outbox), file.transaction():
         outbox.pause(paused=False)
         click.echo(f"deliveries go on, {outbox.count()[0]:,} wait")
 
 
 @contextmanager
-def _opened(place: Path | None, settings: Settings, *, readonly: bool = False) -> Iterator[tuple[Catalog, Outbox]]:
+def opened_outbox(
+    place: Path | None, settings: Settings, *, readonly: bool = False
+) -> Iterator[tuple[Catalog, Outbox]]:
     """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
     place = place or settings.ledger.file
     if place is None:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import with_settings
+from dh_bridge.cli.options import ledger_option, with_settings
+from dh_bridge.cli.queue import opened_outbox
 from dh_bridge.cli.screen import json_line, say, write
+from dh_bridge.datahub.proposal import Payload, Proposal
+from dh_bridge.datahub.wire import operations
 from dh_bridge.delivery import plain
+from dh_bridge.ledger.sent import Sent
 from dh_bridge.settings.kafka import registry_url
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from dh_bridge.catalog.store import Catalog
+    from dh_bridge.ledger.outbox import Outbox
     from dh_bridge.settings import Settings
 
 
@@ -23,13 +35,19 @@ if TYPE_CHECKING:
 @click.option("--run-id", metavar="ID", help="Only what this run wrote.")
 @click.option("--everyone", is_flag=True, help="Also what others than the setting pipeline_name wrote.")
 @click.option("--group", metavar="NAME", help="Go on where this group of readers stopped, and remember where we stop.")
+@ledger_option
 @with_settings
 @examples("dh-bridge refused kafka:localhost:9092 > refused.ndjson")
-def refused(*, settings: Settings, source: str, run_id: str | None, everyone: bool, group: str | None) -> None:
+def refused(  # noqa: PLR0913 - one parameter per option
+    *, settings: Settings, source: str, run_id: str | None, everyone: bool, group: str | None, ledger: Path | None
+) -> None:
     """Write the proposals that DataHub took from Kafka and refused, one JSON object per line.
 
     Kafka takes what it is given; DataHub says later, in the topic kafka.failed_topic, what it could not write. Each line has the
     server's error, the run, and the proposal as it was sent. Exit code 1 when there is any.
+
+    With the ledger that sent them they become its dead letters, unless something newer was sent since: `dh-bridge queue list
+    --dead` shows them with the server's words, `dh-bridge queue retry --dead` lets the next emit send them again.
     """
     from dh_bridge.sinks.kafka.refusals import Refusals  # noqa: PLC0415 - an optional extra
 
@@ -38,7 +56,7 @@ def refused(*, settings: Settings, source: str, run_id: str | None, everyone: bo
         raise click.UsageError("only Kafka refuses later: write kafka:BROKERS")
     area = registry_url(plain(settings.kafka), os.environ)
     found = others = 0
-    with Refusals(place, area, group=group) as refusals:
+    with _letters(ledger, settings) as letters, Refusals(place, area, group=group) as refusals:
         for row in refusals.rows():
             ours = everyone or row.get("pipelineName") in (settings.pipeline_name, None)
             if not ours or run_id not in (None, row.get("runId")):
@@ -46,6 +64,51 @@ def refused(*, settings: Settings, source: str, run_id: str | None, everyone: bo
                 continue
             found += 1
             write([json_line(row)])
+            if letters is not None:
+                letters.take(row)
     say(f"{found:,} refused" + (f", {others:,} of others left out" if others else ""))
+    if letters is not None:
+        say(f"{letters.buried:,} are dead letters of the ledger now, {found - letters.buried:,} are outdated or known")
     if found:
         raise click.exceptions.Exit(EXIT_EVENTS)
+
+
+class _Letters:
+    """Buries refusals in a ledger, each in a transaction; one that is read twice is buried once."""
+
+    def __init__(self, file: Catalog, outbox: Outbox) -> None:
+        self.buried = 0
+        self._file = file
+        self._outbox = outbox
+        self._sent = Sent(file.connection)
+
+    def take(self, row: dict[str, Any]) -> None:
+        """Bury a refusal if the ledger sent nothing newer since, and forget that it was sent."""
+        proposal = _proposal(row.get("proposal"))
+        if proposal is None or not self._sent.is_last(proposal):
+            return
+        with self._file.transaction():
+            self._sent.forget(proposal)
+            self._outbox.bury(proposal, row["reason"], int(time.time() * 1000))
+        self.buried += 1
+
+
+@contextmanager
+def _letters(ledger: Path | None, settings: Settings) -> Iterator[_Letters | None]:
+    """Yield what buries refusals in the ledger that is named, None where there is none."""
+    if ledger is None and settings.ledger.file is None:
+        yield None
+        return
+    with opened_outbox(ledger, settings) as (file, outbox):
+        yield _Letters(file, outbox)
+
+
+def _proposal(sent: dict[str, Any] | None) -> Proposal | None:
+    """Return the proposal that was sent, None for what is none of ours."""
+    try:
+        found = msgspec.convert(sent, Proposal)
+    except msgspec.ValidationError:
+        return None
+    if found.change_type == "PATCH":
+        found = msgspec.structs.replace(found, aspect=Payload(operations(found.aspect_name, found.value)))
+    return found if isinstance(found.value, list if found.change_type == "PATCH" else dict) else None

@@ -12,9 +12,11 @@ import orjson
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from rich.progress import Progress
     from rich.tree import Tree
 
 _Item = TypeVar("_Item")
+_bars: list[Progress] = []
 
 
 def say(text: str) -> None:
@@ -64,6 +66,17 @@ def write_tree(tree: Tree) -> None:
     click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
 
+def ask(question: str) -> bool:
+    """Ask the person at the terminal, on stderr; a bar that runs there makes way."""
+    for bar in _bars:
+        bar.stop()
+    try:
+        return click.confirm(question, err=True)
+    finally:
+        for bar in _bars:
+            bar.start()
+
+
 def progress(items: Iterable[_Item], label: str) -> Iterator[_Item]:
     """Yield ``items``, with a bar on stderr when that is a terminal."""
     if not sys.stderr.isatty():
@@ -74,7 +87,11 @@ def progress(items: Iterable[_Item], label: str) -> Iterator[_Item]:
 
     columns = (TextColumn(label), BarColumn(), TextColumn("{task.completed:,.0f}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield from bar.track(items, total=None)
+        _bars.append(bar)
+        try:
+            yield from bar.track(items, total=None)
+        finally:
+            _bars.remove(bar)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

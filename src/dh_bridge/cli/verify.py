@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
+from dh_bridge.cli.options import json_option, ledger_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.places import allowed, opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.ledger.recall import Recall
 from dh_bridge.review.state import State
 from dh_bridge.review.verdicts import verdict
+from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
+    from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings import Settings
 
 _MOST = 20
@@ -38,30 +43,47 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> f
 
 
 @click.command()
-@events_argument
+@click.argument("events", nargs=-1, metavar="[EVENTS...]", type=click.Path(exists=True, allow_dash=True))
 @click.option("--against", "target", required=True, metavar="PLACE", help="rest:URL, rest: or catalog:FILE.")
 @click.option("--sample", callback=_share, default="100%", metavar="SHARE", help="Part of the entities, such as 1%.")
+@click.option("--run", "delivery", metavar="ID", help="Only what this delivery (emit's run id) sent; needs the ledger.")
+@ledger_option
 @json_option
 @profile_option
 @with_settings
 @examples(
-    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge verify examples/events --against catalog:shop.db"
+    "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge verify examples/events --against catalog:shop.db",
+    "dh-bridge verify --against catalog:out/demo.db --ledger out/demo.db --sample 10%",
 )
-def verify(*, settings: Settings, events: tuple[str, ...], target: str, sample: float, as_json: bool) -> None:
+def verify(  # noqa: PLR0913 - one parameter per option
+    *,
+    settings: Settings,
+    events: tuple[str, ...],
+    target: str,
+    sample: float,
+    delivery: str | None,
+    ledger: Path | None,
+    as_json: bool,
+) -> None:
     """Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.
+
+    Without EVENTS it is what the ledger has sent, all of it or that of one delivery (--run).
 
     Servers leave out what they do not know and answer that all is well: this reads back. An aspect is held when writing it
     again would change nothing; what others added beside it is no fault. Points in time are not read. Exit code 1 when
     anything is not held; each such aspect is a line: what is gone or says something else, and who wrote it last.
     """
+    teller = None if events else ledger or settings.ledger.file
+    if events and delivery is not None:
+        raise click.UsageError("EVENTS or --run: of a delivery the ledger knows what it sent")
+    if not events and teller is None:
+        raise click.UsageError("name EVENTS, or the --ledger that has sent what came of them")
     with Outcome() as outcome, opened_place(target, settings) as (place, known, chosen), State(place) as state:
         if known is not None and not target.startswith("catalog:"):
             raise click.UsageError("a file of URNs holds no aspects: use rest:URL or catalog:FILE")
-        bridge = Bridge(chosen)
-        for translation in bridge.stream(events_of(events, bridge)):
-            outcome.add(translation)
-            drawn = [one for one in translation.proposals if _drawn(one.entity_urn, sample)]
-            state.add(allowed(drawn, settings))
+        said = _told(events, chosen, outcome) if teller is None else _sent(teller, delivery, chosen, sample)
+        for proposals in said:
+            state.add(allowed([one for one in proposals if _drawn(one.entity_urn, sample)], settings))
         counts: Counter[str] = Counter(dict.fromkeys(("held", "missing", "trimmed", "overwritten"), 0))
         rows = list(_rows(state, counts))
         if as_json:
@@ -83,6 +105,26 @@ def verify(*, settings: Settings, events: tuple[str, ...], target: str, sample: 
         if rows:
             raise click.exceptions.Exit(EXIT_EVENTS)
         outcome.leave()
+
+
+def _told(events: tuple[str, ...], settings: Settings, outcome: Outcome) -> Iterator[list[Proposal]]:
+    """Yield what the events come to."""
+    bridge = Bridge(settings)
+    for translation in bridge.stream(events_of(events, bridge)):
+        outcome.add(translation)
+        yield translation.proposals
+
+
+def _sent(ledger: Path, delivery: str | None, settings: Settings, sample: float) -> Iterator[list[Proposal]]:
+    """Yield what a ledger would write today of what it has sent."""
+    Catalog(ledger, readonly=True).close()  # says so when there is none
+    with Catalog(ledger) as file:
+        recall = Recall(file, Options(settings, stateful=True), delivery)
+        yield from recall.proposals(lambda urn: _drawn(urn, sample))
+        if recall.gone:
+            say(
+                f"{recall.gone:,} aspects cannot be told again: of runs that the ledger let go, or of none"
+            )
 
 
 def _rows(state: State, counts: Counter[str]) -> Iterator[dict[str, Any]]:

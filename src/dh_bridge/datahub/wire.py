@@ -27,6 +27,9 @@ _KEYS = {
 }
 """Aspect -> the array that is keyed, by what since 1.5, and how many keys our paths name: owner and type, of tags the tag."""
 
+_UNSAID = (_SOURCE, "typeUrn")
+"""Keys of the server's that our paths do not name."""
+
 _KEYED_SINCE = (1, 5)
 
 
@@ -58,6 +61,23 @@ def patch_body(aspect_name: str, operations: list[dict[str, Any]], *, keyed: boo
         "arrayPrimaryKeys": {field: names},
         "patch": [{**one, "path": _path(one, field, names, ours)} for one in operations],
     }
+
+
+def operations(aspect_name: str, body: Any) -> Any:
+    """Return the operations of a PATCH that :func:`patch_body` made, without the keys that we do not name."""
+    found = _KEYS.get(aspect_name)
+    if found is None or not isinstance(body, dict):
+        return body
+    field, names, ours = found
+    return [{**one, "path": _own_path(one["path"], field, names, ours)} for one in body["patch"]]
+
+
+def _own_path(path: str, field: str, names: list[str], ours: int) -> str:
+    _, first, *said = path.split("/")
+    if first != field or len(said) != len(names):
+        return path
+    kept = [step for name, step in zip(names, said, strict=True) if name not in _UNSAID]
+    return "/".join(["", field, *kept[:ours]])
 
 
 def _path(operation: dict[str, Any], field: str, names: list[str], ours: int) -> str:

@@ -8,19 +8,22 @@ that dies leaves the file as it was before its last batch; the same events sent 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dh_bridge.call import Call, Translation
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger.fold import LedgerFold
+from dh_bridge.ledger.newcomers import Newcomers, new_at
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.recall import Deliveries
 from dh_bridge.ledger.sent import DAY, Sent
 from dh_bridge.ledger.story import Journal
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.sinks.base import Delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.catalog.store import Catalog
     from dh_bridge.sinks.base import Failure, Sink
@@ -30,13 +33,15 @@ BYTES = 16 * 1024 * 1024
 """A batch ends early when its raw events are this large, so that memory stays flat whatever the events' size."""
 
 _EMPTY = Delivery(0, [])
+Gate = Callable[[Translation, "set[str]"], None]
 
 
 class Ledger:
     """Folds batches of events into ``file``; ``sink`` is where proposals go: into that same file if it is its catalogue.
 
     ``options`` are stateful ones. ``full`` sends every aspect of what a batch touches, changed or not. ``clock`` gives the time
-    in seconds.
+    in seconds. ``gate`` sees what a batch comes to, and which entities the ledger never sent before, ahead of anything that is
+    kept; what it raises undoes the batch. ``delivery`` is the id under which the sink writes.
     """
 
     def __init__(  # noqa: PLR0913 - what a door may choose
@@ -48,6 +53,8 @@ class Ledger:
         full: bool = False,
         report: bool = False,
         clock: Callable[[], float] = time.time,
+        gate: Gate | None = None,
+        delivery: str | None = None,
     ) -> None:
         settings = options.settings.ledger
         self._file = file
@@ -65,6 +72,11 @@ class Ledger:
         #: why the last delivery broke off
         self.broken: SinkError | None = None
         self.outbox = Outbox(file.connection)
+        self.newcomers = Newcomers(file.connection, options.settings.max_new_entities_per_hour)
+        self._gate = gate
+        self._deliveries = Deliveries(file.connection)
+        self._delivery = delivery
+        self._days = settings.retention_days
 
     def stream(self, items: Iterable[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
         """Yield what each batch of ``items`` changed, and what was delivered; what waited from before goes first.
@@ -100,12 +112,17 @@ class Ledger:
                 translation.counts.proposals = len(translation.proposals)
                 if self._fold.late:
                     translation.counts.notes["late events of runs that were let go"] += self._fold.late
+                if self._gate is not None:
+                    self._gate(translation, self._sent.fresh)
+                if self._delivery is not None and translation.proposals:
+                    self._deliveries.note(self._delivery, now, days=self._days)
                 self._journal.save(self._fold.runs, translation.proposals, now)
                 self._fold.save(now)
                 if self._inside:
                     delivery = self._sink.emit(translation.proposals)
                     self._forget(delivery.failed)
                 else:
+                    self.newcomers.note(self._sent.fresh)
                     self.outbox.put(translation.proposals, now)
         except BaseException:
             self._fold.forget()
@@ -121,7 +138,12 @@ class Ledger:
         delivered, refused, after = 0, [], 0
         blocked: set[str] = set()
         self.broken = None
-        while not self.outbox.paused and (waiting := self.outbox.waiting(after=after)):
+        try:
+            self._admit()
+        except SinkError as error:
+            self.broken = error
+            return _EMPTY
+        while not self.outbox.paused and (waiting := self.outbox.waiting(after=after, held=False)):
             after = waiting[-1].number
             ready = [one for one in waiting if one.proposal.entity_urn not in blocked]
             try:
@@ -141,6 +163,18 @@ class Ledger:
             if ready and len(found.failed) == len(ready) and not for_good:
                 break
         return Delivery(delivered, refused)
+
+    def _admit(self) -> None:
+        """Let through what is not new at the place, and of the new entities those that the hour has room for."""
+        limited = self.newcomers.limit is not None
+        if self.outbox.paused or not (limited or self.newcomers.held()[0]):
+            return
+        while limited and (urns := self.newcomers.unseen()):
+            new = new_at(self._sink, urns)
+            with self._file.transaction():
+                self.newcomers.looked(urns, new)
+        with self._file.transaction():
+            self.newcomers.admit(int(self._clock() * 1000))
 
     def _look_for_room(self) -> None:
         waits, dead = self.outbox.count()

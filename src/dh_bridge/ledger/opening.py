@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from dh_bridge.ledger.ledger import Gate
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
 
@@ -41,6 +42,8 @@ def opened(  # noqa: PLR0913 - what a door may choose
     version: str | None = None,
     full: bool = False,
     report: bool = False,
+    gate: Gate | None = None,
+    delivery: str | None = None,
 ) -> Iterator[Ledger | None]:
     """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``place``; None without one.
 
@@ -50,7 +53,9 @@ def opened(  # noqa: PLR0913 - what a door may choose
     if isinstance(own, Catalog):
         if place is not None:
             raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
-        yield Ledger(own, Options(settings, stateful=True), sink, full=full, report=report)
+        yield Ledger(
+            own, Options(settings, stateful=True), sink, full=full, report=report, gate=gate, delivery=delivery
+        )
     elif place is None:
         if full:
             raise SettingsError(
@@ -62,4 +67,6 @@ def opened(  # noqa: PLR0913 - what a door may choose
             if version is not None:
                 with file.transaction():
                     Outbox(file.connection).write_note(_VERSION, version)
-            yield Ledger(file, Options(settings, stateful=True), sink, full=full, report=report)
+            yield Ledger(
+                file, Options(settings, stateful=True), sink, full=full, report=report, gate=gate, delivery=delivery
+            )

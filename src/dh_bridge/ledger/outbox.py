@@ -79,11 +79,23 @@ class Outbox:
                 (urn, aspect, ndjson_line(proposal), now),
             )
 
-    def waiting(self, *, after: int = 0, limit: int = 1_000, dead: bool = False) -> list[Waiting]:
-        """Return the oldest ``limit`` proposals with a number above ``after``: those that wait, or those given up."""
+    def bury(self, proposal: Proposal, reason: str, now: int) -> None:
+        """Add a proposal that a server has refused for good after it had left the outbox."""
+        self._connection.execute(
+            "INSERT INTO outbox (urn, aspect, proposal, since, tries, reason, dead) VALUES (?, ?, ?, ?, 1, ?, 1)",
+            (proposal.entity_urn, proposal.aspect_name, ndjson_line(proposal), now, reason),
+        )
+
+    def waiting(self, *, after: int = 0, limit: int = 1_000, dead: bool = False, held: bool = True) -> list[Waiting]:
+        """Return the oldest ``limit`` proposals with a number above ``after``: those that wait, or those given up.
+
+        ``held``: also those of new entities that are not let through yet.
+        """
         rows = self._connection.execute(
-            "SELECT id, proposal, since, tries, reason, dead FROM outbox WHERE dead = ? AND id > ? ORDER BY id LIMIT ?",
-            (dead, after, limit),
+            "SELECT id, proposal, since, tries, reason, dead FROM outbox WHERE dead = ? AND id > ?"
+            " AND (? OR NOT EXISTS (SELECT 1 FROM newcomer WHERE newcomer.urn = outbox.urn AND admitted <= 0))"
+            " ORDER BY id LIMIT ?",
+            (dead, after, held, limit),
         )
         return [Waiting(row[0], _decode(row[1]), row[2], row[3], row[4], bool(row[5])) for row in rows]
 

@@ -58,6 +58,8 @@ class Sent:
         self._revived = _REVIVED if revive else ()
         #: proposals that were not sent because they say what was sent before
         self.unchanged = 0
+        #: URNs, of what was last asked for, of which nothing was sent before
+        self.fresh: set[str] = set()
 
     def changed(self, proposals: Iterable[Proposal], now: int, *, whole: Collection[str] = ()) -> list[Proposal]:
         """Return what of ``proposals`` is to be sent at ``now`` (milliseconds), and note it as sent.
@@ -65,12 +67,36 @@ class Sent:
         ``whole`` are URNs of which all aspects are among the proposals: a removal that is not among them is undone.
         """
         found: list[Proposal] = []
+        self.fresh = set()
         by_urn: dict[str, list[Proposal]] = {urn: [] for urn in whole}
         for proposal in proposals:
             by_urn.setdefault(proposal.entity_urn, []).append(proposal)
         for urn, group in by_urn.items():
             found.extend(self._of_entity(urn, group, now, whole=urn in whole))
         return found
+
+    def between(self, first: int, last: int) -> Iterator[tuple[str, set[str]]]:
+        """Yield the URNs and aspects (no points in time) that were last sent from ``first`` to ``last`` (milliseconds)."""
+        for urn, aspects in self._connection.execute("SELECT urn, aspects FROM sent ORDER BY urn"):
+            names = {name for name, aspect in _decode(aspects).items() if first <= aspect.time <= last}
+            if names:
+                yield urn, names
+
+    def is_last(self, proposal: Proposal) -> bool:
+        """Say whether a proposal, as it was sent, is what was last sent of what it says."""
+        name = proposal.aspect_name
+        if is_timeseries(name):
+            row = self._connection.execute("SELECT hash FROM sent_point WHERE key = ?", (_point(proposal),)).fetchone()
+            return row is not None and row[0] == _hash(proposal.value)
+        last = self._known(proposal.entity_urn).get(name)
+        if last is None:
+            return False
+        if proposal.change_type != "PATCH":
+            return last.whole == _hash(proposal.value)
+        return all(
+            one["path"] not in last.parts if one["op"] == "remove" else last.parts.get(one["path"]) == _hash(one)
+            for one in proposal.value
+        )
 
     def forget(self, proposal: Proposal) -> None:
         """Note that a proposal did not arrive: what it said is sent with the next change."""
@@ -118,6 +144,8 @@ class Sent:
                 yield changed
         if sends and stale and known and before and proposals[0].entity_type in self._revived and not self._full:
             yield upsert(proposals[0].entity_type, urn, "status", {"removed": False})
+        if known and not before:
+            self.fresh.add(urn)
         if known != before or sends:
             self._write(urn, known)
 

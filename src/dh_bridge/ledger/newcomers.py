@@ -1,0 +1,91 @@
+"""Entities that are new: so many of them an hour are let through, the others are held in the outbox.
+
+A safety switch against names that are wrong: they make new entities by the thousand. New is what this ledger never sent, and,
+where the place can be read, what is not there. Runs do not count, as each of them is new.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.sinks.base import absent, tells_what_is_there
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from dh_bridge.sinks.base import Sink
+
+HOUR = 3_600_000
+_RUN = "urn:li:dataProcessInstance:"
+_UNSEEN, _HELD = -1, 0
+_AT_ONCE = 500
+_REASON = "held back: more new entities than max_new_entities_per_hour"
+
+
+def lasting(urns: Iterable[str]) -> set[str]:
+    """Return the entities that are not new by nature: all but runs."""
+    return {urn for urn in urns if not urn.startswith(_RUN)}
+
+
+class Newcomers:
+    """What is new, in the ledger's file; ``limit`` a number of entities an hour, None: no limit. The caller opens transactions."""
+
+    def __init__(self, connection: sqlite3.Connection, limit: int | None) -> None:
+        self._connection = connection
+        self.limit = limit
+
+    def note(self, urns: Iterable[str]) -> None:
+        """Hold the entities, which the ledger sends for the first time, until they are let through."""
+        if self.limit is not None:
+            rows = ((urn, _UNSEEN) for urn in sorted(lasting(urns)))
+            self._connection.executemany("INSERT OR IGNORE INTO newcomer (urn, admitted) VALUES (?, ?)", rows)
+
+    def unseen(self) -> list[str]:
+        """Return some of the entities that nobody has looked for at the place."""
+        rows = self._connection.execute(
+            "SELECT urn FROM newcomer WHERE admitted = ? ORDER BY id LIMIT ?", (_UNSEEN, _AT_ONCE)
+        )
+        return [urn for (urn,) in rows]
+
+    def looked(self, urns: Iterable[str], new: set[str]) -> None:
+        """Note which of the entities are ``new`` at the place; the others are let through."""
+        for urn in urns:
+            if urn in new:
+                self._connection.execute("UPDATE newcomer SET admitted = ? WHERE urn = ?", (_HELD, urn))
+            else:
+                self._connection.execute("DELETE FROM newcomer WHERE urn = ?", (urn,))
+
+    def admit(self, now: int) -> None:
+        """Let through as many as the hour before ``now`` (milliseconds) leaves room for, oldest first; note why the others wait."""
+        change = self._connection.execute
+        if self.limit is None:
+            change("DELETE FROM newcomer")
+            return
+        # what is old by now, and what was dropped since
+        change("DELETE FROM newcomer WHERE admitted > 0 AND admitted <= ?", (now - HOUR,))
+        change(
+            "DELETE FROM newcomer WHERE admitted <= 0 AND NOT EXISTS (SELECT 1 FROM outbox WHERE urn = newcomer.urn)"
+        )
+        (used,) = change("SELECT count(*) FROM newcomer WHERE admitted > 0").fetchone()
+        change(
+            "UPDATE newcomer SET admitted = ? WHERE id IN (SELECT id FROM newcomer WHERE admitted = ? ORDER BY id LIMIT ?)",
+            (now, _HELD, max(0, self.limit - used)),
+        )
+        change(
+            "UPDATE outbox SET reason = ? WHERE reason IS NOT ? AND NOT dead"
+            " AND urn IN (SELECT urn FROM newcomer WHERE admitted <= 0)",
+            (_REASON, _REASON),
+        )
+
+    def held(self) -> tuple[int, int | None]:
+        """Return how many are held, and when the next may go, in milliseconds (None: nobody was let through within the hour)."""
+        (number,) = self._connection.execute("SELECT count(*) FROM newcomer WHERE admitted <= 0").fetchone()
+        (first,) = self._connection.execute("SELECT min(admitted) FROM newcomer WHERE admitted > 0").fetchone()
+        return number, None if first is None else first + HOUR
+
+
+def new_at(sink: Sink, urns: Iterable[str]) -> set[str]:
+    """Return which entities a place does not have; all of them where it cannot be read. A SinkError as that of reading."""
+    found = lasting(urns)
+    return absent(sink, sorted(found)) if tells_what_is_there(sink) else found

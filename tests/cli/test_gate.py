@@ -1,0 +1,127 @@
+"""What `emit` says before the first write, and when it asks (issue 6.6)."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gms import Gms
+
+EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spark.ndjson")
+
+
+@pytest.fixture(autouse=True)
+def _no_server_of_anybody(monkeypatch):
+    for name in ("URL", "HOST", "PORT", "TOKEN"):
+        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
+
+
+@pytest.fixture
+def gms(tmp_path):
+    with Gms(tmp_path / "gms.db", version="1.4.0") as server:
+        yield server
+
+
+@pytest.fixture
+def terminal():
+    """Run `emit` with a terminal as its stdin and stderr; return its exit code and what the person at it sees."""
+
+    def run(answer, *arguments, stdin=None):
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-c", "from dh_bridge.cli import main; main()", "emit", *arguments]
+        said = stdin if stdin is not None else theirs
+        with subprocess.Popen(command, stdin=said, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+            os.close(theirs)
+            seen = b""
+            while chunk := _read(ours):
+                seen += chunk
+                if answer and b"[y/N]" in seen:
+                    os.write(ours, answer.encode())
+                    answer = ""
+            os.close(ours)
+        return process.returncode, seen.decode()
+
+    return run
+
+
+def _read(descriptor):
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:  # the other side is closed
+        return b""
+
+
+def test_counts_are_said_before_the_first_write(run, gms):
+    seen = []
+    gms.poison = lambda _one: seen.append(1)
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
+    assert result.exit_code == 0, result.stderr
+    first, second, *_ = result.stderr.splitlines()
+    assert first.startswith("writing to rest:")
+    assert second == f"first 30 events: {len(seen)} proposals for 27 entities, 11 of them runs"
+
+
+@pytest.mark.parametrize("ledger", [(), ("--ledger", "ledger.db")], ids=["alone", "ledger"])
+def test_a_person_who_says_no_writes_nothing(terminal, gms, ledger):
+    code, seen = terminal("n\n", EVENTS, "--to", f"rest:{gms.url}", "--set", "ask_new_entities=2", *ledger)
+    assert code == 3
+    assert "16 of them new" in seen
+    assert "16 entities are new there; write them? [y/N]" in seen
+    assert gms.writes == []
+    assert "wait in the ledger" not in seen
+
+
+def test_a_person_who_says_yes_writes_and_is_asked_once(terminal, gms):
+    code, seen = terminal("y\n", EVENTS, "--to", f"rest:{gms.url}", "--set", "ask_new_entities=0", "--set", "window=1")
+    assert code == 0, seen
+    assert seen.count("[y/N]") == 1
+    assert gms.dump()
+    again, seen = terminal("", EVENTS, "--to", f"rest:{gms.url}", "--set", "ask_new_entities=0")
+    assert (again, "0 of them new" in seen, "[y/N]" in seen) == (0, True, False)
+
+
+@pytest.mark.parametrize("flag", ["--yes", "--dry-run", "--config=never.yml"])
+def test_nobody_is_asked_who_does_not_want_to_be(terminal, gms, tmp_path, flag):
+    (tmp_path / "never.yml").write_text("ask_new_entities: null")
+    most = () if "never" in flag else ("--set", "ask_new_entities=0")
+    code, seen = terminal("", EVENTS, "--to", f"rest:{gms.url}", *most, flag)
+    assert (code, "[y/N]" in seen) == (0, False)
+
+
+def test_a_catalogue_asks_and_a_file_does_not(terminal, tmp_path):
+    said = ("--profile", "1.4", "--set", "ask_new_entities=0")
+    code, seen = terminal("n\n", EVENTS, "--to", f"catalog:{tmp_path / 'c.db'}", *said)
+    assert (code, "[y/N]" in seen) == (3, True)
+    assert terminal("", EVENTS, "--to", f"file:{tmp_path / 'out.ndjson'}", *said)[0] == 0
+
+
+def test_who_reads_events_from_a_pipe_is_not_asked(terminal, gms):
+    with Path(EVENTS).open("rb") as events:
+        code, seen = terminal("", "-", "--to", f"rest:{gms.url}", "--set", "ask_new_entities=0", stdin=events)
+    assert (code, "[y/N]" in seen) == (0, False)
+
+
+def test_a_limit_needs_a_ledger(run, gms):
+    limit = ("--set", "max_new_entities_per_hour=2")
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *limit)
+    assert result.exit_code == 2
+    assert "max_new_entities_per_hour: what is too much waits in a ledger, and there is none" in result.stderr
+    assert gms.writes == []
+    assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--dry-run", *limit).exit_code == 0
+    assert run("emit", EVENTS, "--to", "catalog:c.db", *limit).exit_code == 0
+
+
+def test_what_is_held_back_is_said_and_is_exit_code_3(run, gms):
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db", "--set", "max_new_entities_per_hour=2")
+    assert result.exit_code == 3
+    said = r"(\d+) new entities are held back, more than max_new_entities_per_hour \(2\), the next may go at 20\S+Z\."
+    assert int(re.search(said, result.stderr)[1]) > 10
+    listed = run("queue", "list", "--ledger", "l.db").stdout
+    assert "held back: more new entities than max_new_entities_per_hour" in listed
+    assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "l.db").exit_code == 0
+    assert run("queue", "list", "--ledger", "l.db").stdout == "0 wait, 0 given up\n"

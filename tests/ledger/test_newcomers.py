@@ -1,0 +1,193 @@
+"""``max_new_entities_per_hour``: what is new goes by so many an hour, the rest waits in the outbox (issue 6.8)."""
+
+from __future__ import annotations
+
+import pytest
+from told import compiled
+
+from dh_bridge import Settings
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.errors import SinkError
+from dh_bridge.ledger import Ledger
+from dh_bridge.openlineage.read import events_of
+from dh_bridge.sinks.base import Delivery, Present
+from dh_bridge.sinks.memory import MemorySink
+
+MINUTE = 60
+RUN = "urn:li:dataProcessInstance:"
+
+
+class Clock:
+    now = 1_796_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+class Readable(MemorySink):
+    """A place that has some entities already, and that can be gone."""
+
+    def __init__(self, *there):
+        super().__init__()
+        self.there = set(there)
+        self.asked = []
+        self.gone = False
+
+    def read(self, wanted):
+        if self.gone:
+            raise SinkError("does not answer", retryable=True)
+        self.asked += wanted
+        return {urn: {name: Present({}) for name in names} for urn, names in wanted.items() if urn in self.there}
+
+
+def tables(*names, run=1):
+    """Return the event of a run that writes tables."""
+    run_id = f"01900000-0000-7000-8000-{run:012d}"
+    outputs = ",".join(f'{{"namespace": "s3://lake", "name": "{name}"}}' for name in names)
+    text = (
+        f'{{"eventType": "COMPLETE", "eventTime": "2026-11-22T01:00:00Z", "run": {{"runId": "{run_id}"}},'
+        f'"job": {{"namespace": "etl", "name": "job"}}, "inputs": [], "outputs": [{outputs}], "producer": "test"}}'
+    )
+    return list(events_of(text.encode(), "event"))
+
+
+def urn(name):
+    return f"urn:li:dataset:(urn:li:dataPlatform:s3,lake/{name},PROD)"
+
+
+def datasets(sink):
+    return [one for one in dict.fromkeys(one.entity_urn for one in sink.proposals) if "dataset" in one]
+
+
+@pytest.fixture
+def file():
+    with Catalog(":memory:") as found:
+        yield found
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def ledger(file, sink, clock, limit):
+    chosen = Settings(max_new_entities_per_hour=limit, identity={"register_platform": False})
+    return Ledger(file, compiled(chosen), sink, clock=clock)
+
+
+def waiting(found):
+    return {one.proposal.entity_urn for one in found.outbox.waiting()}
+
+
+def test_so_many_new_entities_go_and_the_others_wait(file, clock):
+    sink = MemorySink()
+    found = ledger(file, sink, clock, 4)
+    found.take(tables("a", "b", "c", "d"))
+    gone = {one.entity_urn for one in sink.proposals}
+    assert len([one for one in gone if not one.startswith(RUN)]) == 4
+    assert any(one.startswith(RUN) for one in gone)  # each run is new, so they do not count
+    held = waiting(found)
+    assert held
+    assert held.isdisjoint(gone)
+    assert found.newcomers.held() == (len(held), int(clock() * 1000) + 3_600_000)
+    assert {one.reason for one in found.outbox.waiting()} == {
+        "held back: more new entities than max_new_entities_per_hour"
+    }
+
+
+def test_the_next_hour_takes_the_next_and_in_the_end_all_arrive(file, clock):
+    sink, whole = MemorySink(), MemorySink()
+    found = ledger(file, sink, clock, 2)
+    with Catalog(":memory:") as other:
+        ledger(other, whole, clock, None).take(tables("a", "b", "c", "d"))
+    found.take(tables("a", "b", "c", "d"))
+    hours = 0
+    while waiting(found):
+        before = len({one.entity_urn for one in sink.proposals if not one.entity_urn.startswith(RUN)})
+        clock.now += 59 * MINUTE
+        found.deliver()
+        clock.now += MINUTE
+        found.deliver()
+        hours += 1
+        after = len({one.entity_urn for one in sink.proposals if not one.entity_urn.startswith(RUN)})
+        assert after - before in {1, 2}
+        assert hours < 9
+    assert hours >= 2
+    assert sorted(map(repr, sink.proposals)) == sorted(map(repr, whole.proposals))
+    assert found.newcomers.held()[0] == 0
+
+
+def test_within_the_hour_nothing_more_goes(file, clock):
+    sink = MemorySink()
+    found = ledger(file, sink, clock, 2)
+    found.take(tables("a", "b"))
+    before = len(sink.proposals)
+    clock.now += 59 * MINUTE
+    found.deliver()
+    assert len(sink.proposals) == before
+
+
+def test_what_is_there_is_not_new(file, clock):
+    sink = Readable(urn("a"), urn("b"))
+    found = ledger(file, sink, clock, 0)
+    found.take(tables("a", "b", "c"))
+    assert sorted(datasets(sink)) == [urn("a"), urn("b")]
+    assert urn("c") in waiting(found)
+    asked = len(sink.asked)
+    found.deliver()
+    assert len(sink.asked) == asked  # nobody looks twice
+
+
+def test_what_was_let_through_goes_on_being_written(file, clock):
+    sink = MemorySink()
+    found = ledger(file, sink, clock, 10)
+    found.take(tables("a"))
+    assert waiting(found) == set()
+    found.newcomers.limit = 0
+    found.take(tables("a", "b", run=2))
+    assert waiting(found) == {urn("b")}
+
+
+def test_a_place_that_does_not_answer_gets_nothing_and_loses_nothing(file, clock):
+    sink = Readable()
+    sink.gone = True
+    found = ledger(file, sink, clock, 10)
+    _, delivery = found.take(tables("a"))
+    assert delivery == Delivery(0, [])
+    assert str(found.broken) == "does not answer"
+    sink.gone = False
+    found.deliver()
+    assert datasets(sink) == [urn("a")]
+
+
+def test_without_the_limit_what_was_held_goes(file, clock):
+    sink = MemorySink()
+    ledger(file, sink, clock, 0).take(tables("a", "b"))
+    assert datasets(sink) == []
+    free = ledger(file, sink, clock, None)
+    free.deliver()
+    assert sorted(datasets(sink)) == [urn("a"), urn("b")]
+    assert waiting(free) == set()
+
+
+def test_what_was_dropped_takes_nobodys_place(file, clock):
+    sink = MemorySink()
+    found = ledger(file, sink, clock, 0)
+    found.take(tables("a", "b"))
+    found.outbox.drop(dead=False)
+    found.newcomers.limit = 1
+    with file.transaction():
+        found.newcomers.note([urn("c")])
+        found.outbox.put([upsert("dataset", urn("c"), "status", {"removed": False})], 1)
+    found.deliver()
+    assert datasets(sink) == [urn("c")]
+
+
+def test_a_pause_holds_them_too(file, clock):
+    sink = Readable()
+    found = ledger(file, sink, clock, 10)
+    found.outbox.pause(paused=True)
+    found.take(tables("a"))
+    assert sink.asked == []
+    assert sink.proposals == []

@@ -1,0 +1,77 @@
+"""What a server refuses after it was taken (Kafka): a dead letter if it is the ledger's last word, else nothing to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.sent import Sent
+
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
+RUN = "urn:li:dataProcessInstance:1"
+
+
+@pytest.fixture
+def file():
+    with Catalog(":memory:") as found:
+        yield found
+
+
+@pytest.fixture
+def sent(file):
+    return Sent(file.connection)
+
+
+def status(*, removed):
+    return upsert("dataJob", JOB, "status", {"removed": removed})
+
+
+def point(state):
+    return upsert("dataProcessInstance", RUN, "dataProcessInstanceRunEvent", {"timestampMillis": 1, "status": state})
+
+
+def named(*paths, value="x", op="add"):
+    said = {} if op == "remove" else {"value": value}
+    return patch("dataJob", JOB, "dataJobInfo", [{"op": op, "path": path, **said} for path in paths])
+
+
+@pytest.mark.parametrize(
+    ("first", "newer"),
+    [
+        (status(removed=False), status(removed=True)),
+        (point("STARTED"), point("COMPLETE")),
+        (named("/name", "/description"), named("/name", "/description", value="y")),
+    ],
+    ids=["whole", "point", "patch"],
+)
+def test_only_the_last_word_is_one(sent, first, newer):
+    assert not sent.is_last(first)
+    sent.changed([first], 1)
+    assert sent.is_last(first)
+    sent.changed([newer], 2)
+    assert not sent.is_last(first)
+    assert sent.is_last(newer)
+    sent.forget(newer)
+    assert not sent.is_last(newer)
+
+
+def test_of_a_patch_the_part_that_was_sent_counts(sent):
+    (whole,) = sent.changed([named("/customProperties/a", "/customProperties/b")], 1)
+    (part,) = sent.changed([named("/customProperties/a")], 2)  # b is taken back
+    assert [one["op"] for one in part.value] == ["remove"]
+    assert sent.is_last(part)
+    assert not sent.is_last(whole)
+
+
+def test_what_is_buried_waits_for_nobody_until_it_is_retried(file):
+    outbox = Outbox(file.connection)
+    outbox.bury(status(removed=False), "ValidationException", 7)
+    assert outbox.count() == (0, 1)
+    assert outbox.waiting() == []
+    assert [(one.reason, one.since, one.dead) for one in outbox.waiting(dead=True)] == [
+        ("ValidationException", 7, True)
+    ]
+    outbox.retry()
+    assert [one.proposal for one in outbox.waiting()] == [status(removed=False)]
