@@ -1,0 +1,67 @@
+"""Parents that only their children name: no stub on a platform that is a mere guess (identity.md 3a, ruling 10)."""
+
+from __future__ import annotations
+
+import pytest
+from samples import event
+from told import Told
+
+AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+APP, TASK = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
+FLOW = "urn:li:dataFlow:(airflow,daily,ns)"
+JOB = f"urn:li:dataJob:({FLOW},daily.load)"
+
+
+def app(*, run=None, job=None):
+    """Return a Spark application that a task of Airflow has started, in Airflow's own namespace."""
+    said = {
+        "run": {"runId": TASK, "facets": run or {}},
+        "job": {"namespace": "ns", "name": "daily.load", "facets": job or {}},
+    }
+    return {
+        **event("START", "2026-11-20T10:00:05Z", run=APP, job="app", run_facets={"parent": said}),
+        "producer": SPARK,
+    }
+
+
+def task():
+    return {**event("START", "2026-11-20T10:00:01Z", run=TASK, job="daily.load"), "producer": AIRFLOW}
+
+
+def template(told):
+    return (told.catalog.aspect(f"urn:li:dataProcessInstance:{TASK}", "dataProcessInstanceRelationships") or {}).get(
+        "parentTemplate"
+    )
+
+
+def test_a_task_that_started_an_application_is_no_job_of_spark():
+    told = Told()
+    told.tell([app()])
+    assert list(told.catalog.entities("dataFlow")) == ["urn:li:dataFlow:(spark,app,ns)"]
+    assert template(told) is None
+    assert told.catalog.aspect(f"urn:li:dataProcessInstance:{TASK}", "dataProcessInstanceProperties")["name"] == TASK
+    told.tell([task()])
+    assert template(told) == JOB
+    assert list(told.catalog.entities("dataJob")) == [JOB]
+
+
+@pytest.mark.parametrize(
+    "facets",
+    [
+        {"job": {"jobType": {"integration": "AIRFLOW", "jobType": "TASK"}}},
+        {"run": {"airflow": {"dag": {"dag_id": "daily"}}}},
+        {"run": {"processing_engine": {"name": "Airflow", "version": "3"}}},
+    ],
+)
+def test_what_the_child_forwards_of_its_parent_gives_the_stub_its_platform(facets):
+    told = Told()
+    told.tell([app(**facets)])
+    assert template(told) == JOB
+    assert FLOW in told.catalog.entities("dataFlow")
+
+
+def test_what_is_forwarded_and_says_nothing_is_no_trouble():
+    told = Told()
+    told.tell([app(run={"processing_engine": {"name": 7}}, job={"jobType": "x"})])
+    assert template(told) is None
