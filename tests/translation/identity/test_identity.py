@@ -185,3 +185,54 @@ class TestEvent:
         row = event_identity(Identity(), facts(run_id=self.UUID))
         assert row["rules"][0] == "platform: identity.default_platform"
         assert row["event"] == "$"
+
+
+SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+DBT = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
+GX = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/common/src/openlineage/common/provider/great_expectations"
+
+
+class TestParent:
+    """Who a job's parent is of: nobody says so in the event, but producers have their habits (identity.md 2 and 3a)."""
+
+    @pytest.mark.parametrize(
+        ("producer", "job", "parent", "platform"),
+        [
+            (AIRFLOW, "daily.load", "daily", "airflow"),
+            (AIRFLOW, "triggered", "daily.trigger", "airflow"),
+            (SPARK, "app.sql", "app", "spark"),
+            (SPARK, "app", "daily.load", None),
+            (DBT, "model.shop.orders", "dbt-run-shop", "dbt"),
+            (DBT, "dbt-run-shop", "daily.load", None),
+            (GX, "suite.batch", "daily.check", None),
+            (PYTHON, "app", "other.load", "openlineage"),
+        ],
+    )
+    def test_a_producer_starts_its_own_jobs_or_does_not(self, producer, job, parent, platform):
+        identity = Identity()
+        found = identity.parent("default", parent, near=identity.job("default", job, producer))
+        assert (found and found.platform) == platform
+
+    def test_who_starts_its_own_jobs_starts_them_in_any_namespace(self):
+        """producers.md 13: under a parent, dbt's invocation moves into the parent's namespace."""
+        identity = Identity()
+        node = identity.job("dbt", "model.shop.orders", DBT)
+        assert identity.parent("airflow-prod", "dbt-run-shop", near=node) == identity.job(
+            "airflow-prod", "dbt-run-shop", DBT
+        )
+
+    def test_a_scheme_and_a_rule_tell_of_another_tools_job(self):
+        identity = Identity(IdentitySettings(rules=[{"name": "daily.*", "platform": "airflow"}]))
+        app = identity.job("default", "app", SPARK)
+        assert identity.parent("default", "daily.load", near=app).platform == "airflow"
+        assert identity.parent("dagster://x", "nightly", near=app).platform == "dagster"
+
+    @pytest.mark.parametrize("word", ["AIRFLOW", "Airflow", " airflow "])
+    def test_what_is_forwarded_of_the_parent_tells_best(self, word):
+        identity = Identity()
+        app = identity.job("default", "app", SPARK)
+        task = identity.job("default", "daily.load", AIRFLOW)
+        assert identity.parent("default", "daily.load", near=app, integration=word) == task
+        assert identity.parent("default", "unknown", near=app, integration=word) is None
+        assert identity.parent("default", "daily.load", near=app, integration="NOBODY") is None
+        assert identity.parent("default", "daily.load", near=None) is None

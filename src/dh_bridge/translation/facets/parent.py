@@ -89,7 +89,7 @@ def parent(facet: Parent, at: Place) -> Statements:
         else:
             yield at.run, PARENT, "", (urn, job.namespace, job.name)
             if at.options.stubs:
-                yield from _stubs(urn, run.runId, job, at)
+                yield from _stubs(urn, run, job, at)
     properties: dict[str, str] = {}
     if facet.root is not None:
         root_run, root_job = facet.root.run or Run(), facet.root.job or Job()
@@ -114,15 +114,24 @@ def parent(facet: Parent, at: Place) -> Statements:
         yield at.run, RUN_TYPE, TYPE_INHERITED, word
 
 
-def _stubs(urn: str, run_id: str, job: Job, at: Place) -> Statements:
+def _stubs(urn: str, run: Run, job: Job, at: Place) -> Statements:
     """The parent's run, job and flow, as far as its child can tell: weak, for its own events say more (ruling 10)."""
-    found = at.identity.reference(job.namespace, job.name, near=at.job) if job.name else None
+    said = _integration(run.facets or {}, job.facets or {})
+    found = at.identity.parent(job.namespace, job.name, near=at.job, integration=said) if job.name else None
     template = at.identity.template(found, has_io=False) if found is not None else None
-    yield urn, STUB_RUN, (bare(run_id), template or ""), at.event.time
+    yield urn, STUB_RUN, (bare(run.runId), template or ""), at.event.time
     if found is not None and template:
         yield found.flow_urn, STUB_JOB, "", found
         if found.level == "job":
             yield found.job_urn, STUB_JOB, "", found
+
+
+def _integration(run: dict[str, Any], job: dict[str, Any]) -> str:
+    """Return what the forwarded facets say the parent is of, "" when they do not."""
+    if "airflow" in run:
+        return "airflow"
+    said = part(job, "jobType").get("integration") or part(run, "processing_engine").get("name")
+    return said if isinstance(said, str) else ""
 
 
 def _forwarded(key: str, facets: dict[str, Any] | None, into: dict[str, str]) -> None:

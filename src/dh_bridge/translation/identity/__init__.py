@@ -131,6 +131,23 @@ class Identity:
             _remember(self._references, key, job)
         return job
 
+    def parent(self, namespace: str, name: str, *, near: Job | None, integration: str = "") -> Job | None:
+        """Return the job that the job ``near`` names as its parent; None: unresolved.
+
+        ``integration`` is what the parent is said to be of (AIRFLOW). Without it the producer tells: the parent of Spark's SQL is
+        Spark's application, whatever its namespace (dbt's moves to that of its own parent); who started the application is of
+        another tool, whatever its namespace.
+        """
+        stem = self._families.integration(integration)
+        if stem is not None:
+            return self._built(namespace, name, self._of_kind(stem))
+        sender = self._of_kind(near.sender) if near is not None and near.sender is not None else None
+        if near is None or sender is None or sender.family is None or sender.family.parents == "all":
+            return self.reference(namespace, name, near=near)
+        if sender.family.parents == "jobs" and near.level == "job":
+            return self._built(namespace, name, sender)
+        return self.reference(namespace, name, near=None)
+
     def has_job(self, job: Job, *, has_io: bool) -> bool:
         """Whether the dataJob exists: a flow-level job has its twin only with inputs or outputs (``has_io``)."""
         if job.placeholder or job.skip:
@@ -172,14 +189,17 @@ class Identity:
         return sender
 
     def _referred(self, namespace: str, name: str, near: Job | None) -> Job | None:
-        canonical, word = self._words.namespace(namespace), self._words.name(name)
-        if word == PLACEHOLDER:
-            return None
+        canonical = self._words.namespace(namespace)
         if near is not None and near.sender is not None and canonical == near.namespace:
-            return self._mode.build(canonical, word, name, self._of_kind(near.sender))
+            return self._built(namespace, name, self._of_kind(near.sender))
         fallback = (near.platform, "neighbour") if near is not None and canonical == near.namespace else None
         rules = tuple(rule for rule in self._rules if rule.sent_by(None))
-        return self._mode.build(canonical, word, name, Sender(None, None, rules, fallback))
+        return self._built(namespace, name, Sender(None, None, rules, fallback))
+
+    def _built(self, namespace: str, name: str, sender: Sender) -> Job | None:
+        """Return the job that another one names, None for a placeholder and where nothing gives a platform."""
+        word = self._words.name(name)
+        return None if word == PLACEHOLDER else self._mode.build(self._words.namespace(namespace), word, name, sender)
 
 
 def _overlays(settings: IdentitySettings, dbt: DbtSettings) -> tuple[Overlay, ...]:

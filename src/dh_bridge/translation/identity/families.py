@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SIGNS = re.compile(r"\{\*\w+\}|\{\w+\}|[\[\]]|[^{}\[\]]+|.")
 _LONGEST = 2_000  # characters of a URI that is compared; patterns are quadratic at worst
 _SIGN = {"[": "(?:", "]": ")?"}
+Parents = Literal["all", "jobs", "none"]
 
 
 class NameForm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +57,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     otherwise: Literal["first_dot", "whole"] = "first_dot"
     single_event: bool = False
     assertion_label: str | None = None
+    parents: Parents = "all"
 
 
 class Producer(msgspec.Struct, frozen=True):
@@ -63,6 +65,7 @@ class Producer(msgspec.Struct, frozen=True):
 
     ``single_event``: each run is one event without a START, which carries all that is known (ruling 1).
     ``assertion_label``: what DataHub shows as the type of its checks.
+    ``parents``: which of its jobs have parents of its own; others' parents are of another tool, as a rule an orchestrator.
     """
 
     id: str
@@ -70,6 +73,7 @@ class Producer(msgspec.Struct, frozen=True):
     platform: str
     single_event: bool = False
     assertion_label: str | None = None
+    parents: Parents = "all"
 
 
 def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]:
@@ -111,7 +115,7 @@ class Families:
         self._schemes: dict[str, tuple[str, str]] = {}
         self._named: dict[str, Producer] = {}
         for stem, row in found:
-            producer = Producer(stem, row.producer, row.platform, row.single_event, row.assertion_label)
+            producer = Producer(stem, row.producer, row.platform, row.single_event, row.assertion_label, row.parents)
             self._named[stem] = producer
             self._patterns += [
                 (uri_pattern(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers
@@ -129,6 +133,11 @@ class Families:
     def named(self, stem: str) -> Producer | None:
         """Return the family of that file's stem."""
         return self._named.get(stem)
+
+    def integration(self, word: str) -> str | None:
+        """Return the stem of the family that calls itself ``word`` (AIRFLOW, Spark), None when nobody does."""
+        stem = word.strip().lower().replace("-", "_").replace(" ", "_")
+        return stem if stem in self._named else None
 
     def scheme(self, namespace: str) -> tuple[str, str] | None:
         """Return platform and stem for the scheme of a job namespace such as ``trino://host:8080``."""

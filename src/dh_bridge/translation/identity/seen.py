@@ -64,6 +64,11 @@ class Seen:
         found = self._identity.reference(namespace, name, near=near)
         return None if found is None else self._laid_over(found)
 
+    def parent(self, namespace: str, name: str, *, near: Job | None, integration: str = "") -> Job | None:
+        """Return the job that the event's job names as its parent; None: unresolved."""
+        found = self._identity.parent(namespace, name, near=near, integration=integration)
+        return None if found is None else self._laid_over(found)
+
     def run_urn(self, namespace: str, name: str, run_id: str) -> str:
         """Return the URN of the event's own run, or of another one that it names."""
         if self._own is None:
