@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from gms import Gms
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spark.ndjson")
 
@@ -98,6 +102,8 @@ def test_what_a_server_trims_is_found(run, gms):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("verify", "--against", "catalog:x.db"), "name EVENTS, or the --ledger"),
+        (("verify", EVENTS, "--against", "catalog:x.db", "--run", "r"), "EVENTS or --run"),
         (("plan", EVENTS, "--against", "catalog:none.db"), "there is no catalogue"),
         (("plan", EVENTS, "--against", "file:x.json"), "cannot be read: use rest:URL"),
         (("plan", EVENTS, "--against", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
@@ -110,3 +116,36 @@ def test_wrong_usage_is_exit_code_2(run, arguments, words):
     result = run(*arguments)
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+def test_a_delivery_is_checked_by_the_ledger_that_sent_it(run, gms):
+    place = ("--against", f"rest:{gms.url}", "--ledger", "ledger.db")
+    for name, run_id in (("dbt", "first"), ("spark", "second")):
+        events = str(Path(EVENTS).with_name(f"{name}.ndjson"))
+        result = run("emit", events, "--to", f"rest:{gms.url}", "--ledger", "ledger.db", "--run-id", run_id)
+        assert result.exit_code == 0, result.stderr
+    whole = [run("verify", *place, *flags) for flags in ((), ("--run", "first"), ("--run", "second"))]
+    assert [one.exit_code for one in whole] == [0, 0, 0], [one.output for one in whole]
+    held = [int(re.search(r"([\d,]+) held", one.stderr)[1].replace(",", "")) for one in whole]
+    assert held[0] >= max(held[1:]) > 50
+    urn = next(one.entity_urn for one in gms.proposals if "spark" in one.entity_urn and one.entity_type == "dataJob")
+    with Catalog(gms.place) as catalog:
+        catalog.apply([upsert("dataJob", urn, "subTypes", {"typeNames": ["Somebody else's"]})])
+    gms.metadata[urn, "subTypes"] = {"runId": "theirs", "pipelineName": "etl"}
+    assert run("verify", *place, "--run", "first").exit_code == 0
+    broken = run("verify", *place, "--run", "second", "--json")
+    assert broken.exit_code == 1
+    assert [json.loads(line) for line in broken.stdout.splitlines()] == [
+        {"verdict": "overwritten", "urn": urn, "aspect": "subTypes", "paths": ["/typeNames/0"], "writer": "etl theirs"}
+    ]
+    few = run("verify", *place, "--sample", "20%")
+    assert 0 < int(re.search(r"([\d,]+) held", few.stderr)[1].replace(",", "")) < held[0]
+
+
+def test_what_the_ledger_let_go_is_counted(run, gms):
+    run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
+    with Catalog("ledger.db") as file:
+        file.connection.execute("UPDATE run SET state = NULL")
+    result = run("verify", "--against", f"rest:{gms.url}", "--ledger", "ledger.db")
+    assert result.exit_code == 0, result.stdout
+    assert int(re.match(r"(\d+) aspects cannot be told again", result.stderr)[1]) > 10

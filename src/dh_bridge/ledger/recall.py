@@ -73,9 +73,11 @@ class Recall:
         found: list[Proposal] = []
         try:
             with self._file.transaction():
-                for urn in urns:
-                    if not urn.startswith(RUN) or fold.runs.get(urn) is None:
-                        fold.shared.changed.update({urn} if fold.shared.cells(urn) else ())
+                for urn in urns:  # a run comes by its own state, one that only others tell of is shared
+                    if not (urn.startswith(RUN) and fold.runs.known(urn)) and fold.shared.cells(urn):
+                        fold.shared.changed.add(urn)
+                    else:
+                        fold.runs.get(urn)
                 found = fold.close()
                 raise _NothingHappenedError  # noqa: TRY301 - rendering notes what is new, and here nothing is to stay
         except _NothingHappenedError:
