@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import inputs
 import synthetic_day
-from results import Table, freeze, held, machine, markdown, one_core, peak, put, told
+from results import Table, freeze, held, machine, markdown, peak, put, told
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
@@ -47,7 +47,6 @@ them, and by the catalogue, which keeps all."""
 
 def tenths(events: int, runs: int, to: str, batch: int) -> None:
     """Tell the ledger ``events`` events of ``runs`` runs; print a line of JSON after each tenth, and one at the end."""
-    one_core()
     settings = Settings(profile="1.7", ledger={"batch": batch})
     with tempfile.TemporaryDirectory(prefix="dh_bridge_bench_") as folder:
         place, part = Path(folder) / "ledger.db", Path(folder) / "part.ndjson"

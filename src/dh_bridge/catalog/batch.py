@@ -6,6 +6,7 @@ memory, one by one, before anything is written.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -78,6 +79,9 @@ class Batch:
     def __init__(self, connection: sqlite3.Connection, ids: MutableMapping[str, int]) -> None:
         self._connection = connection
         self._ids = ids
+        #: entities that get a row with this batch, and URNs that have none
+        self._new: list[tuple[int, str, str]] = []
+        self._unknown: set[str] = set()
         self._aspects: dict[tuple[str, str], _Pending] = {}
         self._points: dict[tuple[str, str, bytes], tuple[int, bytes]] = {}
         self.failed: list[Failure] = []
@@ -132,20 +136,26 @@ class Batch:
     def _known(self, urn: str) -> int | None:
         """Return the number of a URN that has a row."""
         number = self._ids.get(urn)
-        if number is None:
+        if number is None and urn not in self._unknown:
             row = self._connection.execute("SELECT id FROM entity WHERE urn = ?", (urn,)).fetchone()
             if row is None:
-                return None
-            number = self._ids[urn] = row[0]
+                self._unknown.add(urn)
+            else:
+                number = self._ids[urn] = row[0]
         return number
 
     def _number(self, urn: str) -> int:
-        """Return the number of a URN, giving it a row if it has none."""
+        """Return the number of a URN, of the row that it will have if it has none."""
         number = self._known(urn)
         if number is None:
-            cursor = self._connection.execute("INSERT INTO entity (urn, type) VALUES (?, ?)", (urn, entity_type(urn)))
-            number = self._ids[urn] = int(cursor.lastrowid or 0)
+            number = self._ids[urn] = self._next + len(self._new)
+            self._new.append((number, urn, entity_type(urn)))
         return number
+
+    @cached_property
+    def _next(self) -> int:
+        (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM entity").fetchone()
+        return int(last) + 1
 
     def write(self) -> None:
         """Write what was taken: aspects, their relationships and column lineage, points."""
@@ -164,14 +174,13 @@ class Batch:
             if pending.says_columns(aspect):
                 pairs = {(number(down), number(up), operation) for down, up, operation in column_edges(value)}
                 columns.replace((entity, aspect), pairs, fresh=pending.old is None)
+        points = [(number(urn), aspect, document, *point) for (urn, aspect, document), point in self._points.items()]
         execute = self._connection.executemany
+        execute("INSERT INTO entity (id, urn, type) VALUES (?, ?, ?)", self._new)
         execute(_WRITE_ASPECT, rows)
         relationships.write()
         columns.write()
-        execute(
-            _WRITE_POINT,
-            [(number(urn), aspect, document, *point) for (urn, aspect, document), point in self._points.items()],
-        )
+        execute(_WRITE_POINT, points)
 
 
 class Rows:

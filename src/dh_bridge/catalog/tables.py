@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dh_bridge.errors import SinkError
 
-VERSION = 3
+VERSION = 4
 """``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
 
 _APPLICATION = 0x64684272
@@ -16,6 +16,8 @@ _APPLICATION = 0x64684272
 
 _MEMORY = ":memory:"
 _BUSY_MILLIS = 30_000
+_CACHE_KIB = 64 * 1024
+"""Of pages, for a writer: keys of runs and points lie all over a large file."""
 
 _MIGRATIONS = (
     # 0 -> 1. URNs are long and stand in many rows, so they are numbered once. Ordinary rowid tables: rows are wide, and
@@ -102,6 +104,14 @@ _MIGRATIONS = (
         first INTEGER NOT NULL, last INTEGER NOT NULL -- times of its batches in milliseconds
     ) WITHOUT ROWID;
     """,
+    # 3 -> 4. What many runs say alike, once.
+    """
+    CREATE TABLE fact (
+        id INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, value BLOB NOT NULL,
+        touched INTEGER NOT NULL -- milliseconds, see dh_bridge.ledger.facts
+    );
+    CREATE INDEX fact_touched ON fact (touched);
+    """,
 )
 
 
@@ -170,6 +180,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     """Switch to WAL and run the migrations that the file has not seen; two openers at once do it once."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
     if _pragma(connection, "user_version") == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import BridgeError, SinkError
-from dh_bridge.translation.packing import packed
+from dh_bridge.translation.packing import Reader, packed
 from dh_bridge.translation.packing import unpacked as read
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Callable
 
 __all__ = ["FORMAT", "packed", "unpacked"]
 
@@ -14,10 +18,10 @@ __all__ = ["FORMAT", "packed", "unpacked"]
 FORMAT = 1
 
 
-def unpacked(data: bytes, *, where: str) -> Any:
+def unpacked(data: bytes, *, where: str, reader: Callable[[io.BytesIO], Reader] = Reader) -> Any:
     """Return the state that ``data`` holds; a SinkError when it holds something else, or was written by another release."""
     try:
-        return read(data)
+        return read(data, reader)
     except BridgeError as error:
         raise SinkError(
             f"holds a state that {error.what}", where=where, now="name a new ledger and send the events again"

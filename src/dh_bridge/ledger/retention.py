@@ -52,6 +52,8 @@ class Retention:
             due = self._numbers(_ENDED, len(due) + excess)
             due += self._numbers(_OPEN, excess - len(due)) if len(due) < excess else []
         self.evict(due)
+        if due:
+            self._runs.facts.sweep(now)
         self._connection.execute(
             "DELETE FROM sent_point WHERE key IN (SELECT key FROM sent_point WHERE time < ? LIMIT ?)",
             (now - self._age, 4 * self._most),

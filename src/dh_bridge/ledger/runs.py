@@ -6,7 +6,7 @@ from collections import OrderedDict
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from dh_bridge.ledger.records import packed, unpacked
+from dh_bridge.ledger.facts import Facts
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.runstate import RunState
 
@@ -39,6 +39,7 @@ class Runs(dict[str, RunState]):
         super().__init__()
         self._connection = connection
         self._records: OrderedDict[str, Record] = OrderedDict()
+        self.facts = Facts(connection)
         #: runs of which the ledger remembers only that they were there (ruling 12)
         self.evicted: set[str] = set()
 
@@ -65,7 +66,7 @@ class Runs(dict[str, RunState]):
         if row[1] is None:
             self.evicted.add(key)
             return None
-        record = Record(row[0], *unpacked(row[1], where=f"run {key}"))
+        record = Record(row[0], *self.facts.unpacked(row[1], where=f"run {key}"))
         self._remember(key, record)
         return record
 
@@ -106,19 +107,21 @@ class Runs(dict[str, RunState]):
         for key, state in self.items():
             record = self._records.get(key)
             if record is not None:
-                data = packed((state, record.contribution))
+                data = self.facts.packed((state, record.contribution), now)
                 rows.append((data, _job(state), _ended(state), now, record.number))
         self._connection.executemany("UPDATE run SET state = ?, job = ?, ended = ?, touched = ? WHERE id = ?", rows)
         self.clear()
         self.evicted.clear()
         while len(self._records) > _REMEMBERED:
             self._records.popitem(last=False)
+        self.facts.trim()
 
     def forget(self) -> None:
         """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
         self.clear()
         self.evicted.clear()
         self._records.clear()
+        self.facts.forget()
 
     def _remember(self, key: str, record: Record) -> None:
         self._records[key] = record

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.slots import Slot
 
 _REMEMBERED = 4_000
+_NOTHING: dict[Any, Cell] = {}
 
 
 class Entity:
@@ -144,18 +145,34 @@ class Shared:
             kept.clear()
 
     def _fold(self, urn: str, old: Slots, new: Slots) -> None:
-        entity = self._made(urn)
-        for slot in (*old, *(slot for slot in new if slot not in old)):
-            before, after = old.get(slot, {}), new.get(slot, {})
-            for key in (*before, *(key for key in after if key not in before)):
-                was, now = before.get(key), after.get(key)
-                if was is now or was == now:
-                    continue
-                if now is not None and (was is None or slot.law(was, now) == now):
-                    known = entity.cells.get(slot, {}).get(key)
-                    self._put(urn, entity.cells, slot, key, now if known is None else slot.law(known, now))
-                else:
-                    self._stale.setdefault(urn, set()).add((slot, key))
+        """Fold into an entity what a run says now, ``new``; what it said before and takes back goes stale."""
+        cells = self._made(urn).cells
+        for slot, after in new.items():
+            before = old.get(slot, _NOTHING)
+            known, law = cells.get(slot, _NOTHING), slot.law
+            for key, now in after.items():
+                was = before.get(key)
+                if was is not None:
+                    if was is now or was == now:
+                        continue
+                    if law(was, now) != now:
+                        self._takes_back(urn, slot, key)
+                        continue
+                there = known.get(key)
+                cell = now if there is None else law(there, now)
+                if cell is not there and cell != there:
+                    if known is _NOTHING:
+                        known = cells[slot] = {}
+                    known[key] = cell
+                    self.changed.add(urn)
+            for key in before.keys() - after.keys():
+                self._takes_back(urn, slot, key)
+        for slot in old.keys() - new.keys():
+            for key in old[slot]:
+                self._takes_back(urn, slot, key)
+
+    def _takes_back(self, urn: str, slot: Slot, key: Any) -> None:
+        self._stale.setdefault(urn, set()).add((slot, key))
 
     def _put(self, urn: str, cells: Slots, slot: Slot, key: Any, cell: Cell | None) -> None:
         elements = cells.get(slot)

@@ -10,11 +10,14 @@ from __future__ import annotations
 import io
 import pickle
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import BridgeError
 
-_PROTOCOL = 5
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROTOCOL = 5
 _SLOTS = "dh_bridge.translation.slots"
 _KNOWN = frozenset(
     {
@@ -32,8 +35,11 @@ _KNOWN = frozenset(
 _found: dict[tuple[str, str], Any] = {}
 
 
-class _Reader(pickle.Unpickler):
+class Reader(pickle.Unpickler):
+    """Reads states: of classes, it knows the few that a state is made of."""
+
     def find_class(self, module: str, name: str) -> Any:
+        """Return what a state may name; pickle's own error for anything else."""
         found = _found.get((module, name))
         if found is None:
             if (module, name) not in _KNOWN and not (module == _SLOTS and name.isupper()):
@@ -44,13 +50,13 @@ class _Reader(pickle.Unpickler):
 
 def packed(value: Any) -> bytes:
     """Return cells, slots or a state as bytes."""
-    return pickle.dumps(value, _PROTOCOL)
+    return pickle.dumps(value, PROTOCOL)
 
 
-def unpacked(data: bytes) -> Any:
+def unpacked(data: bytes, reader: Callable[[io.BytesIO], Reader] = Reader) -> Any:
     """Return what :func:`packed` was given; a BridgeError for other bytes, and for those of another release."""
     try:
-        return _Reader(io.BytesIO(data)).load()
+        return reader(io.BytesIO(data)).load()
     except (pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, TypeError, ValueError) as error:
         raise BridgeError(
             f"cannot be read: {error}", where="the state", now="start a new checkpoint and send the events again"
