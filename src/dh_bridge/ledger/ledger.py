@@ -19,6 +19,7 @@ from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.recall import Deliveries
 from dh_bridge.ledger.sent import DAY, Sent
 from dh_bridge.ledger.story import Journal
+from dh_bridge.ledger.turn import turn
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.sinks.base import Delivery
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 BYTES = 16 * 1024 * 1024
 """A batch ends early when its raw events are this large, so that memory stays flat whatever the events' size."""
+
+PATIENCE = 60.0
+"""Seconds that the end of a stream waits for another process to end its delivery."""
 
 _EMPTY = Delivery(0, [])
 Gate = Callable[[Translation, "set[str]"], None]
@@ -71,6 +75,8 @@ class Ledger:
         self._limit = settings.outbox_limit
         #: why the last delivery broke off
         self.broken: SinkError | None = None
+        #: whether the last delivery was left to another process
+        self._stands_back = False
         self.outbox = Outbox(file.connection)
         self.newcomers = Newcomers(file.connection, options.settings.max_new_entities_per_hour)
         self._gate = gate
@@ -81,7 +87,8 @@ class Ledger:
     def stream(self, items: Iterable[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
         """Yield what each batch of ``items`` changed, and what was delivered; what waited from before goes first.
 
-        What a sink that breaks off did not take waits in the outbox, and is tried again with the next batch.
+        What a sink that breaks off did not take waits in the outbox, and is tried again with the next batch. While another
+        process delivers from the same ledger, batches are folded and nothing is sent; their end waits for that process.
         """
         if not self._inside:
             yield self._nothing(), self.deliver()
@@ -95,6 +102,8 @@ class Ledger:
                 batch, size = [], 0
         if batch:
             yield self.take(batch)
+        if self._stands_back:
+            yield self._nothing(), self.deliver(patience=PATIENCE)
 
     def take(self, items: Iterable[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened.
@@ -130,11 +139,20 @@ class Ledger:
             raise
         return translation, delivery if self._inside else self.deliver()
 
-    def deliver(self) -> Delivery:
+    def deliver(self, *, patience: float = 0) -> Delivery:
         """Send what waits in the outbox, oldest first; the failures are those for good, the rest stays there.
 
-        A sink that breaks off ends the delivery (``broken`` says why), and so does one that takes nothing now.
+        A sink that breaks off ends the delivery (``broken`` says why), and so does one that takes nothing now. One process
+        delivers at a time: ``patience`` is how many seconds to wait for another one.
         """
+        with turn(self._file.path, patience=patience) as ours:
+            self._stands_back = not ours
+            if ours:
+                return self._delivered()
+        self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)
+        return _EMPTY
+
+    def _delivered(self) -> Delivery:
         delivered, refused, after = 0, [], 0
         blocked: set[str] = set()
         self.broken = None

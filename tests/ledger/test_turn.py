@@ -1,0 +1,149 @@
+"""Two processes with one ledger: one delivers at a time, so that nothing crosses on the way and nothing is sent twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from gen_runs import group
+from gms import Fault, Gms
+from told import compiled, read, settings
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.errors import SinkError
+from dh_bridge.ledger import Ledger
+from dh_bridge.ledger.turn import turn
+from dh_bridge.sinks.memory import MemorySink
+
+ROOT = Path(__file__).resolve().parents[2]
+EVENTS = [group(2026, number) for number in range(4)]
+
+
+class Interrupted(MemorySink):
+    """A sink during whose first request something else happens."""
+
+    def __init__(self, happens):
+        super().__init__()
+        self._happens = [happens]
+
+    def emit(self, proposals):
+        while self._happens:
+            self._happens.pop()()
+        return super().emit(proposals)
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Yield a function that opens a ledger on one file, as another process would."""
+    files = []
+
+    def opened(sink):
+        files.append(Catalog(tmp_path / "ledger.db"))
+        return Ledger(files[-1], compiled(settings()), sink)
+
+    yield opened
+    for file in files:
+        file.close()
+
+
+def test_what_comes_while_another_delivers_is_delivered_by_that_one(two):
+    late = MemorySink()
+    second = two(late)
+
+    def meanwhile():
+        _, delivery = second.take(read(EVENTS[1]))
+        assert delivery.delivered == 0
+        assert "another process" in str(second.broken)
+
+    sink = Interrupted(meanwhile)
+    two(sink).take(read(EVENTS[0]))
+    assert late.proposals == []
+    assert second.outbox.count() == (0, 0)
+    alone = MemorySink()
+    with Catalog(":memory:") as file:
+        ledger = Ledger(file, compiled(settings()), alone)
+        for one in EVENTS[:2]:
+            ledger.take(read(one))
+    assert sorted(map(ndjson_line, sink.proposals)) == sorted(map(ndjson_line, alone.proposals))
+
+
+def test_the_last_delivery_of_a_stream_waits_for_the_turn(two, monkeypatch):
+    monkeypatch.setattr("dh_bridge.ledger.ledger.PATIENCE", 0.01)
+    sink = MemorySink()
+    ledger = two(sink)
+    with turn(ledger._file.path) as ours:
+        assert ours
+        *_, (_, delivery) = ledger.stream(read(EVENTS[0]))
+        assert (delivery.delivered, sink.proposals) == (0, [])
+        assert "another process" in str(ledger.broken)
+    found = list(ledger.stream([]))
+    assert sum(delivery.delivered for _, delivery in found) == len(sink.proposals) > 10
+    assert ledger.broken is None
+
+
+def test_a_turn_is_one_process_s_and_ends_with_its_block(tmp_path):
+    path = str(tmp_path / "ledger.db")
+    with turn(path) as first, turn(path) as second:
+        assert (first, second) == (True, False)
+    with turn(path) as third:
+        assert third
+    with turn(":memory:") as one, turn(":memory:") as other:
+        assert one
+        assert other
+
+
+def test_a_process_that_is_killed_leaves_the_turn(tmp_path):
+    path = str(tmp_path / "ledger.db")
+    holds = "import sys; from dh_bridge.ledger.turn import turn\nwith turn(sys.argv[1]) as ours: print(ours, flush=True); input()"
+    process = subprocess.Popen([sys.executable, "-c", holds, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with process:
+        assert process.stdout.readline() == b"True\n"
+        with turn(path) as ours:
+            assert not ours
+        process.kill()
+    with turn(path) as ours:
+        assert ours
+
+
+def test_a_turn_that_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(SinkError, match="cannot be"), turn(str(tmp_path / "none" / "ledger.db")):
+        pass
+    (tmp_path / "ledger.db-delivery").write_text("what is this? " * 100)
+    with pytest.raises(SinkError, match="cannot be locked"), turn(str(tmp_path / "ledger.db")):
+        pass
+
+
+def emit(folder, url, events):
+    """Start an ``emit`` of a batch for every few events."""
+    call = [sys.executable, "-c", "from dh_bridge.cli import main; main()", "emit", events, "--to", f"rest:{url}"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT / "src")}
+    told = [*call, "--ledger", "ledger.db", "--set", "ledger.batch=3", "--profile", "1.4"]
+    return subprocess.Popen(told, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+
+
+def test_two_emits_at_once_send_everything_once_and_end_as_one(tmp_path):
+    """The server is slow at first, so that both have something to send while the other is at it."""
+    for number in (0, 1):
+        lines = [json.dumps(one) for part in EVENTS[number::2] for one in part]
+        (tmp_path / f"{number}.ndjson").write_text("\n".join(lines))
+    ends = []
+    for both in (True, False):
+        for old in tmp_path.glob("ledger.db*"):
+            old.unlink()
+        with Gms(tmp_path / f"gms{both}.db") as gms:
+            gms.faults = [Fault(pause=0.05) for _ in range(20 if both else 0)]
+            started = [emit(tmp_path, gms.url, f"{number}.ndjson") for number in (0, 1)] if both else []
+            for number in (0, 1):
+                process = started[number] if both else emit(tmp_path, gms.url, f"{number}.ndjson")
+                _, said = process.communicate(timeout=60)
+                assert process.returncode == 0, said.decode()
+            ends.append(gms.dump())
+            times = Counter(map(ndjson_line, gms.proposals))
+            assert [line for line, number in times.items() if number > 1 and b"PATCH" not in line] == []
+    assert ends[0] == ends[1]
