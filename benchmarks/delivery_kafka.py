@@ -1,22 +1,20 @@
-"""Proposals into a real Kafka at BROKERS: our sink, or acryl-datahub's Kafka emitter.
+"""Proposals into a real Kafka at BROKERS: our sink, or acryl-datahub's Kafka emitter; see turns.py.
 
-    python benchmarks/delivery_kafka.py ours|theirs BROKERS REGISTRY TOPIC ROUNDS FILE
+    python benchmarks/delivery_kafka.py ours|theirs BROKERS REGISTRY TOPIC FILE
 
 The proposals of FILE's events are made beforehand, for acryl-datahub as objects of its own. What is timed is to serialise them,
-to send them, and to wait until the broker has acknowledged all (``acks=all``, idempotent). A line of JSON tells what came out;
-the fastest of ROUNDS counts.
+to send them, and to wait until the broker has acknowledged all (``acks=all``, idempotent).
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
-from results import fastest, one_core
+from delivery_rest import translated
+from results import one_core
+from turns import turns
 
-from dh_bridge.bridge import Bridge
-from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import SinkOptions, open_sink
 
 if TYPE_CHECKING:
@@ -63,12 +61,11 @@ def theirs(brokers: str, registry: str, topic: str, proposals: list[Proposal]) -
 
 
 def main() -> None:
-    """Measure, and print one line of JSON."""
-    who, brokers, registry, topic, rounds, file = sys.argv[1:]
+    """Take turns."""
+    who, brokers, registry, topic, file = sys.argv[1:]
     one_core()
-    proposals = [one for event in read_events([file]) for one in Bridge().translate(event).proposals]
-    send = {"ours": ours, "theirs": theirs}[who](brokers, registry, topic, proposals)
-    print(json.dumps({"proposals": len(proposals), "seconds": fastest(int(rounds), send)}))
+    proposals = translated(file)
+    turns(len(proposals), {"ours": ours, "theirs": theirs}[who](brokers, registry, topic, proposals))
 
 
 if __name__ == "__main__":

@@ -1,20 +1,21 @@
-"""Proposals to a server at URL, which answers at once: ours, or acryl-datahub's REST emitter.
+"""Proposals to a server at URL, which answers at once: ours, or acryl-datahub's REST emitter; see turns.py.
 
-    python benchmarks/delivery_rest.py ours|batch|single URL ROUNDS FILE
+    python benchmarks/delivery_rest.py ours|batch|single|translation URL FILE
 
 The proposals of FILE's events are made beforehand, for acryl-datahub as objects of its own. What is timed is to serialise and
-send them. A line of JSON tells what came out; the fastest of ROUNDS counts.
+send them; ``translation`` makes them, each event in a call of its own, and sends nothing.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
-from results import fastest, one_core
+from results import one_core
+from turns import turns
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import SinkOptions, open_sink
 
@@ -53,13 +54,34 @@ def theirs(url: str, proposals: list[Proposal], *, single: bool) -> Callable[[],
     return send
 
 
+def translation(file: str) -> Callable[[], None]:
+    """Return what makes the proposals of a file's events and their lines of NDJSON."""
+    bridge = Bridge()
+
+    def make() -> None:
+        for event in read_events([file]):
+            for one in bridge.translate(event).proposals:
+                ndjson_line(one)
+
+    return make
+
+
+def translated(file: str) -> list[Proposal]:
+    """Return the proposals of a file's events, each event a call of its own."""
+    bridge = Bridge()
+    return [one for event in read_events([file]) for one in bridge.translate(event).proposals]
+
+
 def main() -> None:
-    """Measure, and print one line of JSON."""
-    who, url, rounds, file = sys.argv[1:]
+    """Take turns."""
+    who, url, file = sys.argv[1:]
     one_core()
-    proposals = [one for event in read_events([file]) for one in Bridge().translate(event).proposals]
-    send = ours(url, proposals) if who == "ours" else theirs(url, proposals, single=who == "single")
-    print(json.dumps({"proposals": len(proposals), "seconds": fastest(int(rounds), send)}))
+    proposals = translated(file)
+    if who == "translation":
+        work = translation(file)
+    else:
+        work = ours(url, proposals) if who == "ours" else theirs(url, proposals, single=who == "single")
+    turns(len(proposals), work)
 
 
 if __name__ == "__main__":
