@@ -149,9 +149,9 @@ def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> di
     found = accounts(environ, Path(environ.get("HOME") or Path.home()))
     place = target.removeprefix(_REST) if target.startswith(_REST) else ""
     area["server"] = place or area["server"] or next((one.server for one in found if one.server), None)
-    if area["token"] is None and area["server"]:
-        tokens = (one.token_for(area["server"]) for one in found)
-        area["token"] = next((token for token in tokens if token), None)
+    if area["server"] and not any(area[name] for name in ("token", "token_file", "oauth")):
+        logins = (one.login_for(area["server"]) for one in found)
+        area |= next((login for login in logins if login), {})
     return area
 
 

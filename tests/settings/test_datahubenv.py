@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from datahub.cli import config_utils
+from datahub.ingestion.auth.env import build_auth_config_from_env
+from datahub.ingestion.auth.k8s_projected import DEFAULT_K8S_TOKEN_FILE
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings.datahubenv import Account, accounts
@@ -96,4 +100,87 @@ def test_credentials_of_datahubs_own_services_serve_where_there_is_no_token(tmp_
     ],
 )
 def test_a_token_is_shown_to_its_own_server_alone(said_for, server, given):
-    assert Account(said_for, "t", "").token_for(server) == ("t" if given else None)
+    assert Account(said_for, "t", "").login_for(server) == ({"token": "t"} if given else {})
+
+
+CLIENT = {"client_id": "bridge", "client_secret": "s"}
+ENDPOINT = "https://idp.example.com/token"
+
+
+@pytest.mark.parametrize(
+    ("said", "login"),
+    [
+        (
+            {
+                "TYPE": "oidc_client_credentials",
+                "TOKEN_ENDPOINT": ENDPOINT,
+                "CLIENT_ID": "bridge",
+                "CLIENT_SECRET": "s",
+            },
+            {"oauth": {"token_endpoint": ENDPOINT, **CLIENT, "scope": None, "audience": None}},
+        ),
+        (
+            {
+                "TYPE": "oidc_client_credentials",
+                "TOKEN_ENDPOINT": ENDPOINT,
+                "CLIENT_ID": "bridge",
+                "CLIENT_SECRET": "s",
+                "SCOPE": "a b",
+                "AUDIENCE": "datahub",
+            },
+            {"oauth": {"token_endpoint": ENDPOINT, **CLIENT, "scope": "a b", "audience": "datahub"}},
+        ),
+        ({"TYPE": "k8s_oidc", "TOKEN_FILE": "/run/token"}, {"token_file": "/run/token"}),
+        ({"TYPE": "k8s_oidc"}, {"token_file": "/var/run/secrets/eks.amazonaws.com/serviceaccount/token"}),
+        ({"TYPE": "pat", "TOKEN_FILE": "/run/token"}, {"token_file": "/run/token"}),
+        ({"TYPE": "pat"}, {"token": "static"}),
+    ],
+    ids=lambda one: " ".join(one) if "TYPE" in one else "",
+)
+def test_logins_of_the_environment_are_those_that_datahub_takes(said, login, tmp_path, monkeypatch):
+    for name in list(os.environ):
+        if name.startswith("DATAHUB_"):
+            monkeypatch.delenv(name)
+    environ = {f"DATAHUB_AUTH_{name}": value for name, value in said.items()}
+    environ |= {"DATAHUB_GMS_TOKEN": "static", "DATAHUB_GMS_URL": "http://url:8080"}
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    (found,) = accounts({**environ, "DATAHUB_SKIP_CONFIG": "1"}, tmp_path)
+    assert (found.server, found.token, found.login_for("http://url:8080")) == ("http://url:8080", None, login)
+    assert found.login_for("http://other:8080") == {}
+    theirs = build_auth_config_from_env()
+    (ours,) = login.values() if "oauth" in login else (login,)
+    given = {
+        name: getattr(value, "get_secret_value", lambda value=value: value)() for name, value in theirs.config.items()
+    }
+    if said == {"TYPE": "k8s_oidc"}:
+        given["token_file"] = DEFAULT_K8S_TOKEN_FILE
+    assert {name: value for name, value in ours.items() if value is not None} == given
+
+
+def test_entra_s_client_secret_asks_entra(tmp_path):
+    said = {
+        "TYPE": "azure_entra",
+        "AZURE_TENANT_ID": "t",
+        "AZURE_CLIENT_ID": "bridge",
+        "AZURE_SCOPE": "api://x/.default",
+    }
+    environ = {f"DATAHUB_AUTH_{name}": value for name, value in said.items()}
+    (found,) = accounts({**environ, "DATAHUB_AUTH_AZURE_CLIENT_SECRET": "s"}, tmp_path)
+    endpoint = "https://login.microsoftonline.com/t/oauth2/v2.0/token"
+    assert found.login == {"oauth": {"token_endpoint": endpoint, **CLIENT, "scope": "api://x/.default"}}
+    with pytest.raises(SettingsError, match="DATAHUB_AUTH_AZURE_CLIENT_SECRET"):
+        accounts(environ, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ({"TYPE": "kerberos"}, "'kerberos' is not known"),
+        ({"TYPE": "oidc_client_credentials", "CLIENT_ID": "x"}, "DATAHUB_AUTH_CLIENT_SECRET"),
+        ({"TYPE": "pat"}, "DATAHUB_AUTH_TOKEN_FILE"),
+    ],
+)
+def test_what_is_missing_for_a_login_is_named(said, named, tmp_path):
+    with pytest.raises(SettingsError, match=named):
+        accounts({f"DATAHUB_AUTH_{name}": value for name, value in said.items()}, tmp_path)

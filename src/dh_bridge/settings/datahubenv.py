@@ -1,11 +1,12 @@
-"""Where DataHub's own tools find the server and the token: ``DATAHUB_GMS_*`` and ``~/.datahubenv``.
+"""Where DataHub's own tools find the server and the token: ``DATAHUB_GMS_*``, ``DATAHUB_AUTH_*`` and ``~/.datahubenv``.
 
 As acryl-datahub's ``config_utils``: the environment is asked first; ``DATAHUB_GMS_HOST`` and ``_PORT`` beat the URL when there
-is a port; ``DATAHUB_SKIP_CONFIG`` leaves the file out.
+is a port; ``DATAHUB_AUTH_TYPE`` beats a token; ``DATAHUB_SKIP_CONFIG`` leaves the file out.
 """
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FILE = ".datahubenv"
+_PROJECTED = "/var/run/secrets/eks.amazonaws.com/serviceaccount/token"
+_ENTRA = "https://login.microsoftonline.com/{}/oauth2/v2.0/token"
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -27,10 +30,14 @@ class Account(NamedTuple):
     server: str | None
     token: str | None
     origin: str
+    login: Mapping[str, Any] = MappingProxyType({})
+    """Instead of a token, where it is to be had: fields of the settings ``rest``, as plain values."""
 
-    def token_for(self, server: str) -> str | None:
-        """Return the token if it may be shown to ``server``: one that was said for another server may not."""
-        return self.token if self.server is None or _place(server) == _place(self.server) else None
+    def login_for(self, server: str) -> Mapping[str, Any]:
+        """Return what may be shown to ``server``, as fields of ``rest``; what was said for another server may not."""
+        if self.server is not None and _place(server) != _place(self.server):
+            return {}
+        return self.login or ({"token": self.token} if self.token else {})
 
 
 def accounts(environ: Mapping[str, str], home: Path) -> list[Account]:
@@ -38,7 +45,10 @@ def accounts(environ: Mapping[str, str], home: Path) -> list[Account]:
     found = [_from_environment(environ)]
     if environ.get("DATAHUB_SKIP_CONFIG", "").lower() not in ("1", "true"):
         found.append(_from_file(home / _FILE))
-    return [one for one in found if one.server or one.token]
+    login = _login(environ)
+    if login:  # it beats the token of the file, too
+        found = [one._replace(token=None, login=login) for one in found if one.server or one is found[0]]
+    return [one for one in found if one.server or one.token or one.login]
 
 
 def _from_environment(environ: Mapping[str, str]) -> Account:
@@ -52,6 +62,38 @@ def _from_environment(environ: Mapping[str, str]) -> Account:
     if not token and name and secret:
         token = f"Basic {name}:{secret}"  # as it stands, not in base64: so DataHub's own services send it
     return Account(server or None, token or None, origin if server else "env DATAHUB_GMS_TOKEN")
+
+
+def _login(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return how a token is to be had by ``DATAHUB_AUTH_TYPE``, as fields of ``rest``; nothing where that is not said."""
+    kind = environ.get("DATAHUB_AUTH_TYPE")
+    if not kind:
+        return {}
+
+    def said(name: str) -> str:
+        value = environ.get(f"DATAHUB_AUTH_{name}")
+        if not value:
+            raise SettingsError(f"DATAHUB_AUTH_TYPE={kind} needs it", where=f"env DATAHUB_AUTH_{name}", now="set it")
+        return value
+
+    optional = {name: environ.get(f"DATAHUB_AUTH_{name.upper()}") or None for name in ("scope", "audience")}
+    if kind == "oidc_client_credentials":
+        client = {"client_id": said("CLIENT_ID"), "client_secret": said("CLIENT_SECRET")}
+        return {"oauth": {"token_endpoint": said("TOKEN_ENDPOINT"), **client, **optional}}
+    if kind == "azure_entra":
+        client = {"client_id": said("AZURE_CLIENT_ID"), "client_secret": said("AZURE_CLIENT_SECRET")}
+        endpoint = _ENTRA.format(said("AZURE_TENANT_ID"))
+        return {"oauth": {"token_endpoint": endpoint, **client, "scope": said("AZURE_SCOPE")}}
+    if kind == "k8s_oidc":
+        return {"token_file": environ.get("DATAHUB_AUTH_TOKEN_FILE") or _PROJECTED}
+    if kind == "pat":
+        file, token = environ.get("DATAHUB_AUTH_TOKEN_FILE"), environ.get("DATAHUB_GMS_TOKEN")
+        return {"token": token} if token and not file else {"token_file": said("TOKEN_FILE")}
+    raise SettingsError(
+        f"{kind!r} is not known",
+        where="env DATAHUB_AUTH_TYPE",
+        now="use oidc_client_credentials, azure_entra, k8s_oidc or pat",
+    )
 
 
 def _from_file(path: Path) -> Account:

@@ -7,6 +7,18 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
+class OAuthSettings(BaseModel):
+    """A token that an identity provider lends for the credentials of a client (OAuth 2.0, client credentials)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    token_endpoint: str = Field(description="Address that tokens are asked for at.")
+    client_id: str = Field(description="The client's id.")
+    client_secret: SecretStr = Field(description="The client's secret.")
+    scope: str | None = Field(default=None, description="Scopes, where the provider wants them named.")
+    audience: str | None = Field(default=None, description="Audience, where the provider wants it named.")
+
+
 class RestSettings(BaseModel):
     """How proposals reach a server by REST; what is not said here, DATAHUB_GMS_* and ~/.datahubenv may say."""
 
@@ -20,6 +32,13 @@ class RestSettings(BaseModel):
     token: SecretStr | None = Field(
         default=None,
         description="Access token; none means `DATAHUB_GMS_TOKEN`, else that of `~/.datahubenv`, for their server.",
+    )
+    token_file: Path | None = Field(
+        default=None, description="File that holds the token, read for each request: whoever mounts it may renew it."
+    )
+    oauth: OAuthSettings | None = Field(
+        default=None,
+        description="Ask an identity provider for the token; none means what `DATAHUB_AUTH_TYPE` and its variables say.",
     )
     headers: dict[str, SecretStr] = Field(
         default_factory=dict, description="More headers for each request, for a proxy for example; shown as stars."

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import requests
 from requests import exceptions
 
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.rest.answers import Answer, answer
+from dh_bridge.sinks.rest.login import Login
 from dh_bridge.sinks.rest.options import address
 from dh_bridge.sinks.rest.pauses import Pace, asked_for, backoff
 
@@ -40,7 +41,8 @@ class Connection:
         self._session = requests.Session()
         self._session.headers.update({**_HEADERS, **options.headers})
         # An auth of our own, else requests would put what ~/.netrc says in the place of our header.
-        self._session.auth = _Token(options.token)
+        self._login = Login(options, self._post)
+        self._session.auth = self._login
         certificate = _file(options.client_certificate, "rest.client_certificate")
         key = _file(options.client_key, "rest.client_key")
         if certificate:
@@ -57,9 +59,13 @@ class Connection:
         """
         retries = self._options.retries
         failed = 0.0
+        renewed = False
         while True:
             self._pace.wait(count)
             found, error, asked = self._once(method, path, body)
+            if found is not None and found.status == 401 and not renewed and self._login.renew():
+                renewed = True
+                continue
             if found is not None and (not found.later or (asked_before and found.failed_inside)):
                 return found
             failed += 0.5 if found is not None and found.status == 429 else 1  # 429: it works, it is only busy
@@ -94,9 +100,25 @@ class Connection:
         read = answer(response.status_code, response.headers, response.content, response.reason or "")
         return read, None, asked_for(response.headers)
 
-    def _error(self, error: Exception) -> SinkError:
+    def _post(self, url: str, form: bytes) -> tuple[int, bytes]:
+        """Send a form to an address that knows us by what is in it."""
+        try:
+            response = self._session.post(
+                url,
+                data=form,
+                headers={"Content-Type": "application/x-www-form-urlencoded"},
+                auth=lambda request: request,
+                timeout=(self._options.connect_timeout, self._options.timeout),
+                allow_redirects=False,
+                verify=self._verify,
+            )
+        except (exceptions.RequestException, OSError) as error:
+            raise self._error(error, "rest.oauth.token_endpoint") from error
+        return response.status_code, response.content
+
+    def _error(self, error: Exception, where: str = "") -> SinkError:
         """Return the error of a request that was not answered; all but those of certificates and addresses may pass."""
-        where = self.where
+        where = where or self.where
         if isinstance(error, exceptions.SSLError):
             return SinkError(
                 f"its certificate cannot be trusted: {_cause(error)}",
@@ -121,18 +143,6 @@ class Connection:
     def close(self) -> None:
         """Close the session."""
         self._session.close()
-
-
-class _Token(requests.auth.AuthBase):
-    """Puts the token into each request; without one it leaves the header alone."""
-
-    def __init__(self, token: str | None) -> None:
-        self._header = None if not token else token if token.startswith("Basic ") else f"Bearer {token}"
-
-    def __call__(self, request: Any) -> Any:
-        if self._header is not None:
-            request.headers["Authorization"] = self._header
-        return request
 
 
 def _cause(error: BaseException) -> str:

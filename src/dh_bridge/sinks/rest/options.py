@@ -13,11 +13,23 @@ GMS_LIMIT = 16_000_000
 """Bytes of a body, or of one text in it, that a server takes unless its operator allows more (datahub_wire 1.5)."""
 
 
+class OAuthOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """``dh_bridge.settings.rest`` describes each."""
+
+    token_endpoint: str
+    client_id: str
+    client_secret: str
+    scope: str | None = None
+    audience: str | None = None
+
+
 class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``dh_bridge.settings.rest`` describes each; times in seconds, sizes in bytes, ``max_rate`` in proposals a second."""
 
     server: str | None = None
     token: str | None = None
+    token_file: str | None = None
+    oauth: OAuthOptions | None = None
     headers: Mapping[str, str] = {}
     ca_bundle: str | None = None
     verify: bool = True

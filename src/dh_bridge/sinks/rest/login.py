@@ -1,0 +1,103 @@
+"""Who we are to the server: a token that is known, one in a file, or one that an identity provider lends (OAuth 2.0).
+
+A lent token is asked for again before it expires, and once when the server refuses it, as acryl-datahub does.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+
+from dh_bridge.errors import SettingsError, SinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dh_bridge.sinks.rest.options import OAuthOptions, RestOptions
+
+    Post = Callable[[str, bytes], tuple[int, bytes]]
+    """Sends a form to an address without a login of ours; returns the answer's status and body."""
+
+_EARLY = 300.0
+"""Seconds before its end that a token is asked for again, at most; of one that lasts shorter a tenth of its life."""
+
+
+class _Lent(NamedTuple):
+    token: str
+    until: float
+
+
+class Login:
+    """Puts the token into each request; without one it leaves the header alone. It serves requests as their ``auth``."""
+
+    def __init__(self, options: RestOptions, post: Post, *, clock: Callable[[], float] = time.monotonic) -> None:
+        chosen = [name for name in ("token", "token_file", "oauth") if getattr(options, name)]
+        if len(chosen) > 1:
+            raise SettingsError(f"{' and '.join(chosen)} exclude each other", where="rest", now="name one of them")
+        self._options = options
+        self._post = post
+        self._clock = clock
+        self._lent: _Lent | None = None
+
+    def __call__(self, request: Any) -> Any:
+        """Return the request of requests, with its header."""
+        token = self.token()
+        if token:
+            request.headers["Authorization"] = token if token.startswith("Basic ") else f"Bearer {token}"
+        return request
+
+    def token(self) -> str | None:
+        """Return the token for a request that is sent now; a SettingsError or a SinkError when there is none to be had."""
+        options = self._options
+        if options.token_file is not None:  # read each time: whoever mounts it also renews it
+            return _read(options.token_file)
+        if options.oauth is None:
+            return options.token
+        if self._lent is None or self._clock() >= self._lent.until:
+            self._lent = self._borrowed(options.oauth)
+        return self._lent.token
+
+    def renew(self) -> bool:
+        """Forget a lent token, which the server did not take; return whether another one can be had."""
+        had, self._lent = self._lent, None
+        return had is not None
+
+    def _borrowed(self, oauth: OAuthOptions) -> _Lent:
+        """Ask for a token with the client's credentials (RFC 6749, 4.4)."""
+        where = "rest.oauth.token_endpoint"
+        if urlsplit(oauth.token_endpoint).scheme not in ("http", "https"):
+            raise SettingsError("is no address", where=where, now="e.g. https://idp.example.com/oauth2/token")
+        form = {"grant_type": "client_credentials", "client_id": oauth.client_id, "client_secret": oauth.client_secret}
+        form |= {name: said for name in ("scope", "audience") if (said := getattr(oauth, name))}
+        asked = self._clock()
+        status, body = self._post(oauth.token_endpoint, urlencode(form).encode())
+        try:
+            said = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            said = None
+        said = said if isinstance(said, dict) else {}
+        token = said.get("access_token")
+        if status >= 300 or not isinstance(token, str):
+            words = f": {said['error']}" if isinstance(said.get("error"), str) else ""
+            raise SinkError(
+                f"lends no token, it answers {status}{words}",
+                where=where,
+                now="look at rest.oauth" if status < 500 and status != 429 else "send it again later",
+                retryable=status >= 500 or status == 429,
+            )
+        life = said.get("expires_in")
+        life = float(life) if isinstance(life, int | float | str) and str(life).isdigit() else 0.0
+        return _Lent(token, asked + life - min(_EARLY, life / 10))
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"{path} cannot be read", where="rest.token_file", now="name the file of the token"
+        ) from error
