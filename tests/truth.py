@@ -314,7 +314,9 @@ def documents():
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl"
 INTO = "injected"
 SECRETS = {f"{INTO}_password": "hunter2", f"{INTO}_map": {"api_key": 5, "x": "plain", "deep": {"token": "t", "y": "z"}},
-           f"{INTO}_list": [{"pwd": "p", "z": 1}, JWT], f"{INTO}_word": JWT, f"{INTO}_plain": "plain"}  # fmt: skip
+           f"{INTO}_nested": {"secrets": {"db": {"prod": "a", "n": 5}}, "api": {"key": "b"}, "user": {"auth": {"who": "c"}}},
+           f"{INTO}_list": [{"pwd": "p", "z": 1}, JWT, {"vault": {"tokens": [{"a": {"b": "d"}}]}, "access": {"key": "e"}}],
+           f"{INTO}_word": JWT, f"{INTO}_plain": "plain"}  # fmt: skip
 
 
 def with_secrets(document):

@@ -108,6 +108,58 @@ def test_json_is_redacted_by_name_and_by_shape():
 
 
 @pytest.mark.parametrize(
+    "path",
+    [
+        ("password", "value"), ("secrets", "db", "prod"), ("a", "b", "tokens", 0, "c", "d"), ("api", "key"), ("access", 0, "key"),
+        ("x.private", "key"), ("http.auth", "user", "name"), ("connection", "string"), ("a", "credentials", "list", 0, 1, "b"),
+        ("spark.hadoop.fs.s3a.access.key",), ("sasl", "jaas", "config"),
+    ],
+)  # fmt: skip
+def test_every_name_on_the_way_to_a_value_counts_in_json(path):
+    for secret in (SECRET, 4711):
+        found, expected = secret, REDACTED
+        for step in reversed(path):
+            found = [*[None] * step, found] if isinstance(step, int) else {step: found, "plain": "x", "flag": True}
+            expected = [*[None] * step, expected] if isinstance(step, int) else {step: expected}
+        told = redacted_json(found)
+        assert str(secret) not in json.dumps(told)
+        for step in path:
+            assert isinstance(told, list) or told["flag"] is True
+            told, expected = told[step], expected[step]
+        assert told == expected == REDACTED
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"public": {"key": "x"}}, {"columns": {"key": "x"}}, {"primary": {"key": "x"}}, {"key": {"api": "x"}},
+        {"author": {"name": "x"}}, {"string": {"connection": "x"}}, {"auths": {"a": "x"}}, {"path": {"pas": {"s": "x"}}},
+    ],
+)  # fmt: skip
+def test_names_that_only_resemble_one_hide_nothing_below_them(found):
+    assert redacted_json(found) == found
+
+
+def test_what_is_nested_in_a_property_is_hidden_and_told_to_be():
+    deep = {"list": [{"secrets": {"db": {"prod": SECRET}}, "api": {"key": SECRET}, "x": "seen"}]}
+    strange = {"vault": {"tokens": {"of": {"ann": SECRET}}}, "x": "seen"}
+    found = translate(event(run_facets={"spark_properties": {"properties": deep}, "strange": strange}), report=True)
+    assert SECRET not in repr([one.value for one in found.proposals])
+    told = {line["path"].rpartition("facets.")[2]: line["reason"] for line in found.report.lines()}
+    inner = "spark_properties.properties.list[0]"
+    assert {path: told[path] for path in (f"{inner}.secrets.db.prod", f"{inner}.api.key", f"{inner}.x")} == {
+        f"{inner}.secrets.db.prod": "secret", f"{inner}.api.key": "secret", f"{inner}.x": None,
+    }  # fmt: skip
+    assert told["strange.vault.tokens.of.ann"] == "secret"
+    assert told["strange.x"] is None
+
+
+def test_the_name_of_a_list_s_property_counts_with_the_first_name_in_it():
+    said = event(run_facets={"hive_properties": {"properties": {"x": 1}, "connection": [{"string": SECRET}]}})
+    assert SECRET not in repr([one.value for one in translate(said).proposals])
+
+
+@pytest.mark.parametrize(
     ("value", "keys", "expected"),
     [
         (SECRET, ("password",), True), (5, ("a.token",), True), (SECRET, ("a", "b.password.c"), True), (JWT, ("a",), True),

@@ -104,7 +104,8 @@ class LedgerFold:
         numbers: dict[int, RunState] = {}
         for key in keys:
             state = self.runs[key]
-            if state.key in self.runs.evicted or (state.kind == "job" and not state.through):
+            alone = state.kind == "job" and not state.through and self.options.settings.temporary == "keep"
+            if alone or state.key in self.runs.evicted:
                 self._pour_for_good(state, done)
                 continue
             number, held = self.runs.kept(state).number, list(tokens(state, self.options))

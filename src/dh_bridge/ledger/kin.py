@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.slots import FOLDED, PARENT, RUN_ALIAS
+from dh_bridge.translation.slots import FOLDED, PARENT, RUN_ALIAS, TEMPORARY
+from dh_bridge.translation.through import named_datasets
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,14 +21,22 @@ if TYPE_CHECKING:
 
 _LARGEST = 5_000
 """Runs of a family that are settled together, at most; what lies beyond is settled by itself."""
+#: Runs that name the same dataset are kin only if one of them calls it temporary.
+_RELATIVES = """
+    SELECT DISTINCT b.run FROM kin a JOIN kin b USING (token) WHERE a.run = ? AND (
+        a.token NOT LIKE 'touches %' OR EXISTS (SELECT 1 FROM kin WHERE token = 'through' || substr(a.token, 8)))
+"""
 
 
 def tokens(state: RunState, options: Options) -> Iterator[str]:
     """Yield what holds a run together with others."""
     slots = state.cells.get(state.urn, {})
     parent = value(slots, PARENT)
-    for dataset in state.through:
+    for dataset in state.through | {urn for urn, said in state.cells.items() if TEMPORARY in said}:
         yield f"through {dataset}"
+    if options.settings.temporary != "keep":  # another run may say of a dataset that it is temporary
+        for dataset in named_datasets(state):
+            yield f"touches {dataset}"
     if parent is not None and any(word == "FAIL" for _, word in state.events):
         yield f"failed under {parent[0]}"
     if not _named(options):
@@ -60,9 +69,7 @@ class Kin:
         """Return the numbers of the runs that are to be settled together with a run, itself among them."""
         family, open_ends = {run}, [run]
         while open_ends and len(family) < _LARGEST:
-            rows = self._connection.execute(
-                "SELECT DISTINCT b.run FROM kin a JOIN kin b USING (token) WHERE a.run = ?", (open_ends.pop(),)
-            )
+            rows = self._connection.execute(_RELATIVES, (open_ends.pop(),))
             new = {number for (number,) in rows} - family
             family |= new
             open_ends.extend(new)

@@ -14,7 +14,8 @@ from dh_bridge.translation.history import history
 from dh_bridge.translation.other_runs import RUN, hand_over
 from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.settling import settle_among
-from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RESULTS
+from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RESULTS, TEMPORARY
+from dh_bridge.translation.through import passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +28,7 @@ Witness = tuple[str, str, "Cells", list[Any], frozenset[str], set[str]]
 
 def witness(state: RunState, options: Options) -> Witness | None:
     """Return what ``state`` says of other runs as (URN, kind, cells, events, listed, through), None if it says nothing."""
-    through = bool(options.settings.filters.through)
+    through = passes(options)
     cells: Cells = {urn: slots for urn, slots in state.cells.items() if urn.startswith(RUN) and urn != state.urn}
     broken = failed_under_parent(state) and bool(state.listed or io_of(state, OUTPUT))
     if broken and history(state.events).completed:
@@ -35,7 +36,7 @@ def witness(state: RunState, options: Options) -> Witness | None:
     if broken:
         cells[state.urn] = {PARENT: state.cells[state.urn][PARENT]}
     if broken or through:
-        wanted = (INPUT, OUTPUT) if through else (OUTPUT,)
+        wanted = (INPUT, OUTPUT, TEMPORARY) if through else (OUTPUT,)
         for urn, slots in state.cells.items():
             found = {slot: slots[slot] for slot in wanted if slot in slots}
             if found:
@@ -52,7 +53,7 @@ def named_runs(told: Witness) -> list[str]:
 
 def is_open(state: RunState, options: Options) -> bool:
     """Return whether what other runs say may change the state: it may name temporary datasets, or dbt may have skipped it."""
-    if options.settings.filters.through:
+    if passes(options):
         return True  # which datasets are temporary may be known from other runs only
     return failed_under_parent(state) and any(RESULTS in slots for slots in state.cells.values())
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from dh_bridge.settings.airflow import AirflowSettings
 from dh_bridge.settings.assertions import AssertionSettings
 from dh_bridge.settings.dbt import DbtSettings
+from dh_bridge.settings.domains import DomainRule, DomainSettings
 from dh_bridge.settings.filters import AllowDeny, FilterSettings
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.settings.kafka import KafkaSettings
@@ -40,6 +41,7 @@ from dh_bridge.settings.output import (
     SubsetSettings,
     SymlinkSettings,
     TagSettings,
+    Temporary,
 )
 from dh_bridge.settings.rest import RestSettings
 from dh_bridge.settings.spark import SparkSettings
@@ -51,6 +53,8 @@ __all__ = [
     "AssertionSettings",
     "ColumnLineageSettings",
     "DbtSettings",
+    "DomainRule",
+    "DomainSettings",
     "EventTimeSettings",
     "FilterSettings",
     "IdentitySettings",
@@ -130,6 +134,12 @@ class Settings(BaseModel):
         default="all",
         description="Datasets that get at least their key, so that no edge points at nothing: `all`, `outputs`, `none`.",
     )
+    temporary: Temporary = Field(
+        default="keep",
+        description="Datasets that the facet `datasetType` calls TEMPORARY or JOB_OUTPUT: as others (`keep`), without edges"
+        " of lineage (`drop_edges`), or not written, lineage running through them as with `filters.through` (`collapse`); one"
+        " that another event names without that facet is written, without edges.",
+    )
     schema_: SchemaSettings = Field(default=SchemaSettings(), alias="schema", description="Schemas of datasets.")
     column_lineage: ColumnLineageSettings = Field(
         default=ColumnLineageSettings(), description="Lineage between columns."
@@ -140,6 +150,7 @@ class Settings(BaseModel):
     owners: OwnerSettings = Field(default=OwnerSettings(), description="Owners.")
     symlinks: SymlinkSettings = Field(default=SymlinkSettings(), description="Other names of datasets.")
     tags: TagSettings = Field(default=TagSettings(), description="Tags.")
+    domains: DomainSettings = Field(default=DomainSettings(), description="Domains, which no event tells.")
     containers: Containers = Field(
         default="off",
         description="The levels of the facet `hierarchy` as containers, and datasets inside them: `on`, or `off`, since"

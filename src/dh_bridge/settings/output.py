@@ -16,6 +16,7 @@ ColumnKind = Literal[
 ]  # fmt: skip
 Redaction = Literal["off", "default", "strict"]
 Materialize = Literal["all", "outputs", "none"]
+Temporary = Literal["keep", "drop_edges", "collapse"]
 SourceCode = Literal["hash", "keep"]
 DataplexFqn = Literal["off", "property"]
 Edges = Literal["accumulate", "last_run", "window"]
@@ -90,6 +91,22 @@ class RunSettings(BaseModel):
         description="The e-mail domain of who ran it: `keep` the name as it is, `strip` it (`ann@example.com` becomes the user"
         " `ann`), or one to add to names that have none, such as `@example.com`.",
     )
+    granularity_from_nominal: bool = Field(
+        default=False,
+        description="Give the points of a run the length of its schedule, from its nominal time, as their granularity; a point"
+        " that is sent before the nominal time is known stays beside the later one.",
+    )
+    edges: bool = Field(
+        default=False,
+        description="From DataHub 1.0, inputs and outputs of a run as edges with times and statistics, too; every run is then"
+        " a node of the lineage.",
+    )
+    user_domain: str = Field(
+        default="keep",
+        pattern=r"^(keep|strip|@[^@\s,()]+)$",
+        description="The e-mail domain of who ran it: `keep` the name as it is, `strip` it (`ann@example.com` becomes the user"
+        " `ann`), or one to add to names that have none, such as `@example.com`.",
+    )
     up_for_retry: bool = Field(
         default=False, description="Call a failed Airflow try UP_FOR_RETRY while tries are left; a guess, hence off."
     )
@@ -106,6 +123,11 @@ class JobSettings(BaseModel):
         " (`status.removed`), by whomever it was: DataHub's garbage collector removes jobs without runs.",
     )
 
+    flow_created: Literal["none", "first_seen"] = Field(
+        default="none",
+        description="With a ledger, when a flow was made: not written, since no event tells, or the time of the first event"
+        " that names it (`first_seen`).",
+    )
     reverse_edges: bool = Field(
         default=False,
         description="Edges from a job to those that `jobDependencies` says come after it: their own events say the same.",

@@ -19,6 +19,7 @@ from dh_bridge.translation.slots import (
     CONTENT_MODE,
     DATASET,
     EDGE_PROPERTIES,
+    FIRST_SEEN,
     INPUT,
     INPUT_EDGE,
     JOB,
@@ -88,6 +89,8 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
         tell_queries(state, history, actor_of(state.cells.get(state.urn, {}), options), options)
     if shared is not state.cells:
         merge(shared, state.cells)
+    if options.flow_created:
+        _tell_first_seen(state, shared)
     terminal = max(history.terminals) if history.terminals else None
     counts = history.completed or state.kind == "dataset"
     for urn, slots in list(state.cells.items()):
@@ -108,6 +111,14 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
     if options.settings.airflow.silent_tasks == "runs":
         tell_silent(state, shared, options)
     pour_upstreams(state, shared, options)
+
+
+def _tell_first_seen(state: RunState, shared: Cells) -> None:
+    """Fold when the flows of the run's jobs were named first."""
+    first = min(stamp[0] for stamp, _ in state.events)
+    for job, _ in state.jobs.values():
+        if not job.placeholder and not job.skip:
+            fold(shared, ((job.flow_urn, FIRST_SEEN, "", first),), BEFORE)
 
 
 def _tell_first_seen(state: RunState, shared: Cells) -> None:
@@ -145,26 +156,35 @@ def run_user(slots: Slots) -> str | None:
 def actor_of(slots: Slots, options: Options) -> str:
     """Return the URN for audit stamps of the run."""
     user = run_user(slots)
-    return corpuser_urn(user) if user else options.actor
+    if not user:
+        return options.actor
+    domain = options.settings.runs.user_domain
+    if domain != "keep":
+        name, at, _ = user.partition("@")
+        user = user if not name or (at and domain != "strip") else name if domain == "strip" else user + domain
+    return corpuser_urn(user)
 
 
 def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, actor: str) -> None:
     """Fold the edges of one job: first and, for a run that ended (``last``), last time, properties (ruling 13)."""
     slots = state.cells[task]
-    described = _edge_properties(task, state) if last is not None else {}
+    described = edge_properties(task, state) if last is not None else {}
     for slot, target, direction in (
         (INPUT, INPUT_EDGE, "input"),
         (OUTPUT, OUTPUT_EDGE, "output"),
         (NAMED_INPUT, INPUT_EDGE, ""),
     ):
         for dataset, (stamp, first) in slots.get(slot, {}).items():
+            if dataset in state.unlinked:
+                continue
             modified = (stamp[0], actor) if last is not None else (0, "")
             properties = described.get((direction, dataset))
             edge = ((first, actor), modified, properties or {})
             fold(shared, ((task, target, dataset, edge),), last if last is not None and properties else BEFORE)
 
 
-def _edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[str, str]]:
+def edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[str, str]]:
+    """Return what a job of the run says of its inputs and outputs, by (direction, dataset)."""
     slots = state.cells[task]
     found: dict[tuple[str, str], dict[str, str]] = {}
     for slot in (EDGE_PROPERTIES, STATISTIC):

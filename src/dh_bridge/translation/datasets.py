@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _decode = msgspec.json.Decoder().decode
 #: What a table's name is read as when its first part is missing (producers.md 34).
 _ABOVE = ("schema", "database")
+_TEMPORARY = ("TEMPORARY", "JOB_OUTPUT")
 
 
 class _Preference(msgspec.Struct, frozen=True):
@@ -54,6 +55,16 @@ def _ephemeral(dataset: Dataset) -> bool:
     return isinstance(config, dict) and str(config.get("materialized")).lower() == "ephemeral"
 
 
+def temporary(dataset: Dataset) -> bool:
+    """Whether the facet ``datasetType`` says that the dataset is there for its jobs alone (facets.md 4.8)."""
+    for facets in (dataset.facets, dataset.input_facets, dataset.output_facets):
+        if "datasetType" in facets:
+            facet = _decoded(facets["datasetType"])
+            words = (facet.get("datasetType"), facet.get("subType"))
+            return any(isinstance(word, str) and word.strip().upper() in _TEMPORARY for word in words)
+    return False
+
+
 def phantom(dataset: Dataset, event: Event) -> bool:
     """Whether an output of a dbt job is the table of failing rows that its test does not keep (producers.md 6)."""
     if not dataset.name.rpartition(".")[0].endswith("dbt_test__audit") or "schema" in dataset.facets:
@@ -70,8 +81,10 @@ def phantom(dataset: Dataset, event: Event) -> bool:
 
 def _read(dataset: Dataset, key: str) -> dict[str, Any]:
     raw = dataset.facets.get(key)
-    if raw is None:
-        return {}
+    return {} if raw is None else _decoded(raw)
+
+
+def _decoded(raw: msgspec.Raw) -> dict[str, Any]:
     try:
         facet = _decode(raw)
     except (msgspec.DecodeError, RecursionError):

@@ -41,6 +41,9 @@ class Options:
         self.actor = settings.actor
         self.queries = settings.queries == "on"
         self.keep_ephemeral = settings.dbt.ephemeral == "keep"
+        self.temporary = settings.temporary
+        #: only where earlier events are known, too: a later call would move it
+        self.flow_created = stateful and settings.jobs.flow_created == "first_seen"
 
     @cached_property
     def column_types(self) -> TypeTable:

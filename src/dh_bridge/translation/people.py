@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.bundled import table
 from dh_bridge.datahub.urns import corp_group_urn, corpuser_urn, is_urn
+
+if TYPE_CHECKING:
+    from dh_bridge.settings import OwnerSettings
 
 _GROUPS = ("team", "group", "corpgroup")
 _USERS = ("user", "corpuser", "application", "service")
@@ -31,6 +35,13 @@ def owner_urn(name: str | None, *, skip: frozenset[str], strip_domain: bool = Fa
     group = colon and kind in _GROUPS
     urn = corp_group_urn(text) if group else corpuser_urn(_user(text, strip_domain=strip_domain))
     return urn if is_urn(urn) else None
+
+
+def stated_owner(name: Any, settings: OwnerSettings) -> tuple[str, str] | None:
+    """Return (owner, type) of a name that comes without a type, None for a placeholder or what is no name."""
+    skip = frozenset(word.lower() for word in settings.skip)
+    urn = owner_urn(name if isinstance(name, str) else None, skip=skip, strip_domain=settings.strip_email_domain)
+    return None if urn is None else (urn, owner_type(None)[0])
 
 
 def _user(name: str, *, strip_domain: bool) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json, secret_name, suspect
+from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json, secret_name, suspect, telling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def kept(key: str, value: Any) -> str | None:
         return capped(redacted(value)) if len(value) > 7 else value
     if isinstance(value, (dict, list)):
         written = text(value)
-        return capped(text(redacted_json(value, key)) if suspect(written) or secret_name(key) else written)
+        return capped(text(redacted_json(value, key)) if suspect(written) or telling(key) else written)
     return REDACTED if not isinstance(value, bool) and secret_name(key) and hides(key) else text(value)
 
 

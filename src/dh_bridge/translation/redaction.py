@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 REDACTED = "[REDACTED]"
 DEFAULT, OFF, STRICT = "default", "off", "strict"
@@ -68,8 +68,11 @@ def secret_name(key: str) -> bool:
 
 def suspect(text: str) -> bool:
     """Return whether ``text``, a JSON document, may hold a secret: in the shape of a value or under a telling name."""
-    if any(shape in text for shape in _SHAPES):
-        return True
+    return any(shape in text for shape in _SHAPES) or telling(text)
+
+
+def telling(text: str) -> bool:
+    """Return whether ``text`` holds a part of a name that tells of a secret."""
     lower = text.lower()
     return any(word in lower for word in _TELLING)
 
@@ -97,14 +100,27 @@ def replaced(value: Any, *keys: str) -> bool:
     return isinstance(value, str) and value != REDACTED and redacted(value) == REDACTED
 
 
-def redacted_json(value: Any, key: str = "") -> Any:
-    """Return JSON ``value`` with every string redacted, and whatever stands under a secret name replaced."""
+def redacted_json(value: Any, key: str = "", *, hidden: bool = False) -> Any:
+    """Return JSON ``value`` with every string redacted, and whatever stands below a secret name, however deep, replaced."""
+    hidden = hidden or (key != "" and hides(key))
     if isinstance(value, str):
-        if key and value and set(value) != {"*"} and hides(key):
-            return REDACTED
-        return redacted(value)
+        return REDACTED if hidden and value and set(value) != {"*"} else redacted(value)
     if isinstance(value, dict):
-        return {name: redacted_json(member, str(name)) for name, member in value.items()}
+        return {name: redacted_json(member, _below(key, str(name)), hidden=hidden) for name, member in value.items()}
     if isinstance(value, list):
-        return [redacted_json(member, key) for member in value]
-    return REDACTED if key and value is not None and not isinstance(value, bool) and hides(key) else value
+        return [redacted_json(member, key, hidden=hidden) for member in value]
+    return REDACTED if hidden and value is not None and not isinstance(value, bool) else value
+
+
+def names_of(steps: Iterable[str]) -> list[str]:
+    """Return the names that may hide what is at the end of a path in JSON: each step with the one before it."""
+    found: list[str] = []
+    last = ""
+    for step in steps:
+        last = _below(last, step)
+        found.append(last)
+    return found
+
+
+def _below(key: str, name: str) -> str:
+    return f"{key.rpartition('.')[2]}.{name}" if key else name

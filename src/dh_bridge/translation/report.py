@@ -16,7 +16,7 @@ import msgspec
 from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import registry
-from dh_bridge.translation.redaction import replaced
+from dh_bridge.translation.redaction import names_of, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -195,17 +195,16 @@ def _targets(leaf: Leaf, rest: Path) -> Sequence[str]:
 def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any) -> _Verdict:
     """Return ``found``; withheld where redaction has put something else into the property (facets.md 0.5).
 
-    A property that is called by the leaf's whole path, below ``key``, is hidden for its last two segments; a member of one
-    that is JSON for its own name.
+    A property that is called by the leaf's whole path, below ``key``, is hidden for its last two segments; what is in one that
+    is JSON, as all behind a list is, for every name on the way to it.
     """
     target = found[1]
     if target is None or not any(part in target for part in _PROPERTIES):
         return found
     names = [str(step) for step in rest if not isinstance(step, int)]
-    flat = next((place for place, step in enumerate(rest) if isinstance(step, int)), len(rest))
-    own = names[-1] if names else key
-    whole = ".".join((key, *names)) if key and len(names) <= flat else own
-    return ("withheld", None, "secret") if replaced(value, own, whole) else found
+    flat = next((place for place, step in enumerate(rest) if isinstance(step, int)), len(rest)) if key else 0
+    steps = [".".join((key, *names[:flat])), *names[flat:]] if key else names
+    return ("withheld", None, "secret") if replaced(value, *names_of(steps)) else found
 
 
 def _bag_of(path: Path) -> tuple[Attach, int] | None:
@@ -235,7 +234,7 @@ def _unknown(attach: Attach, path: Path, value: Any, written: dict[str, str | No
     targets = [f"{aspect}.customProperties[openlineage.facet.{key}]" for aspect in PROPERTY_ASPECTS[attach]]
     if path[0] in ("inputs", "outputs") and path[2] != "facets":
         targets = [f"{EDGES[path[0]]}[].properties[openlineage.facet.{key}]"]
-    return _unless_secret(_reached("kept", targets, written), "", path[depth + 1 :], value)
+    return _unless_secret(_reached("kept", targets, written), "", path[depth:], value)
 
 
 def _property_targets(attach: Attach, key: str, rest: Path) -> list[str]:

@@ -38,6 +38,7 @@ class RunState:
         "schema_url",
         "single",
         "through",
+        "unlinked",
         "urn",
         "whole",
     )
@@ -55,6 +56,8 @@ class RunState:
         self.jobs: dict[str, tuple[Job, tuple[bool, Stamp]]] = {}
         #: dataset URNs that are filtered out but lineage runs through
         self.through: set[str] = set()
+        #: dataset URNs that no edge of lineage is to name; known once the run is settled
+        self.unlinked: frozenset[str] = frozenset()
         #: task URN -> query URN, where `queries: on`
         self.queries: Mapping[str, str] = _NONE
         self.producer: tuple[Stamp, str] | None = None

@@ -106,6 +106,8 @@ NAMED_INPUT = Slot("NAMED_INPUT", "dataJobInputOutput", span)
 SQL = Slot("SQL", "dataTransformLogic", collected)
 
 # -- of a dataset within a run --------------------------------------------------------------------------------------
+#: "" -> "drop_edges" or "collapse": an event calls it temporary, where the setting ``temporary`` asks for it
+TEMPORARY = Slot("TEMPORARY", "dataJobInputOutput", latest)
 #: "" -> None: a ``lineage`` facet says what it was made of
 EXPLICIT = Slot("EXPLICIT", "upstreamLineage", latest)
 #: rung of facets.md 4.6 -> the producer's word
@@ -126,6 +128,8 @@ PARTITION = Slot("PARTITION", "operation", latest)
 # -- of what many runs share: jobs and flows --------------------------------------------------------------------------
 #: "" -> Job: on the flow and on the dataJob, a flow-level job's twin too once it has inputs or outputs
 JOB = Slot("JOB", "dataJobInfo", latest, shared=True)
+#: "" -> time of the first event that names the flow, where ``jobs.flow_created`` asks for it
+FIRST_SEEN = Slot("FIRST_SEEN", "dataFlowInfo", span, shared=True)
 #: "" -> Job: on a flow that is a job itself
 OWN_JOB = Slot("OWN_JOB", "dataFlowInfo", latest, shared=True)
 #: facet key -> {custom property: text}

@@ -43,9 +43,9 @@ def pour_upstreams(state: RunState, shared: Cells, options: Options) -> None:
             continue
         inputs = slots.get(INPUT, {})
         for output, (stamp, _) in slots.get(OUTPUT, {}).items():
-            if output in told:
+            if output in told or output in state.unlinked:
                 continue
             for source, (other, _) in inputs.items():
-                if source != output:  # a MERGE reads what it writes: an edge of the job, no upstream (facets.md 4.3)
+                if source != output and source not in state.unlinked:  # a MERGE reads what it writes: an edge of the job, no upstream (facets.md 4.3)
                     query = query_behind(state, output)
                     fold(shared, ((output, UPSTREAM, ("", source), query),), max(stamp, other))

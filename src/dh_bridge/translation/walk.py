@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
-from dh_bridge.translation.datasets import dataset_name, phantom, skipped
+from dh_bridge.translation.datasets import dataset_name, phantom, skipped, temporary
 from dh_bridge.translation.facets import registry
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import MOST_UNKNOWN, known_first, unknown
@@ -25,6 +25,7 @@ from dh_bridge.translation.slots import (
     JOB_PROPERTIES,
     OUTPUT,
     OWN_JOB,
+    TEMPORARY,
     Statement,
 )
 
@@ -203,8 +204,13 @@ class Walk:
         at.dataset, at.name, at.role, at.columns = endpoint, name, role, None
         weight = (_OUTPUT_WEIGHT if role == "output" else 0) + (position + 1) * _POSITION_WEIGHT
         time, rank, digest, _ = at.stamp
-        through = self.filters.through(dataset)
-        statements: list[Statement] = [] if through else [(endpoint, DATASET, "", name)]
+        through, marked = self.filters.through(dataset), self.options.temporary
+        if marked != "keep" and not temporary(dataset):
+            marked = "keep"
+        passed = through or marked == "collapse"
+        statements: list[Statement] = [] if passed else [(endpoint, DATASET, "", name)]
+        if marked != "keep":
+            statements.append((endpoint, TEMPORARY, "", marked))
         if role != "dataset":
             statements.append((at.task, INPUT if role == "input" else OUTPUT, endpoint, time))
         elif said := _said(at.event):
@@ -212,8 +218,9 @@ class Walk:
         fold(state.cells, statements, (time, rank, digest, weight))
         if through:
             state.through.add(endpoint)
+        if passed:
             at.where = where
-            at.withheld("", "filtered:through")
+            at.withheld("", "filtered:through" if through else "policy:temporary")
             return
         bags: Bags = (dataset.facets, dataset.input_facets, dataset.output_facets)
         if not any(bags):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.people import owner_type, owner_urn
+from dh_bridge.translation.people import stated_owner
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import OPERATION_DBT
@@ -47,7 +47,9 @@ def dbt_model(opened: Open, at: Place) -> Statements:
         if at.owner and at.role == "output":
             yield at.owner, JOB_PROPERTIES, "dbt_model", properties
     if at.options.settings.dbt.model_owner == "owner":
-        yield from _owner(body.get("owner"), at)
+        owner = stated_owner(body.get("owner"), at.options.settings.owners)
+        if owner is not None:
+            yield at.dataset, OWNER, owner, None
     keys = _partition_keys(incremental, at)
     if keys:
         yield at.dataset, PARTITIONED_BY, "", keys
@@ -61,16 +63,6 @@ def dbt_model(opened: Open, at: Place) -> Statements:
             word = "INSERT" if strategy == "append" else "MERGE"
         if word:
             yield at.dataset, OPERATION, OPERATION_DBT, word
-
-
-def _owner(name: Any, at: Place) -> Statements:
-    """Yield the model's owner as one of the dataset, as the facet ``ownership`` would."""
-    settings = at.options.settings.owners
-    skip = frozenset(word.lower() for word in settings.skip)
-    said = name if isinstance(name, str) else None
-    urn = owner_urn(said, skip=skip, strip_domain=settings.strip_email_domain)
-    if urn is not None:
-        yield at.dataset, OWNER, (urn, owner_type(None)[0]), None
 
 
 def _partition_keys(incremental: Any, at: Place) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.facet import Facet, entity, facet, kept, mapped, property_statement
+from dh_bridge.translation.people import stated_owner
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
-from dh_bridge.translation.slots import COLUMN_TAG, TAG, Statements
+from dh_bridge.translation.slots import COLUMN_TAG, OWNER, TAG, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,8 @@ _SIMPLE = 20
 #: Every event of openlineage-python carries it (producers.md 39): a property of its own says enough.
 _CLIENT = "openlineage_client_version"
 #: Sources of tags that are a dbt model's own (producers.md 14)
-_OF_MODELS = ("DBT", "DBT_META")
+_META = "DBT_META"
+_OF_MODELS = ("DBT", _META)
 
 
 class Tag(Facet):
@@ -43,6 +45,13 @@ def tag_name(tag: Tag) -> str:
     return key if value in ("", "true", "True", key) else f"{key}:{value}"
 
 
+def _meta_owner(tag: Tag, at: Place) -> tuple[str, str] | None:
+    """Return the (owner, type) that a tag from a dbt model's meta names, where ``dbt.meta_owner`` asks for it."""
+    if tag.source != _META or tag.key.strip() != "owner" or at.options.settings.dbt.meta_owner != "owner":
+        return None
+    return stated_owner(tag.value, at.options.settings.owners)
+
+
 def _context(tag: Tag) -> str | None:
     context = {name: value for name, value in (("source", tag.source), ("value", tag.value)) if value}
     return text(context) if context else None
@@ -54,6 +63,9 @@ def _tags(facet: Tags, at: Place) -> Statements:
         if not tag.key.strip() or tag.key in exclude:
             for leaf in ("key", "value", "source", "field"):
                 at.withheld(f"tags[{position}].{leaf}", "policy:tags.exclude" if tag.key.strip() else "malformed")
+        elif (owner := _meta_owner(tag, at)) is not None:
+            at.reached(f"tags[{position}]", "mapped", "ownership.owners[].owner")
+            yield entity(at), OWNER, owner, None
         elif not is_urn(tag_urn(tag_name(tag))):
             at.withheld(f"tags[{position}]", "too-large")
         elif tag.field and at.attach == "dataset":
@@ -122,8 +134,14 @@ def run_tags(facet: Tags, at: Place) -> Statements:
     settings = at.options.settings
     if settings.tags.of_runs == "job" and at.owner:
         yield from _tags_of(facet, (at.owner,), at)
+    models = [tag for tag in facet.tags or () if tag.source in _OF_MODELS]
+    owners = [(tag, owner) for tag in models if (owner := _meta_owner(tag, at)) is not None]
+    for urn in at.outputs:
+        for _, owner in owners:
+            yield urn, OWNER, owner, None
     if settings.dbt.run_tags == "dataset":
-        yield from _tags_of(Tags(tags=[tag for tag in facet.tags or () if tag.source in _OF_MODELS]), at.outputs, at)
+        named = [tag for tag, _ in owners]
+        yield from _tags_of(Tags(tags=[tag for tag in models if tag not in named]), at.outputs, at)
 
 
 def _tags_of(facet: Tags, entities: Sequence[str], at: Place) -> Statements:

@@ -11,7 +11,7 @@ from dh_bridge.translation.columns import SchemaFields, schema_metadata
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.render.containers import placed
 from dh_bridge.translation.render.ladders import Slots, combined, fields
-from dh_bridge.translation.render.shared import people_and_tags
+from dh_bridge.translation.render.shared import domain, people_and_tags
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
 from dh_bridge.translation.slots import (
     COLUMN_TAG,
@@ -54,6 +54,7 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
         yield patch(ENTITY, urn, "datasetProperties", _properties(slots, name, options))
         if name.instance:
             yield upsert(ENTITY, urn, "dataPlatformInstance", _instance(name))
+        yield from domain(ENTITY, urn, options.settings.domains.datasets, name.namespace, name.name)
     schema = value(slots, SCHEMA)
     write = options.settings.schema_.write
     if schema is not None and (write in ("all", "if_absent") or (write == "outputs" and written)):

@@ -12,10 +12,11 @@ from dh_bridge.translation.properties import capped
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.render.ladders import Slots, combined, fields
 from dh_bridge.translation.render.runs import platform_instance
-from dh_bridge.translation.render.shared import people_and_tags
+from dh_bridge.translation.render.shared import domain, people_and_tags
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
 from dh_bridge.translation.slots import (
     FINE_LINEAGE,
+    FIRST_SEEN,
     GONE,
     INPUT_EDGE,
     INPUT_FIELD,
@@ -72,12 +73,15 @@ def flow_proposals(urn: str, slots: Slots, options: Options, flow: Flow) -> Iter
     operations = [add("/name", flow.name), add("/project", flow.namespace)]
     if flow.env:
         operations.append(add("/env", flow.env))
+    if FIRST_SEEN in slots:
+        operations.append(add("/created", audit_stamp(value(slots, FIRST_SEEN), options.actor)))
     own = combined(slots, JOB_PROPERTIES, options.prefix)
     if OWN_JOB in slots:
         own.update(_raw_names(value(slots, OWN_JOB), options))
         own.update(_sql_properties(slots, options))
     yield patch("dataFlow", urn, "dataFlowInfo", _info(operations, slots, own))
     yield from _companions("dataFlow", urn, slots, flow)
+    yield from domain("dataFlow", urn, options.settings.domains.jobs, flow.namespace, flow.name)
 
 
 def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterator[Proposal]:
@@ -106,6 +110,7 @@ def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterato
         statement = {"value": capped(redacted(sql), SQL_CAP), "language": "SQL"}
         yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": statement}]})
     yield from _companions("dataJob", urn, slots, job, tags=not twin)
+    yield from domain("dataJob", urn, options.settings.domains.jobs, job.namespace, job.name)
 
 
 def io_proposal(urn: str, slots: Slots, options: Options, job: Job | None) -> Proposal | None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.airflow import OUTCOMES
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.render import nominal
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
 from dh_bridge.translation.rungs import URL_WHILE_RUNNING
-from dh_bridge.translation.slots import DURATION, OUTCOME, RUN_PROPERTIES, RUN_URL, TRIES_LEFT
+from dh_bridge.translation.slots import DURATION, OUTCOME, RUN_URL, TRIES_LEFT
 
 if TYPE_CHECKING:
     from dh_bridge.translation.history import Point
@@ -35,11 +36,14 @@ def run_event(  # noqa: PLR0913 - the parts of one step
 ) -> dict[str, Any]:
     """Return the aspect of one point; ``attempt`` is the producer's own number, where a facet gives one."""
     time = millis(point.time)
+    settings = options.settings.runs
     found: dict[str, Any] = {
         "timestampMillis": time,
-        "partitionSpec": _partition(slots) if options.settings.runs.partition_from_nominal else FULL_TABLE,
+        "partitionSpec": nominal.partition(slots) if settings.partition_from_nominal else FULL_TABLE,
         "messageId": message_id(state.urn, None, time),
     }
+    if settings.granularity_from_nominal and (length := nominal.granularity(slots)) is not None:
+        found["eventGranularity"] = length
     url = page_of(slots, running=point.result is None)
     if url:
         found["externalUrl"] = url
@@ -59,13 +63,6 @@ def run_event(  # noqa: PLR0913 - the parts of one step
         if duration is not None:
             found["durationMillis"] = duration // 1000
     return found
-
-
-def _partition(slots: Slots) -> dict[str, Any]:
-    """Return the nominal time of the run as a partition; never a ``timePartition``, which the server refuses beside it."""
-    said = value(slots, RUN_PROPERTIES, "nominalTime") or {}
-    start, end = said.get("nominalTime.nominalStartTime"), said.get("nominalTime.nominalEndTime")
-    return {"partition": f"{start}/{end}" if end else start, "type": "PARTITION"} if start else FULL_TABLE
 
 
 def _refined(kind: str, native: str, outcome: str | None) -> tuple[str, str]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn
-from dh_bridge.translation.contributions import actor_of, counts_of, io_of, run_user
+from dh_bridge.translation.contributions import actor_of, counts_of, run_user
 from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.identity.runs import run_type
 from dh_bridge.translation.identity.subtypes import run_subtype
 from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.run_events import page_of, run_event
+from dh_bridge.translation.render.run_io import run_io
 from dh_bridge.translation.render.stamps import audit_stamp
 from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_INHERITED, TYPE_PROCESSING, TYPE_START_REASON, names
 from dh_bridge.translation.slots import (
@@ -51,7 +52,6 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
     """
     slots = state.cells.get(state.urn, {})
     job = state.job()
-    inputs, outputs = io_of(state, INPUT), io_of(state, OUTPUT)
     whole = history.started or state.single if state.whole is None else state.whole
     if whole:
         yield upsert(
@@ -60,12 +60,7 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
         relationships = _relationships(slots, job, options, has_io=_has_io(state, job))
         if len(relationships) > 1 or relationships["upstreamInstances"]:
             yield upsert(ENTITY, state.urn, "dataProcessInstanceRelationships", relationships)
-    if inputs:
-        yield upsert(ENTITY, state.urn, "dataProcessInstanceInput", {"inputs": sorted(inputs.keys() - state.through)})
-    if outputs:
-        yield upsert(
-            ENTITY, state.urn, "dataProcessInstanceOutput", {"outputs": sorted(outputs.keys() - state.through)}
-        )
+    yield from run_io(state, history, options)
     yield from _companions(state, slots, job, options)
     attempt = first_rung(slots, ATTEMPT)
     for point in history.points:

@@ -1,4 +1,4 @@
-"""Owners and tags: of whatever entity, always by PATCH, so that people's own stay (facets.md 0.2)."""
+"""Owners, tags and domains: of whatever entity, always by PATCH, so that people's own stay (facets.md 0.2)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import tag_urn
+from dh_bridge.settings.domains import domain_of
 from dh_bridge.translation.render.stamps import add, escaped
 from dh_bridge.translation.slots import OWNER, TAG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from dh_bridge.settings.domains import DomainRule
     from dh_bridge.translation.render.ladders import Slots
 
 
@@ -23,6 +25,13 @@ def people_and_tags(entity: str, urn: str, slots: Slots) -> Iterator[Proposal]:
     tags = slots.get(TAG)
     if tags:
         yield patch(entity, urn, "globalTags", [_tag(name, tags[name][1]) for name in sorted(tags)])
+
+
+def domain(entity: str, urn: str, rules: Iterable[DomainRule], namespace: str, name: str) -> Iterator[Proposal]:
+    """Yield the domain that the user's rules give an entity (facets.md 0.2: by configuration, never by a facet)."""
+    found = domain_of(rules, namespace, name)
+    if found is not None:
+        yield patch(entity, urn, "domains", [add(f"/domains/{escaped(found)}", found)])
 
 
 def _owner(owner: str, kind: str) -> dict[str, Any]:

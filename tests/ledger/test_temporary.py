@@ -1,0 +1,89 @@
+"""Temporary datasets and first sights, where runs are told one by one (settings ``temporary`` and ``jobs.flow_created``)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from samples import dataset, event, job_event
+from told import Told, settings
+
+from dh_bridge import Settings
+
+SAID = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
+FLOW = "urn:li:dataFlow:(spark,etl,ns)"
+
+
+def run(number, *, reads=(), writes=(), job=None, kind="COMPLETE", said=()):
+    def datasets(names):
+        return [dataset(f"d.s.{name}", facets=SAID if name in said else {}) for name in names]
+
+    key = f"018cc251-f400-734d-88b3-{number:012}"
+    time = f"2026-10-{number:02}T10:00:00Z"
+    return event(kind, time, run=key, job=job or f"etl.j{number}", inputs=datasets(reads), outputs=datasets(writes))
+
+
+def edges(told):
+    """Return (job, inputs, outputs) of each job, a letter for each dataset."""
+    found = {}
+    for job in told.catalog.entities("dataJob"):
+        io = told.catalog.aspect(job, "dataJobInputOutput") or {}
+        sides = (io.get(f"{side}DatasetEdges") or () for side in ("input", "output"))
+        found[job[-3:-1]] = tuple(
+            "".join(sorted(e["destinationUrn"].split(".")[-1][0] for e in side)) for side in sides
+        )
+    return found
+
+
+STORY = [
+    run(1, reads="ab", writes="x", said="x"),
+    run(2, reads="x", writes="y"),
+    run(3, reads="cy", writes="d"),
+    run(4, reads="yq", writes="e", said="y"),
+    run(5, reads="d", writes="f"),
+]
+COLLAPSED = {"j1": ("ab", ""), "j2": ("ab", ""), "j3": ("abc", "d"), "j4": ("abq", "e"), "j5": ("d", "f")}
+DROPPED = {"j1": ("ab", ""), "j2": ("", ""), "j3": ("c", "d"), "j4": ("q", "e"), "j5": ("d", "f")}
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("collapse", COLLAPSED), ("drop_edges", DROPPED)])
+def test_what_one_run_calls_temporary_is_so_for_all_whenever_it_is_told(mode, expected):
+    dumps = set()
+    for order in itertools.islice(itertools.permutations(STORY), 0, None, 17):
+        told = Told(settings(temporary=mode), forgetful=True)
+        told.tell(*([one] for one in order))
+        assert edges(told) == expected
+        dumps.add(tuple(told.dump()))
+    assert len(dumps) == 1
+
+
+def test_runs_that_share_lasting_datasets_are_no_kin():
+    told = Told(settings(temporary="collapse"))
+    told.tell(*([run(number, reads="a", writes="b")] for number in range(1, 6)))
+    sent = told.tell([run(6, reads="a", writes="b")])
+    assert {p.entity_urn for p in sent if p.entity_type == "dataProcessInstance"} == {
+        "urn:li:dataProcessInstance:018cc251-f400-734d-88b3-000000000006"
+    }
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_job_event_hears_of_temporary_datasets_too(turned):
+    designed = job_event(job="etl.j9", inputs=[dataset("d.s.x")], outputs=[dataset("d.s.z")])
+    story = [[STORY[0]], [designed]]
+    told = Told(settings(temporary="collapse"), forgetful=True)
+    told.tell(*(reversed(story) if turned else story))
+    assert edges(told) == {"j1": ("ab", ""), "j9": ("ab", "z")}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations((4, 2, 7))))
+def test_a_flow_was_made_when_its_first_event_was(order):
+    told = Told(Settings(jobs={"flow_created": "first_seen"}), forgetful=True)
+    told.tell(*([run(day, kind="START" if day == 2 else "COMPLETE")] for day in order))
+    made = told.catalog.aspect(FLOW, "dataFlowInfo")["created"]
+    assert made == {"time": 1_790_935_200_000, "actor": "urn:li:corpuser:datahub"}
+
+
+def test_nobody_says_when_a_flow_was_made_by_default():
+    told = Told()
+    told.tell([run(1)])
+    assert "created" not in told.catalog.aspect(FLOW, "dataFlowInfo")
