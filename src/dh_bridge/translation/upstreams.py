@@ -46,6 +46,7 @@ def pour_upstreams(state: RunState, shared: Cells, options: Options) -> None:
             if output in told or output in state.unlinked:
                 continue
             for source, (other, _) in inputs.items():
-                if source != output and source not in state.unlinked:  # a MERGE reads what it writes: an edge of the job, no upstream (facets.md 4.3)
+                # a MERGE reads what it writes: an edge of the job, no upstream (facets.md 4.3)
+                if source != output and source not in state.unlinked:
                     query = query_behind(state, output)
                     fold(shared, ((output, UPSTREAM, ("", source), query),), max(stamp, other))
