@@ -59,6 +59,18 @@ def test_the_bytes_are_those_of_acryl_datahub_s_object_in_each_version_s_layout(
     assert written(version, proposal, metadata)[5:] == oracle(version, proposal, metadata)
 
 
+@pytest.mark.parametrize("size", [0, 1, 31, 32, 63, 64, 4_095, 8_191, 8_192, 1_048_575, 1_048_576])
+def test_values_and_urns_of_any_length_are_written_as_avro_has_lengths(size):
+    proposal = upsert("dataset", f"urn:li:dataset:{'é' * (size % 70)}", "status", {"removed": "x" * size})
+    assert written("1.7", proposal)[5:] == oracle("1.7", proposal)
+
+
+def test_one_envelope_writes_all_kinds_of_messages_in_turn():
+    made, tail = envelope("1.7"), envelope("1.7").tail(METADATA)
+    for proposal in [*proposals(), *proposals()]:
+        assert made.message(proposal, tail, keyed=False)[5:] == oracle("1.7", proposal)
+
+
 @pytest.mark.parametrize("version", known_profiles())
 def test_every_byte_is_read_back(version):
     for proposal in proposals():

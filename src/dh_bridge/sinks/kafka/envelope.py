@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
 
 _PER_MESSAGE = ("entityType", "entityUrn", "changeType", "aspectName", "aspect")
+_URN = "\x00\x01 the urn \x01\x00"
+_VALUE = b"\xff the value of the aspect \xff"
+"""What stands for a URN and a value in a template; their length takes one byte, as that of all texts below 64."""
+_TEMPLATES = 4_096
 _NAME = "MetadataChangeProposal"
 _KEYED = "schemaVersion"
 """A field of systemMetadata since DataHub 1.5, where tags and owners are patched with their keys."""
@@ -35,13 +39,18 @@ class Envelope:
     """Writes proposals with one schema; ``schema`` is its JSON, ``number`` the registry's id of it.
 
     Avro writes a record as its fields one after the other, so what all proposals of a batch have in common (the systemMetadata)
-    is encoded once, as a record of the last fields. A SinkError when the schema is not that of proposals.
+    is encoded once, as a record of the last fields; and of the others once for each type and aspect, as a template into which
+    URN and value are put. A SinkError when the schema is not that of proposals.
     """
 
     def __init__(self, schema: Any, number: int, *, where: str) -> None:
         fields = schema.get("fields", []) if isinstance(schema, dict) else []
         names = [field["name"] for field in fields]
-        if not fields or schema.get("name") != _NAME or not set(_PER_MESSAGE) <= set(names):
+        if (
+            not fields
+            or schema.get("name") != _NAME
+            or [name for name in names if name in _PER_MESSAGE] != [*_PER_MESSAGE]
+        ):
             raise SinkError(
                 f"the registry's schema {number} is not that of a {_NAME}",
                 where=where,
@@ -55,6 +64,7 @@ class Envelope:
         self._aspect = next(name for name in known if name.rpartition(".")[2] == "GenericAspect")
         self._metadata = next((name for name in known if name.rpartition(".")[2] == "SystemMetadata"), None)
         self._framing = struct.pack(">bI", 0, number)
+        self._templates: dict[tuple[str, str, str, str], tuple[bytes, bytes, bytes]] = {}
         self.keyed = self._metadata is not None and any(
             field["name"] == _KEYED for field in known[self._metadata]["fields"]
         )
@@ -67,17 +77,42 @@ class Envelope:
     def message(self, proposal: Proposal, tail: bytes, *, keyed: bool) -> bytes:
         """Return one message; a TypeError or ValueError when the aspect is no JSON, or a name no UTF-8."""
         text, kind = aspect_text(proposal, keyed=keyed)
+        urn = proposal.entity_urn.encode()
+        key = proposal.entity_type, proposal.change_type, proposal.aspect_name, kind
+        start, middle, end = self._templates.get(key) or self._template(key)
+        return b"".join((start, _length(urn), urn, middle, _length(text), text, end, tail))
+
+    def _template(self, key: tuple[str, str, str, str]) -> tuple[bytes, bytes, bytes]:
+        """Return what stands before, between and behind URN and value; for the first message of its kind."""
+        entity_type, change_type, aspect_name, kind = key
         head = {
-            "entityType": proposal.entity_type,
-            "entityUrn": ("string", proposal.entity_urn),
-            "changeType": proposal.change_type,
-            "aspectName": ("string", proposal.aspect_name),
-            "aspect": (self._aspect, {"value": text, "contentType": kind}),
+            "entityType": entity_type,
+            "entityUrn": ("string", _URN),
+            "changeType": change_type,
+            "aspectName": ("string", aspect_name),
+            "aspect": (self._aspect, {"value": _VALUE, "contentType": kind}),
         }
-        return self._framing + self._written(self._head, head) + tail
+        urn = _URN.encode()
+        start, _, rest = self._written(self._head, head).partition(_length(urn) + urn)
+        middle, _, end = rest.partition(_length(_VALUE) + _VALUE)
+        if len(self._templates) >= _TEMPLATES:
+            self._templates.clear()
+        found = self._templates[key] = self._framing + start, middle, end
+        return found
 
     @staticmethod
     def _written(schema: Any, record: dict[str, Any]) -> bytes:
         written = BytesIO()
         fastavro.schemaless_writer(written, schema, record)
         return written.getvalue()
+
+
+def _length(text: bytes) -> bytes:
+    """Return the length of a text or of bytes as Avro has it: zigzag, seven bits a byte, the lowest first."""
+    left = len(text) << 1
+    found = bytearray()
+    while left > 0x7F:
+        found.append(left & 0x7F | 0x80)
+        left >>= 7
+    found.append(left)
+    return bytes(found)
