@@ -17,6 +17,7 @@ _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 #: Lengths of DataHub's calendar intervals that are always the same, in seconds
 _UNITS = (("WEEK", 7 * _DAY), ("DAY", _DAY), ("HOUR", _HOUR), ("MINUTE", _MINUTE), ("SECOND", 1))
 _MONTHS_OF_A_YEAR = 12
+_MONTHS = (("YEAR", _MONTHS_OF_A_YEAR), ("QUARTER", 3), ("MONTH", 1))
 
 
 def partition(slots: Slots) -> dict[str, Any]:
@@ -42,13 +43,14 @@ def window(start: datetime, end: datetime) -> dict[str, Any] | None:
         return None
     months = (end.year - start.year) * _MONTHS_OF_A_YEAR + end.month - start.month
     if months and (start.day, start.time()) == (end.day, end.time()):
-        years, rest = divmod(months, _MONTHS_OF_A_YEAR)
-        return {"unit": "MONTH", "multiple": months} if rest else {"unit": "YEAR", "multiple": years}
-    seconds = int((end - start).total_seconds())
-    for unit, length in _UNITS:
-        if seconds and seconds % length == 0:
-            return {"unit": unit, "multiple": seconds // length}
-    return None
+        return _counted(months, _MONTHS)
+    return _counted(int((end - start).total_seconds()), _UNITS)
+
+
+def _counted(length: int, units: tuple[tuple[str, int], ...]) -> dict[str, Any] | None:
+    """Return how many of the first unit that counts ``length`` exactly."""
+    found = ({"unit": unit, "multiple": length // size} for unit, size in units if length and length % size == 0)
+    return next(found, None)
 
 
 def _nominal(slots: Slots) -> tuple[str | None, str | None]:
