@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
+from dh_bridge.ledger.heritage import Heritage
 from dh_bridge.ledger.kin import Kin, tokens
 from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
@@ -48,6 +49,7 @@ class LedgerFold:
         self.shared = Shared(connection)
         self.runs = Runs(connection)
         self._kin = Kin(connection)
+        self._heritage = Heritage(connection, self.runs)
         self.retention = Retention(connection, options.settings.ledger, self.runs, self.shared, self._kin)
         self.rejected: list[Rejected] = []
         #: events of this batch that came after the ledger had let go of their run (ruling 12)
@@ -66,13 +68,17 @@ class LedgerFold:
         carried: set[str] = set()
         work = list(self.runs)
         while work:
+            elders = self._elders(work)
             carried |= self._pour(work, done)
             self.shared.refold(self.runs)
             # what these runs say of other runs: those are settled anew, with it
             said = {urn for urn in self.shared.changed if urn.startswith(RUN)}
             self.shared.rendered(said)
             others |= said
-            work = [urn for urn in sorted(said) if self.runs.get(urn) is not None]
+            heirs = self._heritage.heirs(elders) - done.keys()
+            work = [urn for urn in sorted(said | heirs) if self.runs.get(urn) is not None]
+        for state, _ in done.values():
+            self._heritage.tell(state)
         retiring, replacing = self._retirement()
         self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
@@ -96,6 +102,11 @@ class LedgerFold:
         """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
         self.runs.forget()
         self.shared.forget()
+
+    def _elders(self, keys: Iterable[str]) -> list[RunState]:
+        """Return the runs of which there is news to those below them."""
+        runs = (self.runs[key] for key in keys if key not in self.runs.evicted)
+        return [run for run in runs if run.urn and self._heritage.note(self.runs.kept(run).number, run)]
 
     def _pour(self, keys: Iterable[str], done: Settled) -> set[str]:
         """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""

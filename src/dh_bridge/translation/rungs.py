@@ -63,6 +63,9 @@ USER_TARGETS = (
 TYPE_PROCESSING = "processing_type"
 #: what the parent says of its own job (ruling 10), where the run's own says nothing
 TYPE_INHERITED = "inherited_processing_type"
+#: what the nearest run above has of both, where states are kept (`heritage.py`)
+TYPE_PROCESSING_ABOVE = "processing_type_above"
+TYPE_ABOVE = "type_above"
 TYPE_START_REASON = "start_reason"
 TYPE_AIRFLOW_RUN = "airflow_run_type"
 TYPE_NOMINAL = "nominal"

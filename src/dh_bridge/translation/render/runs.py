@@ -16,7 +16,15 @@ from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.run_events import page_of, run_event
 from dh_bridge.translation.render.run_io import run_io
 from dh_bridge.translation.render.stamps import audit_stamp
-from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_INHERITED, TYPE_PROCESSING, TYPE_START_REASON, names
+from dh_bridge.translation.rungs import (
+    TYPE_ABOVE,
+    TYPE_AIRFLOW_RUN,
+    TYPE_INHERITED,
+    TYPE_PROCESSING,
+    TYPE_PROCESSING_ABOVE,
+    TYPE_START_REASON,
+    names,
+)
 from dh_bridge.translation.slots import (
     ATTEMPT,
     INPUT,
@@ -42,6 +50,8 @@ if TYPE_CHECKING:
 
 ENTITY = "dataProcessInstance"
 _UUID7 = 14
+#: own words first, then those forwarded with the parent facet, then those from above
+_PROCESSING = (TYPE_PROCESSING, TYPE_INHERITED, TYPE_PROCESSING_ABOVE)
 
 
 def run_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
@@ -129,7 +139,7 @@ def _properties(state: RunState, slots: Slots, job: Job | None, history: History
     if url:
         found["externalUrl"] = url
     found["name"] = _name(slots, job) or state.run_id
-    kind = _type(slots)
+    kind = type_of(slots)
     if kind:
         found["type"] = kind
     found["created"] = audit_stamp(history.start, actor_of(slots, options))
@@ -246,17 +256,19 @@ def _name(slots: Slots, job: Job | None) -> str | None:
     return None
 
 
-def _type(slots: Slots) -> str | None:
+def type_of(slots: Slots) -> str | None:
+    """Return the type of a run by the cells of its own URN (facets.md 3.3)."""
     if RUN_TYPE not in slots:
         return None
     return run_type(
-        processing_type=value(slots, RUN_TYPE, TYPE_PROCESSING) or value(slots, RUN_TYPE, TYPE_INHERITED),
+        processing_type=next((word for key in _PROCESSING if (word := value(slots, RUN_TYPE, key))), None),
         start_reason=value(slots, RUN_TYPE, "start_reason"),
         airflow_run_type=value(slots, RUN_TYPE, "airflow_run_type"),
         nominal=bool(value(slots, RUN_TYPE, "nominal")),
         job_type=value(slots, RUN_TYPE, "job_type"),
         integration=value(slots, RUN_TYPE, "integration"),
         external_trigger=bool(value(slots, RUN_TYPE, "external_trigger")),
+        parent=value(slots, RUN_TYPE, TYPE_ABOVE),
     )
 
 

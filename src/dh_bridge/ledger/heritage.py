@@ -1,0 +1,71 @@
+"""Who has what from whom above: a run that comes, or says more, after those below it changes them, too (facets.md 3.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.fold import value
+from dh_bridge.translation.heritage import handed_down, inherit
+from dh_bridge.translation.slots import PARENT, RUN_ALIAS
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable
+
+    from dh_bridge.ledger.runs import Runs
+    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.runstate import RunState
+
+_NOTE = "INSERT OR IGNORE INTO kin (token, run) VALUES (?, ?)"
+_FORGET = "DELETE FROM kin WHERE run = ? AND token GLOB ? AND token != ?"
+_HEIRS = "SELECT run.key FROM kin JOIN run ON run.id = kin.run WHERE token = ? AND state IS NOT NULL"
+_BY_ALIAS = "SELECT run.key FROM kin JOIN run ON run.id = kin.run WHERE token = ? AND run.key != ?"
+
+
+class Heritage:
+    """Parents, and what they hand down, as tokens of runs that make nobody kin: ``under`` and ``hands down``."""
+
+    def __init__(self, connection: sqlite3.Connection, runs: Runs) -> None:
+        self._connection = connection
+        self._runs = runs
+
+    def note(self, number: int, state: RunState) -> bool:
+        """Remember the parent of a run and what the run hands down; return whether that is news to those below it."""
+        slots = state.cells.get(state.urn, {})
+        processing, kind = handed_down(slots)
+        parent = value(slots, PARENT)
+        news = False
+        if parent is not None and not (processing and kind):  # one that has both asks nobody above
+            news = self._noted(number, "under", parent[0])
+        if processing or kind:
+            news = self._noted(number, "hands down", f"{processing} {kind}") or news
+        return news
+
+    def heirs(self, states: Iterable[RunState]) -> set[str]:
+        """Return the keys of all runs below these."""
+        found: set[str] = set()
+        left = [name for state in states for name in (state.urn, *state.cells.get(state.urn, {}).get(RUN_ALIAS, ()))]
+        while left:
+            new = {key for (key,) in self._connection.execute(_HEIRS, (f"under {left.pop()}",))} - found
+            found |= new
+            left.extend(new)
+        return found
+
+    def tell(self, state: RunState) -> None:
+        """Fold into a settled run what it has from above."""
+        if state.urn:
+            inherit(state, self._slots)
+
+    def _noted(self, number: int, word: str, said: str) -> bool:
+        token = f"{word} {said}"
+        if not self._connection.execute(_NOTE, (token, number)).rowcount:
+            return False
+        self._connection.execute(_FORGET, (number, f"{word} *", token))
+        return True
+
+    def _slots(self, urn: str) -> Slots | None:
+        record = self._runs.record(urn)
+        if record is None:  # a mode may know the run by another id
+            row = self._connection.execute(_BY_ALIAS, (f"run {urn}", urn)).fetchone()
+            record = self._runs.record(row[0]) if row is not None else None
+        return record.state.cells.get(record.state.urn, {}) if record is not None else None

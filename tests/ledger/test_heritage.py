@@ -1,0 +1,118 @@
+"""A run has its type from those above it, whenever they come (facets.md 3.3: re-evaluated when the parent arrives)."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from samples import event
+from told import Told, settings
+
+from dh_bridge import Settings
+
+AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
+SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+
+
+def key(number):
+    return f"018cc251-f400-734d-88b3-{number:012}"
+
+
+def run(number, job, *, above=None, kind="START", second=0, facets=None, stream=False, producer=SPARK):
+    said = dict(facets or {})
+    if above is not None:
+        said["parent"] = {"run": {"runId": key(above)}, "job": {"namespace": "ns", "name": "p"}}
+    job_facets = {"jobType": {"processingType": "STREAMING", "integration": "X", "jobType": "JOB"}} if stream else {}
+    one = event(
+        kind, f"2026-11-20T10:00:{second:02}Z", run=key(number), job=job, run_facets=said, job_facets=job_facets
+    )
+    return {**one, "producer": producer}
+
+
+def dag_run(number=1, run_type="manual", **more):
+    said = {"airflow": {"dag": {"dag_id": "daily"}, "dagRun": {"run_id": "r", "run_type": run_type}}}
+    return run(number, "daily.load", facets=said, producer=AIRFLOW, **more)
+
+
+def kind(told, number):
+    return told.catalog.aspect(f"urn:li:dataProcessInstance:{key(number)}", "dataProcessInstanceProperties").get("type")
+
+
+STORY = [
+    dag_run(),
+    run(2, "app", above=1, second=1),
+    run(3, "app.sql", above=2, second=2),
+    run(3, "app.sql", above=2, kind="COMPLETE", second=3),
+    run(4, "other", second=4),
+]
+
+
+@pytest.mark.parametrize("forgetful", [False, True])
+def test_what_a_task_started_has_its_type_in_whatever_order_they_come(forgetful):
+    wanted = None
+    for order in itertools.permutations(STORY):
+        told = Told(forgetful=forgetful)
+        told.tell(*([one] for one in order))
+        assert [kind(told, number) for number in (1, 2, 3, 4)] == ["BATCH_AD_HOC", "BATCH_AD_HOC", "BATCH_AD_HOC", None]
+        wanted = wanted or told.dump()
+        assert told.dump() == wanted
+
+
+def test_own_words_come_before_those_from_above():
+    own = {"nominalTime": {"nominalStartTime": "2026-11-20T10:00:00Z"}}
+    told = Told()
+    told.tell([dag_run(), run(2, "app", above=1, facets=own), run(3, "app.sql", above=2)])
+    assert [kind(told, number) for number in (1, 2, 3)] == ["BATCH_AD_HOC", "BATCH_SCHEDULED", "BATCH_SCHEDULED"]
+
+
+def test_a_type_that_changes_above_changes_below():
+    told = Told()
+    told.tell([dag_run()], [run(2, "app", above=1)], [run(3, "app.sql", above=2)])
+    told.tell([dag_run(run_type="scheduled", kind="COMPLETE", second=9)])
+    assert [kind(told, number) for number in (1, 2, 3)] == ["BATCH_SCHEDULED"] * 3
+    assert told.tell([dag_run(run_type="scheduled", kind="COMPLETE", second=9)]) == []
+
+
+def test_what_runs_inside_a_stream_is_one_even_when_it_has_a_schedule():
+    own = {"nominalTime": {"nominalStartTime": "2026-11-20T10:00:00Z"}}
+    story = [run(1, "stream", stream=True), run(2, "stream.batch", above=1, facets=own)]
+    for order in itertools.permutations(story):
+        told = Told(forgetful=True)
+        told.tell(*([one] for one in order))
+        assert (kind(told, 1), kind(told, 2)) == ("STREAMING", "STREAMING")
+
+
+def test_a_circle_of_parents_ends_where_it_began():
+    circle = [run(1, "a", above=2), run(2, "b", above=1), dag_run(3), run(3, "daily.load", above=1, producer=AIRFLOW)]
+    dumps = set()
+    for order in itertools.permutations(circle):
+        told = Told()
+        told.tell(*([one] for one in order))
+        dumps.add(tuple(told.dump()))
+        assert (kind(told, 1), kind(told, 3)) == (None, "BATCH_AD_HOC")
+    assert len(dumps) == 1
+
+
+def test_a_parent_that_was_let_go_hands_nothing_down_any_more_and_is_no_trouble():
+    told = Told(settings(ledger=settings().ledger.model_copy(update={"max_runs": 1})))
+    told.tell([dag_run(), dag_run(kind="COMPLETE", second=1)], [run(2, "app", above=1, second=2)])
+    assert kind(told, 2) == "BATCH_AD_HOC"
+    told.tell([run(2, "app", above=1, kind="COMPLETE", second=3)])
+    assert kind(told, 1) == "BATCH_AD_HOC"
+
+
+def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
+    """Beside DataHub's Airflow plugin a task's run has the plugin's id; its children name OpenLineage's (identity.md 3c)."""
+    joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": "plugin"}}})
+    said = {
+        "airflow": {
+            "dag": {"dag_id": "daily"},
+            "task": {"task_id": "load"},
+            "dagRun": {"run_id": "r", "run_type": "manual"},
+        }
+    }
+    story = [run(1, "daily.load", facets=said, producer=AIRFLOW), run(2, "app", above=1, second=1)]
+    for order in itertools.permutations(story):
+        told = Told(joined, forgetful=True)
+        told.tell(*([one] for one in order))
+        assert kind(told, 2) == "BATCH_AD_HOC"
