@@ -59,6 +59,28 @@ REGISTRY = Jars(
     "registry", ("io.apicurio:apicurio-registry-app:3.0.9",), alone=True, archive=("tar.gz", "all")
 )  # later 3.x need Java 21
 
+SPARK_KAFKA = Jars(
+    "spark-kafka-4",
+    (
+        "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+        "org.apache.kafka:kafka-clients:3.9.1",
+        "org.apache.commons:commons-pool2:2.12.0",
+    ),
+    alone=True,
+)  # the rest is among pyspark's own; of one version they are not all to be had
+SPARK35_KAFKA = Jars(
+    "spark-kafka-3.5",
+    (
+        "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.12:3.5.7",
+        "org.apache.kafka:kafka-clients:3.4.1",
+        "org.apache.commons:commons-pool2:2.11.1",
+    ),
+    alone=True,
+)
+SPARK35_LISTENER = Jars("spark-listener-3.5", ("io.openlineage:openlineage-spark_2.12:1.53.0",), alone=True)
+
 
 def fetched(jars: Jars, *, mvn: str | None = shutil.which("mvn")) -> Path:
     """Return the folder with these jars, fetched when it is not there yet; a NoJarsError says why they are not to be had.
@@ -98,9 +120,9 @@ def _unpack(archives: list[Path], folder: Path) -> None:
 
 def _by_maven(jars: Jars, work: Path, lib: Path, mvn: str) -> list[list[str]]:
     maven = [mvn, "-B", "-q", f"-DoutputDirectory={lib}"]
-    if jars.alone:  # asks for no POM: that of a parent may be missing
-        kind = ":{}:{}".format(*jars.archive) if jars.archive else ""
-        return [[*maven, "dependency:copy", f"-Dartifact={one}{kind}"] for one in jars.coordinates]
+    if jars.archive:  # asks for no POM: that of a parent may be missing
+        kind = ":".join(jars.archive)
+        return [[*maven, "dependency:copy", f"-Dartifact={one}:{kind}"] for one in jars.coordinates]
     rows = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version>"
         f"{_exclusions(jars)}</dependency>"
@@ -117,7 +139,7 @@ def _by_maven(jars: Jars, work: Path, lib: Path, mvn: str) -> list[list[str]]:
 def _exclusions(jars: Jars) -> str:
     rows = "".join(
         f"<exclusion><groupId>{group}</groupId><artifactId>{name}</artifactId></exclusion>"
-        for group, name in (one.split(":") for one in jars.without)
+        for group, name in (one.split(":") for one in (("*:*",) if jars.alone else jars.without))
     )
     return f"<exclusions>{rows}</exclusions>" if rows else ""
 

@@ -6,6 +6,8 @@ import json
 import shutil
 
 import pytest
+from realparts.jars import SPARK_KAFKA, NoJarsError, fetched
+from realparts.java import NoJavaError
 from test_replay import dumped
 
 from dh_bridge.datahub.proposal import Payload, Proposal
@@ -30,6 +32,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
 
 
+def connector():
+    """Return the setting that brings Spark's Kafka connector along; nothing where it cannot be had, as its tests then say."""
+    try:
+        return {"spark.jars": ",".join(map(str, sorted(fetched(SPARK_KAFKA).glob("*.jar"))))}
+    except (NoJavaError, NoJarsError):
+        return {}
+
+
 @pytest.fixture(scope="session")
 def session(tmp_path_factory):
     found = start(
@@ -41,6 +51,7 @@ def session(tmp_path_factory):
             "spark.ui.showConsoleProgress": "false",
             "spark.log.level": "ERROR",
             **SMALL,
+            **connector(),
             "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         },

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dh_bridge import errors
 from dh_bridge.call import Counts, Translation
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.screen import say
-from dh_bridge.delivery import open_destination
-from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import open_sink
+from dh_bridge.delivery import need_ledger, open_destination
+from dh_bridge.errors import BridgeError, SinkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,15 +23,36 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from dh_bridge.settings import Settings
+    from dh_bridge.sinks.base import Failure
 
 _FOLDERS = ("parquet:", "ndjson:")
 _SHOWN = 20
+_OURS = re.compile(r"dh_bridge\.errors\.(\w+): (.+)")
 
 
 @click.group()
 @examples("dh-bridge spark batch --events examples/events --to parquet:proposals")
 def spark() -> None:
     """Translate archives and streams of events on Spark."""
+
+
+def _plainly(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Say in a line what Spark says in pages; what one of ours raised in a worker is raised again here."""
+
+    @functools.wraps(command)
+    def wrapper(**arguments: Any) -> Any:
+        try:
+            return command(**arguments)
+        except Exception as error:
+            if not type(error).__module__.startswith(("pyspark.", "py4j.")):
+                raise
+            ours = _OURS.findall(str(error))
+            if ours:
+                name, text = ours[-1]
+                raise getattr(errors, name, BridgeError)(text) from error
+            raise BridgeError(str(error).strip().partition("\n")[0], where="Spark") from error
+
+    return wrapper
 
 
 def _source(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +65,7 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--option", "pairs", multiple=True, metavar="KEY=VALUE", help="Option of Spark's reader."),
         click.option("--to", "target", required=True, metavar="TARGET", help="parquet:DIR, ndjson:DIR, or as emit."),
         click.option("--bad-records", metavar="DIR", help="Folder for the events that cannot be used."),
+        click.option("--undelivered", metavar="DIR", help="Folder for the proposals that the target does not take."),
         click.option("--master", metavar="URL", help="Spark master, such as local[4] (default: this machine)."),
         click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="One setting of Spark."),
         click.option("--partitions", type=click.IntRange(1), metavar="N", help="Parts (default: three for each core)."),
@@ -54,20 +78,22 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
 @_source
 @click.option("--from", "since", metavar="TIME", help="Only events from this time on, such as 2026-01-31T00:00:00Z.")
 @click.option("--until", metavar="TIME", help="Only events before this time.")
-@click.option("--report", metavar="DIR", help="Folder for what became of the leaves, by facet and producer.")
+@click.option("--report", metavar="DIR", help="Folder for leaves, statistics, collisions, near misses, settings.")
+@click.option("--sums", is_flag=True, help="Statistics of --report over all runs, not of the last one alone.")
 @profile_option
 @fail_option
 @with_settings
+@_plainly
 @examples("dh-bridge spark batch --events examples/events --to catalog:shop.db")
-def batch(*, settings: Settings, target: str, report: str | None, fail_on: str, **said: Any) -> None:
+def batch(*, settings: Settings, target: str, report: str | None, sums: bool, fail_on: str, **said: Any) -> None:
     """Translate all that --events or --kafka hold, and end."""
-    from dh_bridge.spark.report import report as reported  # noqa: PLC0415 - Spark is loaded by the commands that need it
+    from dh_bridge.spark.survey import Survey  # noqa: PLC0415 - Spark is loaded by the commands that need it
     from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - as above
 
     session = _session(said)
     events = _events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
-        settings, deliver = _delivery(target, settings, outcome)
+        settings, deliver = _delivery(target, settings, outcome, said["undelivered"])
         between = (said["since"], said["until"])
         translated = Translated(events, settings, partitions=said["partitions"], between=between)
         counts = translated.counts()
@@ -78,8 +104,9 @@ def batch(*, settings: Settings, target: str, report: str | None, fail_on: str, 
         except SinkError as error:
             outcome.break_off(error)
         if report is not None:
-            leaves = reported(events, settings, partitions=said["partitions"], between=between)
-            leaves.coalesce(1).write.mode("overwrite").json(report)
+            survey = Survey(events, settings, partitions=said["partitions"], between=between)
+            survey.write(report, sums=sums)
+            survey.close()
         translated.close()
         for line in outcome.summary():
             say(line)
@@ -103,6 +130,7 @@ def batch(*, settings: Settings, target: str, report: str | None, fail_on: str, 
 @profile_option
 @fail_option
 @with_settings
+@_plainly
 @examples("dh-bridge spark stream --events examples/events --checkpoint state --to catalog:shop.db")
 def stream(  # noqa: PLR0913 - one parameter per option
     *,
@@ -122,7 +150,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     session = _session(said)
     events = _stream_events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
-        settings, deliver = _delivery(target, settings, outcome)
+        settings, deliver = _delivery(target, settings, outcome, said["undelivered"])
 
         def take(proposals: DataFrame, bad: DataFrame, number: int) -> None:
             before = outcome.delivered
@@ -162,17 +190,19 @@ def _one_source(said: dict[str, Any]) -> None:
 
 
 def _events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
-    from dh_bridge.spark.sources import kafka, read  # noqa: PLC0415 - as above
+    from dh_bridge.spark.sources import read  # noqa: PLC0415 - as above
+    from dh_bridge.spark.topics import kafka  # noqa: PLC0415 - as above
 
     _one_source(said)
     options = _pairs(said["pairs"], "--option")
     if said["kafka"]:
-        return kafka(session, said["kafka"], said["topic"], options=options)
+        return kafka(session, said["kafka"], said["topic"], options=options, since=said["since"])
     return read(session, said["events"], format=said["source_format"], column=said["column"], options=options)
 
 
 def _stream_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
-    from dh_bridge.spark.sources import frame, kafka, stream_files  # noqa: PLC0415 - as above
+    from dh_bridge.spark.sources import frame, stream_files  # noqa: PLC0415 - as above
+    from dh_bridge.spark.topics import kafka  # noqa: PLC0415 - as above
 
     _one_source(said)
     options = _pairs(said["pairs"], "--option")
@@ -188,9 +218,14 @@ def _stream_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
     return frame(rows, said["column"], place=said["source_format"])
 
 
-def _delivery(target: str, settings: Settings, outcome: Outcome) -> tuple[Settings, Callable[[DataFrame], None]]:
-    """Return the settings with the profile that the target wants, and what delivers proposals to it."""
-    from dh_bridge.spark import targets  # noqa: PLC0415 - as above
+def _delivery(
+    target: str, settings: Settings, outcome: Outcome, folder: str | None
+) -> tuple[Settings, Callable[[DataFrame], None]]:
+    """Return the settings with the profile that the target wants, and what delivers proposals to it.
+
+    ``folder`` is for those that the target does not take.
+    """
+    from dh_bridge.spark import executors, targets  # noqa: PLC0415 - as above
 
     if target.startswith(_FOLDERS):
 
@@ -199,28 +234,30 @@ def _delivery(target: str, settings: Settings, outcome: Outcome) -> tuple[Settin
             outcome.delivered += proposals.count()
 
         return settings, into_folder
-    destination = open_destination(target, settings)
-    if target.startswith("kafka:"):
-        destination.sink.close()
+    need_ledger(target, settings)
+    sink, settings, options, _ = open_destination(target, settings)
+    sink.close()
 
-        def from_executors(proposals: DataFrame) -> None:
-            for row in targets.deliver_apart(proposals, target, destination.options).toLocalIterator():
-                if row.reason is None:
-                    outcome.delivered += row.delivered
-                else:
-                    outcome.refused += 1
-                    say(f"not delivered: {row.entity_urn} {row.aspect_name}: {row.reason}")
-
-        return destination.settings, from_executors
-    destination.sink.close()
+    def from_executors(proposals: DataFrame) -> None:
+        done = executors.deliver_apart(proposals, target, options, writes=settings.writes)
+        outcome.delivered += done.delivered
+        outcome.refused += done.refused
+        for row in done.undelivered.limit(_SHOWN).collect() if done.refused else ():
+            say(f"not delivered: {row.entity_urn} {row.aspect_name}: {row.reason}")
+        _keep(done.undelivered, folder if done.refused else None)
+        done.close()
 
     def from_driver(proposals: DataFrame) -> None:
+        refused: list[Failure] = []
         # opened for each batch: a stream's are worked on by a thread of Spark's, and a SQLite file belongs to one thread
-        with open_sink(target, destination.options) as sink:
+        with open_destination(target, settings, run_id=options.run_id).sink as sink:
             for delivery in targets.deliver(proposals, sink):
                 outcome.deliver(delivery)
+                refused += delivery.failed if folder else ()
+        if refused:
+            _keep(executors.undelivered(proposals.sparkSession, refused), folder)
 
-    return destination.settings, from_driver
+    return settings, from_executors if target.startswith("kafka:") else from_driver
 
 
 def _count(outcome: Outcome, counts: Counts) -> None:
@@ -234,5 +271,9 @@ def _bury(outcome: Outcome, bad: DataFrame, folder: str | None) -> None:
     outcome.dead += number
     for row in bad.limit(_SHOWN).collect() if number else ():
         say(f"{row.place}: {row.reason}")
-    if folder is not None and number:
-        bad.write.mode("append").parquet(folder)
+    _keep(bad, folder if number else None)
+
+
+def _keep(rows: DataFrame, folder: str | None) -> None:
+    if folder is not None:
+        rows.write.mode("append").parquet(folder)

@@ -1,4 +1,4 @@
-"""Where events come from: files and folders, tables of any format, Kafka; each as (place, value, whole).
+"""Where events come from: files and folders, tables of any format (topics: topics.py); each as (place, value, whole).
 
 ``place`` says where an event stood, ``value`` are its bytes (or those of an array of events), ``whole`` tells that the
 value is a file as it lies there, to be unzipped and split by the worker that gets it; null, that ``place`` is a local file,
@@ -82,33 +82,6 @@ def frame(events: DataFrame, column: str = "value", *, place: str | Column = "ro
     if isinstance(place, str):
         place = F.concat(F.lit(f"{place}["), F.monotonically_increasing_id().cast("string"), F.lit("]"))
     return events.select(place.alias("place"), value.alias("value"), F.lit(False).alias("whole"))  # noqa: FBT003
-
-
-def kafka(
-    spark: SparkSession, servers: str, topic: str, *, options: Mapping[str, str] | None = None, stream: bool = False
-) -> DataFrame:
-    """Return the events of a topic: from ``startingOffsets`` to ``endingOffsets`` (``options`` of Spark), or a stream."""
-    reader = spark.readStream if stream else spark.read
-    chosen = {"kafka.bootstrap.servers": servers, "subscribe": topic, **(options or {})}
-    try:
-        return of_kafka(reader.format("kafka").options(**chosen).load())
-    except Exception as error:
-        if "kafka" in str(error).lower() and "find" in str(error).lower():
-            raise SettingsError(
-                "Spark has no Kafka connector",
-                where="--kafka",
-                now="--packages org.apache.spark:spark-sql-kafka-0-10_2.13:<version of your Spark>",
-            ) from error
-        raise
-
-
-def of_kafka(rows: DataFrame) -> DataFrame:
-    """Return the rows of Spark's Kafka source as events; their place is ``topic/partition@offset``."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
-
-    number = (F.col(name).cast("string") for name in ("partition", "offset"))
-    place = F.concat(F.col("topic"), F.lit("/"), F.concat_ws("@", *number))
-    return frame(rows, "value", place=place)
 
 
 def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] | None = None) -> DataFrame:

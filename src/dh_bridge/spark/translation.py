@@ -171,11 +171,12 @@ def records_of(
     records = events.select("place", "value", "whole").mapInArrow(Records(settings), RECORD)
     for text, sign in zip(between, (">=", "<"), strict=True):
         if text is not None:
-            records = records.filter(f"reason IS NOT NULL OR time {sign} {_micros(text)}")
+            records = records.filter(f"reason IS NOT NULL OR time {sign} {moment(text)}")
     return records
 
 
-def _micros(text: str) -> int:
+def moment(text: str) -> int:
+    """Return the microseconds since 1970 of a time that somebody named."""
     try:
         return instant(text, timezone.utc)[0]
     except ValueError as error:

@@ -1,0 +1,148 @@
+"""Delivery from the executors: Kafka by default, REST on request (many at once can take a server down).
+
+Each part of the proposals is delivered by one executor, in order, an entity always from the same one. What may get through
+later is sent again, with a pause that grows; what does not get through, or is refused, becomes a row of a table with its reason.
+That table holds proposals: delivered again by the same function, once the cause is mended. Delivered + rows = all.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import orjson
+
+from dh_bridge.delivery import Guarded
+from dh_bridge.errors import SinkError
+from dh_bridge.settings.writes import WritesSettings
+from dh_bridge.sinks.base import Delivery, Failure, Sink, SinkOptions, open_sink
+from dh_bridge.spark.rows import Row, batches, rows_of
+from dh_bridge.spark.targets import BATCH, COLUMNS, proposal_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from dh_bridge.datahub.proposal import Proposal
+
+UNDELIVERED = (
+    "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, reason string"
+)
+"""Columns of what was not delivered: those of a proposal, and why."""
+TOLD = f"{UNDELIVERED}, delivered long"
+"""Columns of what executors tell: rows of UNDELIVERED, and one with the number of the others, without a reason."""
+ATTEMPTS = 4
+PAUSE = 1.0
+"""Seconds before the second attempt; twice as long before each further one."""
+
+
+class Delivered(NamedTuple):
+    """How many proposals arrived, and those that did not (see UNDELIVERED); ``close`` gives the executors' disks back."""
+
+    delivered: int
+    refused: int
+    undelivered: DataFrame
+    held: DataFrame
+
+    def close(self) -> None:
+        """Forget what the executors told."""
+        self.held.unpersist()
+
+
+def deliver_apart(  # noqa: PLR0913 - what a delivery needs
+    proposals: DataFrame,
+    target: str,
+    options: SinkOptions,
+    *,
+    writes: WritesSettings | None = None,
+    most: int | None = None,
+    attempts: int = ATTEMPTS,
+) -> Delivered:
+    """Deliver from the executors, at most ``most`` at once, and return what came of it; an entity comes from one of them."""
+    from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    rows = proposals.select(*COLUMNS)
+    spread = rows.repartition(most, "entity_urn") if most else rows.repartition("entity_urn")
+    # kept, as whatever is asked of it twice would be sent twice
+    told = spread.mapInArrow(Deliver(target, options, writes, attempts), TOLD).persist(StorageLevel.DISK_ONLY)
+    ((delivered, refused),) = told.agg(F.sum("delivered"), F.count("reason")).collect()
+    return Delivered(delivered or 0, refused, told.filter("reason IS NOT NULL").drop("delivered"), told)
+
+
+class Deliver:
+    """What an executor does with its part."""
+
+    def __init__(
+        self, target: str, options: SinkOptions, writes: WritesSettings | None = None, attempts: int = ATTEMPTS
+    ) -> None:
+        self.target = target
+        self.options = msgspec.json.encode(options)
+        self.writes = (writes or WritesSettings()).model_dump_json(by_alias=True)
+        self.attempts = attempts
+
+    def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield TOLD."""
+        return batches(self._rows(map(proposal_of, rows_of(found))), TOLD)
+
+    def _rows(self, proposals: Iterator[Proposal]) -> Iterator[Row]:
+        delivered = 0
+        broken: SinkError | None = None
+        with ExitStack() as stack:
+            try:
+                sink = stack.enter_context(self._opened())
+            except SinkError as error:
+                broken = error
+            while broken is None and (batch := list(islice(proposals, BATCH))):
+                done, broken = sent(sink, batch, self.attempts)
+                delivered += done.delivered
+                yield from ((*row(failure), None) for failure in done.failed)
+        for proposal in proposals:  # what comes after would wait in vain for the same
+            yield *row(Failure(proposal, str(broken))), None
+        yield None, None, None, None, None, None, delivered
+
+    def _opened(self) -> Sink:
+        sink = open_sink(self.target, msgspec.json.decode(self.options, type=SinkOptions))
+        return Guarded(sink, WritesSettings.model_validate_json(self.writes))
+
+
+def sent(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, SinkError | None]:
+    """Deliver a batch; what may get through later is tried ``attempts`` times. The error of a place that takes nothing at all."""
+    left, late, refused = batch, list[Failure](), list[Failure]()
+    delivered = 0
+    broken: SinkError | None = None
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(PAUSE * 2 ** (attempt - 1))
+        try:
+            done = sink.emit(left)
+        except SinkError as error:
+            broken, late = error, [Failure(proposal, str(error), retryable=error.retryable) for proposal in left]
+            if not error.retryable:
+                break
+            continue
+        broken = None
+        delivered += done.delivered
+        refused += [failure for failure in done.failed if not failure.retryable]
+        late = [failure for failure in done.failed if failure.retryable]
+        left = [failure.proposal for failure in late]
+        if not left:
+            break
+    return Delivery(delivered, [*refused, *late]), broken
+
+
+def undelivered(spark: SparkSession, failures: Iterable[Failure]) -> DataFrame:
+    """Return what was not delivered as a table (see UNDELIVERED)."""
+    return spark.createDataFrame(list(map(row, failures)), UNDELIVERED)
+
+
+def row(failure: Failure) -> Row:
+    """Return a row of UNDELIVERED."""
+    proposal = failure.proposal
+    value = orjson.dumps(proposal.value).decode()
+    return proposal.entity_type, proposal.entity_urn, proposal.aspect_name, proposal.change_type, value, failure.reason

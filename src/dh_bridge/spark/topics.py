@@ -1,0 +1,136 @@
+"""Topics of Kafka as a source, by Spark's own connector (spark-sql-kafka-0-10)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.errors import BridgeError, SettingsError
+from dh_bridge.spark.sources import frame
+from dh_bridge.spark.translation import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+SLACK = 86_400_000
+"""Milliseconds that a record's time may lie before that of its event (clocks that differ, times without a zone)."""
+_STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
+_ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
+_PATIENCE = "15000"
+"""Milliseconds that the brokers have to say what a topic holds; Kafka's own default is a minute."""
+_BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+
+
+def kafka(  # noqa: PLR0913 - what a topic needs
+    spark: SparkSession,
+    servers: str,
+    topic: str,
+    *,
+    options: Mapping[str, str] | None = None,
+    since: str | None = None,
+    stream: bool = False,
+) -> DataFrame:
+    """Return the events of a topic (several: with commas), all that it holds now or those from ``since`` on; or a stream.
+
+    ``options`` are Spark's, such as ``startingOffsets``, ``endingTimestamp``, ``kafka.security.protocol``. What is there now
+    is settled here, so that every step of a job sees the same. ``since``: the time (ISO 8601) of the first event that is wanted;
+    what the topic got more than a day before it (SLACK) is not read.
+    """
+    chosen = {"kafka.bootstrap.servers": servers, "subscribe": topic, **(options or {})}
+    reader = spark.readStream if stream else spark.read
+    try:
+        rows = reader.format("kafka").options(**chosen).load()
+    except Exception as error:
+        if "kafka" in str(error).lower() and "find" in str(error).lower():
+            raise SettingsError(
+                "Spark has no Kafka connector",
+                where="--kafka",
+                now="--conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:<version of your Spark>",
+            ) from error
+        raise
+    if not stream and (bounds := _bounds(spark, chosen, since)):
+        rows = reader.format("kafka").options(**chosen, **bounds).load()
+    return of_kafka(rows)
+
+
+def of_kafka(rows: DataFrame) -> DataFrame:
+    """Return the rows of Spark's Kafka source as events; their place is ``topic/partition@offset``."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    number = (F.col(name).cast("string") for name in ("partition", "offset"))
+    place = F.concat(F.col("topic"), F.lit("/"), F.concat_ws("@", *number))
+    return frame(rows, "value", place=place)
+
+
+def _bounds(spark: SparkSession, chosen: Mapping[str, str], since: str | None) -> dict[str, str]:
+    """Return the bounds that ``chosen`` leaves open, as offsets: Spark would look for the end again with every step."""
+    wanted = [
+        name for name, said in (("startingOffsets", _STARTS), ("endingOffsets", _ENDS)) if not _says(chosen, said)
+    ]
+    if not wanted:
+        return {}
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - the connector's own client of Kafka
+    consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(_client(jvm, chosen))
+    try:
+        places = [
+            place for topic in chosen["subscribe"].split(",") for place in _partitions(jvm, consumer, topic.strip())
+        ]
+        found = {"endingOffsets": consumer.endOffsets(places)}
+        if "startingOffsets" in wanted:
+            found["startingOffsets"] = _starts(jvm, consumer, places, since)
+        return {name: _offsets(places, found[name]) for name in wanted}
+    except Exception as error:
+        if type(error).__module__.startswith("py4j"):
+            cause = getattr(error, "java_exception", error)
+            raise BridgeError(
+                str(cause).partition(": ")[2], where=f"--kafka {chosen['kafka.bootstrap.servers']}"
+            ) from error
+        raise
+    finally:
+        consumer.close()
+
+
+def _says(chosen: Mapping[str, str], names: tuple[str, ...]) -> bool:
+    """Return whether one of Spark's options, whose case does not count, is among ``chosen``."""
+    return not {name.lower() for name in names}.isdisjoint(name.lower() for name in chosen)
+
+
+def _client(jvm: Any, chosen: Mapping[str, str]) -> Any:
+    """Return the settings of a client as Spark's own reader has them."""
+    settings = jvm.java.util.HashMap()
+    settings.put("default.api.timeout.ms", _PATIENCE)
+    for name, value in chosen.items():
+        if name.startswith("kafka."):
+            settings.put(name.removeprefix("kafka."), value)
+    for side in ("key", "value"):
+        settings.put(f"{side}.deserializer", _BYTES)
+    return settings
+
+
+def _partitions(jvm: Any, consumer: Any, topic: str) -> list[Any]:
+    found = consumer.partitionsFor(topic)
+    if not found:
+        raise SettingsError(f"there is no topic {topic}", where="--topic", now="name one that the brokers have")
+    return [jvm.org.apache.kafka.common.TopicPartition(topic, one.partition()) for one in found]
+
+
+def _starts(jvm: Any, consumer: Any, places: list[Any], since: str | None) -> Any:
+    """Return where to begin: at the first record of ``since`` less the slack, at the end where there is none."""
+    if since is None:
+        return consumer.beginningOffsets(places)
+    first = jvm.java.lang.Long.valueOf(moment(since) // 1000 - SLACK)
+    times = jvm.java.util.HashMap()
+    for place in places:
+        times.put(place, first)
+    found, ends = consumer.offsetsForTimes(times), consumer.endOffsets(places)
+    return {place: ends[place] if found[place] is None else found[place].offset() for place in places}
+
+
+def _offsets(places: list[Any], found: Any) -> str:
+    """Return offsets as Spark's options take them: ``{"topic": {"0": 23}}``."""
+    table: dict[str, dict[str, int]] = {}
+    for place in places:
+        table.setdefault(place.topic(), {})[str(place.partition())] = found[place]
+    return json.dumps(table)

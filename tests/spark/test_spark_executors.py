@@ -1,0 +1,119 @@
+"""Delivery from the executors: sent again while it may help; what does not arrive is a row with its reason, the rest goes on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.errors import SinkError
+from dh_bridge.settings.writes import WritesSettings
+from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
+from dh_bridge.spark import executors
+from dh_bridge.spark.executors import Deliver, row, sent
+from dh_bridge.spark.rows import batches, rows_of
+
+PROPOSALS = [upsert("dataset", f"urn:li:dataset:{number}", "status", {"removed": False}) for number in range(6)]
+COLUMNS = "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string"
+
+
+class Flaky:
+    """A sink whose answers are said beforehand: an error, or the numbers of those that are refused or come later."""
+
+    name = "flaky"
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.batches = []
+
+    def emit(self, proposals):
+        self.batches.append([int(one.entity_urn.rpartition(":")[2]) for one in proposals])
+        answer = self.answers.pop(0) if self.answers else {}
+        if isinstance(answer, Exception):
+            raise answer
+        failed = [
+            Failure(one, *answer[number])
+            for one, number in zip(proposals, self.batches[-1], strict=True)
+            if number in answer
+        ]
+        return Delivery(len(proposals) - len(failed), failed)
+
+    def close(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error):
+        self.close()
+
+
+LATE, NEVER = ("the broker is slow", True), ("is too large", False)
+AWAY, CLOSED = SinkError("nobody answers", where="kafka:b", retryable=True), SinkError("no such topic", where="kafka:b")
+
+
+@pytest.fixture
+def pauses(monkeypatch):
+    found = []
+    monkeypatch.setattr(executors.time, "sleep", found.append)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("answers", "delivered", "failed", "batches", "broken"),
+    [
+        ([], 6, {}, [6], False),
+        ([{2: LATE, 3: LATE, 4: NEVER}, {3: LATE}], 5, {4: "is too large"}, [6, 2, 1], False),
+        ([{2: LATE}] * 4, 5, {2: "the broker is slow"}, [6, 1, 1, 1], False),
+        ([AWAY, AWAY], 6, {}, [6, 6, 6], False),
+        ([AWAY] * 4, 0, dict.fromkeys(range(6), "kafka:b: nobody answers"), [6] * 4, True),
+        ([{5: LATE}, CLOSED], 5, {5: "kafka:b: no such topic"}, [6, 1], True),
+    ],
+    ids=["at once", "in part", "one never", "after a while", "never", "not any more"],
+)
+def test_what_may_get_through_later_is_sent_again(pauses, answers, delivered, failed, batches, broken):
+    sink = Flaky(*answers)
+    done, error = sent(sink, PROPOSALS, 4)
+    assert done.delivered == delivered
+    assert {int(one.proposal.entity_urn[-1]): one.reason for one in done.failed} == failed
+    assert [len(batch) for batch in sink.batches] == batches
+    assert (error is not None) is broken
+    assert pauses == [1.0, 2.0, 4.0][: len(batches) - 1]
+
+
+def told(monkeypatch, sink, *, writes=None, size=2):
+    """Return what an executor tells of PROPOSALS, taken ``size`` at a time, as (delivered, {number: reason})."""
+
+    def opened(target, options):
+        assert (target, options.run_id) == ("kafka:b", "mine")
+        if isinstance(sink, Exception):
+            raise sink
+        return sink
+
+    monkeypatch.setattr(executors, "open_sink", opened)
+    monkeypatch.setattr(executors, "BATCH", size)
+    part = batches((row(Failure(one, ""))[:5] for one in PROPOSALS), COLUMNS)
+    rows = list(rows_of(Deliver("kafka:b", SinkOptions(run_id="mine"), writes)(part)))
+    assert [one[-1] for one in rows[:-1]] == [None] * (len(rows) - 1)
+    assert rows[-1][:-1] == (None,) * 6
+    assert all(json.loads(one[4]) == {"removed": False} for one in rows[:-1])
+    return rows[-1][-1], {int(one[1].rpartition(":")[2]): one[5] for one in rows[:-1]}
+
+
+@pytest.mark.usefixtures("pauses")
+def test_a_place_that_takes_nothing_any_more_is_not_asked_for_the_rest(monkeypatch):
+    sink = Flaky({1: NEVER}, CLOSED)
+    said = dict.fromkeys(range(2, 6), "kafka:b: no such topic")
+    assert told(monkeypatch, sink) == (1, {1: "is too large", **said})
+    assert sink.batches == [[0, 1], [2, 3]]
+
+
+def test_a_place_that_cannot_be_opened_gets_nothing_and_all_of_it_is_told(monkeypatch):
+    assert told(monkeypatch, CLOSED) == (0, dict.fromkeys(range(6), "kafka:b: no such topic"))
+
+
+def test_executors_write_only_what_may_be_written(monkeypatch):
+    sink = Flaky()
+    assert told(monkeypatch, sink, writes=WritesSettings(aspects=["schema*"]), size=9) == (0, {})
+    assert sink.batches == [[]]

@@ -1,0 +1,220 @@
+"""Spark beside a real Kafka: topics as sources, by offsets, by times and as streams; proposals from the executors."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from confluent_kafka import Producer
+from proposals_of_kafka import read as read_back
+from realparts.fixtures import need_parts
+from realparts.jars import KAFKA, SPARK_KAFKA
+from realparts.kafka import QUIET
+from realparts.process import free_port
+from samples import EXAMPLES, T0, event
+from samples import packed as sent
+from test_replay import dumped
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS, commands
+from dh_bridge.datahub.proposal import Payload, Proposal
+from dh_bridge.errors import BridgeError, SettingsError
+from dh_bridge.sinks.base import SinkOptions
+from dh_bridge.spark import deliver_apart
+from dh_bridge.spark.topics import SLACK
+from dh_bridge.spark.topics import kafka as read_topic
+from dh_bridge.spark.translation import moment
+
+pytestmark = pytest.mark.kafka
+
+CLIENT = EXAMPLES / "client.ndjson"
+START = moment(T0) // 1000
+
+
+@pytest.fixture(scope="module", autouse=True)
+def connector():
+    need_parts(KAFKA, SPARK_KAFKA)
+
+
+@pytest.fixture
+def topic(kafka):
+    """Return a topic with two partitions."""
+    return kafka.topic("events", partitions=2)
+
+
+def put(kafka, topic, rows):
+    """Produce (value, partition) and (value, partition, milliseconds) rows."""
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, **QUIET})
+    for value, partition, *time in rows:
+        producer.produce(topic, value, partition=partition, timestamp=time[0] if time else 0)
+    assert producer.flush(30) == 0
+
+
+def spread(raws):
+    return [(raw, number % 2) for number, raw in enumerate(raws)]
+
+
+def invoke(*arguments, code=0):
+    done = CliRunner().invoke(commands, ["spark", *map(str, arguments), "--profile", "1.7", "--partitions", "1"])
+    assert done.exit_code == code, done.output
+    return done.stderr
+
+
+def held(path):
+    with Catalog(path, readonly=True) as catalog:
+        return list(dump(catalog))
+
+
+def expected(raws):
+    return dumped(Bridge(Settings(profile="1.7")).translate(raws).proposals)
+
+
+def counted(said, name):
+    """Return a counter of a summary."""
+    return next(int(line.split()[-1].replace(",", "")) for line in said.splitlines() if line.startswith(f"{name} "))
+
+
+@pytest.mark.usefixtures("session")
+def test_a_batch_reads_what_a_topic_holds_and_tells_what_is_no_event(kafka, topic, tmp_path):
+    raws = CLIENT.read_bytes().splitlines()
+    put(kafka, topic, [*spread(raws), (None, 0), (b"\xff\xfe\x00junk", 1)])
+    target, bad = tmp_path / "catalog.db", tmp_path / "bad"
+    source = ("--kafka", kafka.bootstrap, "--topic", topic)
+    said = invoke("batch", *source, "--to", f"catalog:{target}", "--bad-records", bad, code=EXIT_EVENTS)
+    assert held(target) == expected(raws)
+    assert (counted(said, "events"), counted(said, "dead letters")) == (len(raws), 2)
+    assert f"{topic}/0@{(len(raws) + 1) // 2}: no event: the column is null here" in said
+    assert bad.exists()
+
+
+@pytest.mark.usefixtures("session")
+def test_a_batch_begins_and_ends_where_it_is_told_to(session, kafka, topic, tmp_path):
+    raws = sent([event("START"), event("RUNNING", "2026-11-20T10:01:00Z"), event("COMPLETE", "2026-11-20T10:02:00Z")])
+    put(kafka, topic, [(b"what nobody may read", 0, START - 2 * SLACK), *((raw, 0, START + 1) for raw in raws)])
+
+    def count(**said):
+        return read_topic(session, kafka.bootstrap, topic, **said).count()
+
+    assert count() == 4
+    assert count(since=T0) == 3
+    assert count(since="2027-01-01T00:00:00Z") == 0
+    assert count(options={"startingOffsets": json.dumps({topic: {"0": 2, "1": 0}})}) == 2
+    assert (
+        count(
+            options={
+                "startingOffsets": json.dumps({topic: {"0": 1, "1": 0}}),
+                "endingOffsets": json.dumps({topic: {"0": 3, "1": 0}}),
+            }
+        )
+        == 2
+    )
+    assert count(options={"endingtimestamp": str(START)}) == 1
+    source = ("--kafka", kafka.bootstrap, "--topic", topic, "--from", T0, "--until", "2026-11-20T10:02:00Z")
+    said = invoke("batch", *source, "--to", f"catalog:{tmp_path / 'catalog.db'}")
+    assert counted(said, "events") == 2  # --until is the time of the event, as everywhere
+
+
+def test_what_comes_in_meanwhile_is_no_part_of_a_batch(session, kafka, topic):
+    raws = sent([event("START"), event("COMPLETE", "2026-11-20T10:02:00Z")])
+    put(kafka, topic, spread(raws))
+    events = read_topic(session, kafka.bootstrap, topic)
+    put(kafka, topic, spread(raws))
+    assert events.count() == 2
+
+
+def test_a_topic_or_a_broker_that_is_not_there_is_told_of(session, kafka):
+    with pytest.raises(SettingsError, match="there is no topic no-such-topic"):
+        read_topic(session, kafka.bootstrap, "no-such-topic")
+    hasty = {"kafka.default.api.timeout.ms": "300"}
+    with pytest.raises(BridgeError, match=r"--kafka 127\.0\.0\.1.*imeout"):
+        read_topic(session, f"127.0.0.1:{free_port()}", "t", options=hasty)
+
+
+@pytest.mark.usefixtures("session")
+def test_a_stream_follows_a_topic_and_goes_on_where_it_was(kafka, topic, tmp_path):
+    raws = CLIENT.read_bytes().splitlines()
+    target, state = tmp_path / "catalog.db", tmp_path / "state"
+    command = (
+        "stream",
+        "--kafka",
+        kafka.bootstrap,
+        "--topic",
+        topic,
+        "--checkpoint",
+        state,
+        "--to",
+        f"catalog:{target}",
+    )
+    put(kafka, topic, spread(raws[:40]))
+    said = invoke(*command, "--option", "maxOffsetsPerTrigger=25")
+    put(kafka, topic, [*spread(raws[40:]), (b"junk", 0)])
+    said += invoke(*command, code=EXIT_EVENTS)
+    assert held(target) == expected(raws)
+    assert "batch 2: " in said
+    assert f"{topic}/0@" in said
+
+
+@pytest.fixture
+def to_kafka(kafka, registry):
+    """Return the options that deliver to a topic."""
+
+    def options(topic):
+        area = {"topic": topic, "registry.url": registry.url, "timeout": 10, "connect_timeout": 2}
+        return (
+            "--to",
+            f"kafka:{kafka.bootstrap}",
+            *(part for key, value in area.items() for part in ("--set", f"kafka.{key}={value}")),
+        )
+
+    return options
+
+
+def arrived(kafka, registry, topic):
+    """Return what acryl-datahub reads from a topic, as proposals."""
+    return [
+        Proposal(mcp.entityType, mcp.entityUrn, mcp.changeType, mcp.aspectName, Payload(json.loads(mcp.aspect.value)))
+        for mcp in read_back(kafka.messages(topic), registry.url)
+    ]
+
+
+@pytest.mark.usefixtures("session")
+def test_proposals_from_the_executors_make_the_catalogue_that_emit_makes(kafka, registry, to_kafka):
+    topic = kafka.topic("proposals", partitions=3)
+    said = invoke("batch", "--events", CLIENT, *to_kafka(topic))
+    found = arrived(kafka, registry, topic)
+    assert counted(said, "delivered") == len(found)
+    assert dumped(found) == expected(CLIENT.read_bytes().splitlines())
+    homes = {}
+    for message in kafka.messages(topic):
+        homes.setdefault(message.key(), set()).add(message.partition())
+    assert {len(partitions) for partitions in homes.values()} == {1}
+
+
+def test_what_a_topic_does_not_take_is_a_table_that_can_be_sent_again(session, kafka, registry, to_kafka, tmp_path):
+    small, large = kafka.topic("small", max_message_bytes="1500"), kafka.topic("large")
+    table = tmp_path / "undelivered"
+    said = invoke(
+        "batch", "--events", CLIENT, *to_kafka(small), "--set", "kafka.producer={compression.type: none}",
+        "--undelivered", table, code=EXIT_DELIVERY,
+    )  # fmt: skip
+    rows = session.read.parquet(str(table))
+    assert counted(said, "not delivered") == rows.count() > 0
+    assert counted(said, "delivered") + rows.count() == counted(said, "proposals")
+    assert all("MSG_SIZE_TOO_LARGE" in row.reason for row in rows.collect())
+    area = {"topic": large, "registry": {"url": registry.url}}
+    again = deliver_apart(rows, f"kafka:{kafka.bootstrap}", SinkOptions(kafka=area), most=1)
+    assert (again.delivered, again.refused, again.undelivered.count()) == (rows.count(), 0, 0)
+    again.close()
+    found = [*arrived(kafka, registry, small), *arrived(kafka, registry, large)]
+    assert dumped(found) == expected(CLIENT.read_bytes().splitlines())
+
+
+@pytest.mark.usefixtures("session")
+def test_a_topic_that_is_missing_costs_no_proposal(to_kafka, tmp_path):
+    table = tmp_path / "undelivered"
+    said = invoke("batch", "--events", CLIENT, *to_kafka("no-such-topic"), "--undelivered", table, code=EXIT_DELIVERY)
+    assert "no-such-topic" in said
+    assert counted(said, "not delivered") == counted(said, "proposals")
