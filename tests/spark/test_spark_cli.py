@@ -23,7 +23,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import SinkOptions
-from dh_bridge.spark.targets import deliver_apart
+from dh_bridge.spark.executors import deliver_apart
 
 KILLS = int(os.environ.get("DH_BRIDGE_KILLS", "1"))
 """How often the driver is killed; ten for the whole proof."""
@@ -70,9 +70,10 @@ def test_executors_deliver_when_asked_to_and_tell_of_what_was_refused(tmp_path, 
     ]
     names = "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string"
     target = f"catalog:{tmp_path / 'catalog.db'}"
-    found = deliver_apart(session.createDataFrame(rows, names), target, SinkOptions(), most=1).collect()
-    assert sum(row.delivered for row in found) == 1
-    assert [row.aspect_name for row in found if row.reason] == ["globalTags"]
+    found = deliver_apart(session.createDataFrame(rows, names), target, SinkOptions(), most=1)
+    assert (found.delivered, found.refused) == (1, 1)
+    assert [row.aspect_name for row in found.undelivered.collect()] == ["globalTags"]
+    found.close()
 
 
 @pytest.mark.usefixtures("session")
