@@ -113,15 +113,17 @@ def test_a_stream_whose_driver_is_killed_goes_on_where_it_was(tmp_path):
         (landing / f"{number}.ndjson").write_bytes(b"\n".join(raws[number::files]))
     command = [sys.executable, Path(__file__).with_name("follow.py"), landing, database, tmp_path / "state"]
     done = tmp_path / "state" / "dh_bridge" / "done"
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("DH_BRIDGE_")}
     for kill in range(KILLS):
         log = (tmp_path / f"log{kill}").open("wb")
-        with subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True) as driver:
+        with subprocess.Popen(command, stdout=log, stderr=log, env=plain, start_new_session=True) as driver:
             # some time into the batch after the first that it finishes, each time later
             while driver.poll() is None and len(list(done.glob("batch=*"))) <= kill:
                 time.sleep(0.1)
             time.sleep(0.3 * (kill % 4))
+            assert driver.poll() is None, (tmp_path / f"log{kill}").read_text()[-3000:]
             os.killpg(driver.pid, signal.SIGKILL)
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    finished = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
     assert finished.returncode == 0, finished.stderr[-3000:]
     assert held(database) == expected(landing)
     assert len(list(done.glob("batch=*"))) == files

@@ -7,6 +7,7 @@ import json
 import pytest
 from samples import EXAMPLES, SPARK, dataset, event, examples
 from samples import packed as sent
+from test_replay import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.learning import learn
@@ -70,15 +71,15 @@ def test_datasets_show_what_the_last_run_that_ended_counted_and_sums_on_request(
 
 def test_statistics_of_the_last_run_are_those_on_the_edge(survey, told):
     (last,) = rows(survey.datasets())
-    edges = [
-        operation["value"]
-        for one in Bridge(SETTINGS).translate(sent(told)).proposals
-        if one.aspect_name == "dataJobInputOutput" and one.entity_urn == last["job"]
-        for operation in one.value
-        if operation["path"] == f"/outputDatasetEdges/{last['dataset']}"
+    lines = map(json.loads, dumped(Bridge(SETTINGS).translate(sent(told)).proposals))
+    (job,) = [
+        one["aspect"]["json"]
+        for one in lines
+        if (one["entityUrn"], one["aspectName"]) == (last["job"], "dataJobInputOutput")
     ]
-    (edge,) = edges
-    assert edge["properties"]["outputStatistics.rowCount"] == str(last["row_count"])
+    (edge,) = job["outputDatasetEdges"]
+    assert edge["destinationUrn"] == last["dataset"]
+    assert edge["properties"]["openlineage.outputStatistics.rowCount"] == str(last["row_count"])
 
 
 def test_one_urn_of_two_servers_is_a_collision(survey):
