@@ -6,12 +6,13 @@ A table brings a hundred new paths, and to read each of them would be a third of
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub import urns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 Pair = tuple["str | None", str, str]
 
@@ -32,6 +33,23 @@ NO_QUERY = "NONE"
 
 BUILT: dict[int, dict[str, Any]] = {}
 """Operations of :func:`fine_operations` whose ends were found sound, by identity; they are shared and never changed."""
+
+
+class SoundPairs(frozenset[Pair]):
+    """Pairs whose URNs are known to be sound, as those of :class:`~dh_bridge.datahub.urns.FieldUrns` are."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return frozenset, (tuple(self),)  # whoever reads it back has to look
+
+
+def together(sets: Sequence[frozenset[Pair]]) -> frozenset[Pair]:
+    """Return the pairs of several sets as one."""
+    if len(sets) == 1:
+        return sets[0]
+    sound = all(type(one) is SoundPairs for one in sets)
+    return (SoundPairs if sound else frozenset)(chain.from_iterable(sets))
 
 
 @lru_cache(maxsize=512)
@@ -55,7 +73,7 @@ def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> list[dict[
             {**operation, "value": _SURE_OF_DATASET} if _DATASET in operation["path"] else operation
             for operation in operations
         ]
-    if _sound(pairs):
+    if type(pairs) is SoundPairs or _sound(pairs):
         if len(BUILT) + len(operations) > _REMEMBERED:
             BUILT.clear()
         BUILT.update([(id(operation), operation) for operation in operations])
@@ -69,7 +87,7 @@ def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> list[dict[str, Any]
         sets.setdefault(query, []).append(pairs)
     found: list[dict[str, Any]] = []
     for query in sorted(sets):
-        found += fine_operations(frozenset().union(*sets[query]), query or NO_QUERY)
+        found += fine_operations(together(sets[query]), query or NO_QUERY)
     return found[:_MOST]
 
 

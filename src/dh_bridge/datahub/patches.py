@@ -156,7 +156,6 @@ class Patch:
         """Say whether these are sound additions; False where :meth:`_thoroughly` has to look (and to say what is wrong)."""
         places, built = self._places, BUILT
         values: dict[type[Struct], list[Any]] = {}
-        needed = list(self._required)
         try:
             for operation in operations:
                 if built and built.get(id(operation)) is operation:
@@ -164,8 +163,6 @@ class Patch:
                 path, value = operation["path"], operation["value"]
                 if operation["op"] != "add" or len(operation) != 3:
                     return False
-                if path in needed:
-                    needed.remove(path)
                 slot, keys = places[path]
                 if slot.seen is not None:
                     slot.seen[value]
@@ -176,11 +173,11 @@ class Patch:
                         return False
             for kind, batch in values.items():
                 conform({"items": batch}, kind)
-            if self._keyed:
+            if self._required or self._keyed:
                 self._check_required({operation["path"] for operation in operations})
         except (KeyError, TypeError, AttributeError, *REFUSALS):
             return False
-        return bool(operations) and not needed
+        return bool(operations)
 
     def _thoroughly(self, operations: Any) -> None:
         try:

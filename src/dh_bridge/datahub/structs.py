@@ -18,6 +18,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from dh_bridge.datahub import schemas, urns
 
 _REMEMBERED = 16_384
+_SOUND = 1024
 # The largest doubles that still are a 32-bit and a 64-bit float.
 _FLOAT, _DOUBLE = 3.4028235677973362e38, 1.7976931348623157e308
 
@@ -106,13 +107,20 @@ class Branches:
         self._kinds = kinds
         # A branch whose fields may all be left out takes {} without a look: the types of most columns.
         self._empty = {tag for tag, kind in kinds.items() if _takes_nothing(kind)}
+        #: values that were found sound, by identity: all columns of a type share one, which nobody changes
+        self._sound: dict[int, Any] = {}
 
     def __getitem__(self, value: Any) -> Any:
+        if self._sound.get(id(value)) is value:
+            return self._marker
         if type(value) is not dict or len(value) != 1:
             raise ValueError("Expected an object with one tag, the name of a branch of the union")
         for tag, inner in value.items():
             if inner or tag not in self._empty or type(inner) is not dict:
                 self._descend(tag, inner)
+        if len(self._sound) >= _SOUND:
+            self._sound.clear()
+        self._sound[id(value)] = value
         return self._marker
 
     def _descend(self, tag: str, inner: Any) -> None:

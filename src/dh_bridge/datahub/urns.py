@@ -112,7 +112,6 @@ class FieldUrns(dict[str, str]):
         path = column if self._path is None else self._path(column)
         if path.isidentifier() and path.isascii() and len(path) <= self._room:
             urn = f"{self._head}{path})"
-            _types.add(urn, "schemaField")
         else:
             urn = f"{self._head}{encode(path)})"
             urn = urn if _types[urn] else ""

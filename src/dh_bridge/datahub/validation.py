@@ -60,35 +60,16 @@ class Validator:
         self._profile = profile
         self._checks: dict[tuple[str, str, str], tuple[_Entities, Callable[[Any], Any]]] = {}
         self._entities: dict[str, _Entities] = {}
-        self._sound: dict[int, list[Any]] = {}
-        self._once: set[int] = set()
 
     def check(self, proposal: Proposal) -> None:
         """Raise an AspectError, ``dataset/schemaMetadata $.fields[3].type: …``, when DataHub would refuse the proposal."""
-        kind, value = proposal.entity_type, proposal.aspect.json
-        fields = value.get("fields") if proposal.aspect_name == _LARGE and type(value) is dict else None
-        if fields is not None and self._sound.get(id(fields)) is fields:
-            value = {**value, "fields": []}
-        named = (kind, proposal.aspect_name, proposal.change_type)
+        named = proposal.entity_type, proposal.aspect_name, proposal.change_type
         try:
             entities, check = self._checks.get(named) or self._compile(*named)
             entities[proposal.entity_urn]
-            check(value)
+            check(proposal.aspect.json)
         except structs.REFUSALS as error:
-            raise _refusal(f"{kind}/{proposal.aspect_name}", str(error)) from None
-        if fields is not None and self._came_before(id(fields)):
-            if len(self._sound) >= _SOUND:
-                self._sound.clear()
-            self._sound[id(fields)] = fields
-
-    def _came_before(self, mark: int) -> bool:
-        """Say whether a list is worth keeping: one that nobody remembers comes once, and would fill the memory."""
-        if mark in self._once:
-            return True
-        if len(self._once) >= _REMEMBERED:
-            self._once.clear()
-        self._once.add(mark)
-        return False
+            raise _refusal(f"{named[0]}/{named[1]}", str(error)) from None
 
     def finding(self, proposal: Proposal) -> str | None:
         """Return what :meth:`check` objects to, None when the proposal is sound."""
@@ -112,9 +93,8 @@ class Validator:
         if file is None:
             raise ValueError(f"{aspect_name} is not among the bundled schemas")
         if change_type == "UPSERT":
-            check: Callable[[Any], Any] | None = partial(
-                msgspec.convert, type=structs.struct(file), dec_hook=structs.look_up
-            )
+            whole = partial(msgspec.convert, type=structs.struct(file), dec_hook=structs.look_up)
+            check: Callable[[Any], Any] | None = _Large(whole) if aspect_name == _LARGE else whole
         else:
             check = patch(aspect_name, file)
         if check is None:
@@ -123,6 +103,36 @@ class Validator:
             self._entities[entity_type] = _Entities(entity_type, profile.name)
         found = self._checks[entity_type, aspect_name, change_type] = self._entities[entity_type], check
         return found
+
+
+class _Large:
+    """The check of an aspect whose list of ``fields`` is large and the same again and again."""
+
+    def __init__(self, check: Callable[[Any], Any]) -> None:
+        self._check = check
+        self._sound: dict[int, list[Any]] = {}
+        self._once: set[int] = set()
+
+    def __call__(self, value: Any) -> None:
+        """Check the whole aspect; of fields that were found sound before, that they are the same object."""
+        fields = value.get("fields") if type(value) is dict else None
+        if fields is not None and self._sound.get(id(fields)) is fields:
+            self._check({**value, "fields": []})
+            return
+        self._check(value)
+        if fields is not None and self._came_before(id(fields)):
+            if len(self._sound) >= _SOUND:
+                self._sound.clear()
+            self._sound[id(fields)] = fields
+
+    def _came_before(self, mark: int) -> bool:
+        """Say whether a list is worth keeping: one that nobody remembers comes once, and would fill the memory."""
+        if mark in self._once:
+            return True
+        if len(self._once) >= _REMEMBERED:
+            self._once.clear()
+        self._once.add(mark)
+        return False
 
 
 class _Entities(dict[str, bool]):

@@ -61,6 +61,8 @@ def schema_fields(  # noqa: PLR0913 - options of facets.md 4.1
     if not _typed(fields):
         return SchemaFields([], typed=False, dropped=0, columns=columns)
     table = types if types is not None else default_types()
+    if paths != "v2" and (found := _flat(fields, columns, table, platform, expand=expand)) is not None:
+        return SchemaFields(found, typed=True, dropped=0, columns=columns)
     walk = _Walk(table, platform, column, expand=expand, v2=paths == "v2")
     walk.level(fields, walk.root)
     if paths == "auto" and walk.ambiguous:
@@ -76,6 +78,42 @@ def _typed(fields: list[Field]) -> bool:
             return True
         left.extend(field.fields)
     return False
+
+
+def _flat(
+    fields: list[Field], columns: dict[str, str], table: TypeTable, platform: str, *, expand: bool
+) -> list[dict[str, Any]] | None:
+    """Return the fields of a table whose columns are plain, as those of most are; None where :class:`_Walk` has to look."""
+    count = len(fields)
+    if count > MOST_FIELDS or len(columns) != count or len(set(columns.values())) != count:
+        return None
+    if any([field.fields for field in fields]):  # noqa: C419 - a list is faster
+        return None
+    kinds = {text: table.read(text, platform) for text in {field.type for field in fields}}
+    if expand and any([kind.children for kind in kinds.values()]):  # noqa: C419 - as above
+        return None
+    if all([field.ordinal_position is not None for field in fields]):  # noqa: C419 - as above
+        fields = sorted(fields, key=_ordinal)
+    ends = {text: (not kind.required, _end(kind)) for text, kind in kinds.items()}
+    found = []
+    for field in fields:
+        path, (nullable, end) = columns[field.name], ends[field.type]
+        if field.description:
+            found.append(
+                {"fieldPath": path, "nullable": nullable, "description": _description(field.description), **end}
+            )
+        else:
+            found.append({"fieldPath": path, "nullable": nullable, **end})
+    return found
+
+
+def _end(kind: ColumnType, wire: dict[str, Any] | None = None, *, loop: bool = False) -> dict[str, Any]:
+    """Return what a schema field says of its type, at the end of its JSON."""
+    return {"type": wire or kind.wire, "nativeDataType": kind.native, "recursive": loop, "isPartOfKey": False}
+
+
+def _description(text: str) -> str:
+    return text if len(text) <= DESCRIPTION_CAP else capped(text, DESCRIPTION_CAP)
 
 
 class _At(NamedTuple):
@@ -150,14 +188,8 @@ class _Walk:
         self._paths[path] = (kind.native, prefix)
         field = {"fieldPath": path, "nullable": not kind.required}
         if description:
-            field["description"] = (
-                description if len(description) <= DESCRIPTION_CAP else capped(description, DESCRIPTION_CAP)
-            )
-        field["type"] = wire
-        field["nativeDataType"] = kind.native
-        field["recursive"] = loop
-        field["isPartOfKey"] = False
-        self.fields.append(field)
+            field["description"] = _description(description)
+        self.fields.append(field | _end(kind, wire, loop=loop))
 
     def _nested(self, field: Field, name: str, kind: ColumnType, children: list[Field], at: _At) -> None:
         own = _as_parent(kind, children)

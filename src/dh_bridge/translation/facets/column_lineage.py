@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dh_bridge.datahub.fine_grained import SoundPairs
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
 from dh_bridge.translation.memory import Memory
@@ -157,7 +158,7 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
         pairs -= {pair for pair in indirect if pair[2] in collapsed and only_indirect(pair[0])}
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
     written = Joined("columnLineage.descriptions", descriptions) if descriptions else None
-    return _Lineage(frozenset(pairs), whole, named, written)
+    return _Lineage(SoundPairs(pairs), whole, named, written)
 
 
 _Pair = tuple["str | None", str, str]
@@ -169,32 +170,30 @@ def _is_indirect(operation: str | None) -> bool:
 
 def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name], dict[str, str]]:
     """Return (operation, output field URN, input field URN) of every pair, the inputs' names, and what is said of pairs."""
-    columns, aliases = at.columns, at.aliases
-    column = at.name.column if at.name is not None else str
-    downs = FieldUrns(at.dataset, column)
-    ups: dict[int, FieldUrns] = {}
+    columns = at.columns
+    spelling = at.name.spelling if at.name is not None else None
+    downs = FieldUrns(at.dataset, spelling)
+    ups: dict[tuple[str, str], tuple[Name, FieldUrns]] = {}
     pairs: set[_Pair] = set()
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
-    table = at.name.dataset_name if at.name is not None else ""
     drop = at.options.settings.column_lineage.indirect == "drop"
     for name, entry in (facet.fields or {}).items():
         if columns is not None and name not in columns and name.partition(".")[0] not in columns:
             at.withheld(f"fields.{name}", "no-such-column")
             continue
         down = downs[name]
-        said = f"{table}.{column(name)}<-"
         for position, source in enumerate(entry.inputFields or ()):
-            found = aliases.get((source.namespace, source.name)) or at.endpoint(source.namespace, source.name)
-            urn, field = found.endpoint, source.field
-            if urn is None or not field:
-                at.withheld(f"fields.{name}.inputFields[{position}]", found.skip or "malformed")
-                continue
-            named[urn] = found
-            fields = ups.get(id(found))
-            if fields is None:
-                fields = ups[id(found)] = FieldUrns(urn, found.column)  # which holds the name
-            up = fields[field]
+            key = source.namespace, source.name
+            known = ups.get(key)
+            if known is None or not source.field:
+                found = at.endpoint(*key)
+                if found.endpoint is None or not source.field:
+                    at.withheld(f"fields.{name}.inputFields[{position}]", found.skip or "malformed")
+                    continue
+                named[found.endpoint] = found
+                known = ups[key] = found, FieldUrns(found.endpoint, found.spelling)
+            up = known[1][source.field]
             if not down or not up:
                 at.withheld(f"fields.{name}.inputFields[{position}].field", "too-large")  # ruling 18
                 continue
@@ -203,9 +202,9 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
                 at.withheld(f"fields.{name}.inputFields[{position}]", "policy:column_lineage.indirect")
                 continue
             pairs.add((operation, down, up))
-            described = descriptions_of(source.transformations, entry.transformationDescription)
-            if described:
-                descriptions[f"{said}{found.dataset_name}.{field}"] = described
+            if described := descriptions_of(source.transformations, entry.transformationDescription):
+                table = f"{at.name.dataset_name}.{at.name.column(name)}" if at.name is not None else f".{name}"
+                descriptions[f"{table}<-{known[0].dataset_name}.{source.field}"] = described
     return pairs, named, descriptions
 
 

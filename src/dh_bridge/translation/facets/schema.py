@@ -72,7 +72,7 @@ def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
     found = _remembered.get(key)
     if found is None:
         found = schema_fields(
-            facet.fields or [], platform=name.platform, column=name.column, paths=paths, types=types, expand=expand
+            facet.fields or [], platform=name.platform, column=name.spelling, paths=paths, types=types, expand=expand
         )
         if _remembered.again(key):
             _remembered.keep(key, found, _OBJECTS * len(at.raw))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from dh_bridge.translation.naming.trims import NeedsQuotes, dialect_case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Name(msgspec.Struct, frozen=True, gc=False):
@@ -38,6 +43,11 @@ class Name(msgspec.Struct, frozen=True, gc=False):
     def __repr__(self) -> str:
         # never the namespace as given: it may hold a password
         return f"Name({self.safe_namespace!r}, {self.name!r} -> {self.urn or self.skip!r} by {self.rule!r})"
+
+    @property
+    def spelling(self) -> Callable[[str], str] | None:
+        """How the system's connector spells a column; None: as it is."""
+        return self.column if self.lower_columns or self.column_case is not None else None
 
     def column(self, column: str) -> str:
         """Return the name of a column as the system's connector writes it (systems.md 7.17)."""

@@ -193,8 +193,7 @@ def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
     """Return one operation for each (operation, downstream, query, upstream): one downstream each (facets.md 4.4)."""
     if any([type(key) is tuple for key in cells]):  # noqa: C419 - a list is faster
         return fine_grained.by_query([(key[1] if type(key) is tuple else "", cells[key][1]) for key in cells])
-    sets = [pairs for _, pairs in cells.values()]
-    return fine_grained.fine_operations(sets[0] if len(sets) == 1 else frozenset().union(*sets))
+    return fine_grained.fine_operations(fine_grained.together([pairs for _, pairs in cells.values()]))
 
 
 def _edge(dataset: str, edge: tuple[tuple[int, str], tuple[int, str], dict[str, str]], prefix: str) -> dict[str, Any]:
