@@ -10,12 +10,13 @@ from zlib import crc32
 import pytest
 from gen_runs import group
 from msgspec import structs
-from samples import SPARK, corpus, dataset, event, examples, needs_corpus
+from samples import AIRFLOW, SPARK, corpus, dataset, event, examples, needs_corpus
 from samples import packed as sent
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Entities, gather, group_of
@@ -181,6 +182,27 @@ def test_a_job_without_words_of_its_own_is_of_the_flow_that_its_urn_names():
     urn = "urn:li:dataJob:(urn:li:dataFlow:(spark,app,ns),a.b)"
     assert group_of(urn, {}) == "urn:li:dataFlow:(spark,app,ns)"
     assert group_of("urn:li:assertion:x", {}) == "urn:li:assertion:x"
+
+
+def test_who_handed_data_down_cannot_be_told_in_parts():
+    made = bridge(Settings(runs={"infer_upstream": True}))
+    with pytest.raises(SettingsError, match=r"runs\.infer_upstream: is not possible in parts"):
+        Runs(made.options, made.zone)
+
+
+def test_silent_tasks_have_their_runs_in_parts_too():
+    """producers.md 20: what their DAG's run says of them is shared, as jobs and datasets are."""
+    tasks = {"a": {"emits_ol_events": False}, "b": {}}
+    states = {"tasksState": {"a": "success", "b": "skipped"}, "dagRunState": "success"}
+    story = [
+        event(job="daily", producer=AIRFLOW, job_facets={"airflow": {"tasks": tasks}}),
+        event("COMPLETE", "2026-11-20T20:00:00Z", job="daily", producer=AIRFLOW, run_facets={"airflowState": states}),
+    ]
+    settings = Settings(airflow={"silent_tasks": "runs"})
+    whole = bridge(settings).translate(json.dumps(story)).proposals
+    assert len({one.entity_urn for one in whole if one.entity_type == "dataProcessInstance"}) == 3
+    found, _ = in_parts(sent(story), settings)
+    assert dumped(found) == dumped(whole)
 
 
 def test_packed_cells_carry_digests_instead_of_events():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dh_bridge.errors import SinkError
 
-VERSION = 4
+VERSION = 5
 """``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
 
 _APPLICATION = 0x64684272
@@ -111,6 +111,16 @@ _MIGRATIONS = (
         touched INTEGER NOT NULL -- milliseconds, see dh_bridge.ledger.facts
     );
     CREATE INDEX fact_touched ON fact (touched);
+    """,
+    # 4 -> 5. What runs read and wrote when, for `runs.infer_upstream`; datasets, jobs: hashes of URNs, times: microseconds.
+    """
+    CREATE TABLE handed (
+        run INTEGER NOT NULL REFERENCES run, dataset BLOB NOT NULL,
+        wrote INTEGER NOT NULL, -- 0: the run read it, at both times
+        job BLOB NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, version TEXT,
+        PRIMARY KEY (run, dataset, wrote)
+    ) WITHOUT ROWID;
+    CREATE INDEX handed_dataset ON handed (dataset, wrote, last);
     """,
 )
 

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
+from dh_bridge.ledger.handover import HandOver
 from dh_bridge.ledger.heritage import Heritage
 from dh_bridge.ledger.kin import Kin, tokens
 from dh_bridge.ledger.retention import Retention
@@ -49,7 +50,9 @@ class LedgerFold:
         self.shared = Shared(connection)
         self.runs = Runs(connection)
         self._kin = Kin(connection)
-        self._heritage = Heritage(connection, self.runs)
+        runs = options.settings.runs
+        self._heritage = Heritage(connection, self.runs, whole=runs.infer_upstream)
+        self._handover = HandOver(connection, self._heritage, runs) if runs.infer_upstream else None
         self.retention = Retention(connection, options.settings.ledger, self.runs, self.shared, self._kin)
         self.rejected: list[Rejected] = []
         #: events of this batch that came after the ledger had let go of their run (ruling 12)
@@ -75,10 +78,12 @@ class LedgerFold:
             said = {urn for urn in self.shared.changed if urn.startswith(RUN)}
             self.shared.rendered(said)
             others |= said
-            heirs = self._heritage.heirs(elders) - done.keys()
-            work = [urn for urn in sorted(said | heirs) if self.runs.get(urn) is not None]
-        for state, _ in done.values():
+            anew = (self._heritage.heirs(elders) | self._readers(elders, done, carried)) - done.keys()
+            work = [urn for urn in sorted(said | anew) if self.runs.get(urn) is not None]
+        for state, history in done.values():
             self._heritage.tell(state)
+            if self._handover is not None:
+                self._handover.tell(state, history)
         retiring, replacing = self._retirement()
         self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
@@ -107,6 +112,17 @@ class LedgerFold:
         """Return the runs of which there is news to those below them."""
         runs = (self.runs[key] for key in keys if key not in self.runs.evicted)
         return [run for run in runs if run.urn and self._heritage.note(self.runs.kept(run).number, run)]
+
+    def _readers(self, elders: list[RunState], done: Settled, carried: set[str]) -> set[str]:
+        """Return the runs, of those that are not done, that may take over from others than before."""
+        if self._handover is None:
+            return set()
+        found, drops = self._heritage.elders(elders), self.options.settings.identity.fold_runs == "drop"
+        for key, (state, history) in done.items():
+            record = self.runs.record(key)
+            if record is not None:
+                found |= self._handover.note(record.number, state, history, carried=drops and key in carried)
+        return found
 
     def _pour(self, keys: Iterable[str], done: Settled) -> set[str]:
         """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""

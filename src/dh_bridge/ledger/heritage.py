@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.handing_down import parent_of
 from dh_bridge.translation.heritage import handed_down, inherit
 from dh_bridge.translation.slots import PARENT, RUN_ALIAS
 
@@ -25,9 +26,11 @@ _BY_ALIAS = "SELECT run.key FROM kin JOIN run ON run.id = kin.run WHERE token = 
 class Heritage:
     """Parents, and what they hand down, as tokens of runs that make nobody kin: ``under`` and ``hands down``."""
 
-    def __init__(self, connection: sqlite3.Connection, runs: Runs) -> None:
+    def __init__(self, connection: sqlite3.Connection, runs: Runs, *, whole: bool = False) -> None:
+        """``whole``: the parents of all runs are asked for, not only of those that lack something."""
         self._connection = connection
         self._runs = runs
+        self._whole = whole
 
     def note(self, number: int, state: RunState) -> bool:
         """Remember the parent of a run and what the run hands down; return whether that is news to those below it."""
@@ -35,7 +38,7 @@ class Heritage:
         processing, kind = handed_down(slots)
         parent = value(slots, PARENT)
         news = False
-        if parent is not None and not (processing and kind):  # one that has both asks nobody above
+        if parent is not None and (self._whole or not (processing and kind)):  # one that has both asks nobody above
             news = self._noted(number, "under", parent[0])
         if processing or kind:
             news = self._noted(number, "hands down", f"{processing} {kind}") or news
@@ -51,6 +54,16 @@ class Heritage:
             left.extend(new)
         return found
 
+    def elders(self, states: Iterable[RunState]) -> set[str]:
+        """Return the keys of all runs above these that are kept."""
+        found: set[str] = set()
+        for state in states:
+            above = parent_of(state)
+            while above is not None and above not in found and (known := self.state(above)) is not None:
+                found.add(known.key)
+                above = parent_of(known)
+        return found
+
     def tell(self, state: RunState) -> None:
         """Fold into a settled run what it has from above."""
         if state.urn:
@@ -63,9 +76,14 @@ class Heritage:
         self._connection.execute(_FORGET, (number, f"{word} *", token))
         return True
 
-    def _slots(self, urn: str) -> Slots | None:
+    def state(self, urn: str) -> RunState | None:
+        """Return what is known of a run that another one names, None for one that is not kept."""
         record = self._runs.record(urn)
         if record is None:  # a mode may know the run by another id
             row = self._connection.execute(_BY_ALIAS, (f"run {urn}", urn)).fetchone()
             record = self._runs.record(row[0]) if row is not None else None
-        return record.state.cells.get(record.state.urn, {}) if record is not None else None
+        return None if record is None else record.state
+
+    def _slots(self, urn: str) -> Slots | None:
+        found = self.state(urn)
+        return None if found is None else found.cells.get(found.urn, {})

@@ -77,6 +77,7 @@ class Retention:
         urn = self._runs.evict(number)
         execute("DELETE FROM kin WHERE run = ?", (number,))
         execute("DELETE FROM story WHERE run = ?", (number,))
+        execute("DELETE FROM handed WHERE run = ?", (number,))
         touched = self._shared.let_go(number)
         # what runs say of another run is of use until that one is gone, and while one of them is here
         for other, left in touched:

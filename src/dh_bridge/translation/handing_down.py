@@ -15,10 +15,11 @@ from dh_bridge.translation.render.runs import streaming
 from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RUN_BY_DATASET, RUN_COUNT, UPSTREAM_RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from dh_bridge.settings import RunSettings
     from dh_bridge.translation.history import History
+    from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
 
 COUNTER = "upstream.inferred"
@@ -51,7 +52,8 @@ class Read(NamedTuple):
 def writes_of(state: RunState, history: History) -> Iterator[Write]:
     """Yield what a settled run wrote; a batch that did not complete wrote nothing."""
     endless = streaming(state)
-    if not state.urn or (not endless and history.winner != "COMPLETE"):
+    job = state.job()
+    if not state.urn or (job is not None and job.skip) or (not endless and history.winner != "COMPLETE"):
         return
     ends = [stamp[0] for stamp, word in state.events if word == "COMPLETE"]
     for dataset, (stamp, first) in io_of(state, OUTPUT).items():
@@ -65,13 +67,15 @@ def reads_of(state: RunState, history: History) -> Iterator[Read]:
         yield Read(dataset, state.urn, _job(state), history.start, _version(state, "inputs", dataset))
 
 
-def hand_down(states: list[RunState], histories: list[History], settings: RunSettings) -> None:
-    """Add to each run of a call the runs that it takes over from."""
+def hand_down(states: list[RunState], histories: list[History], options: Options, carried: Collection[str]) -> None:
+    """Add to each run of a call the runs that it takes over from; of those that others carry nobody does."""
+    settings = options.settings.runs
+    absent = carried if options.settings.identity.fold_runs == "drop" else ()
     written: dict[str, list[Write]] = {}
     parents: dict[str, str | None] = {}
     for state, history in zip(states, histories, strict=True):
         parents[state.urn] = parent_of(state)
-        for write in writes_of(state, history):
+        for write in writes_of(state, history) if state.urn not in absent else ():
             written.setdefault(write.dataset, []).append(write)
     for state, history in zip(states, histories, strict=True):
         chosen = (

@@ -68,7 +68,7 @@ class Fold:
             histories.append(found)
             contribute(state, found, shared, self.options)
         if self.options.settings.runs.infer_upstream:
-            hand_down(states, histories, self.options.settings.runs)
+            hand_down(states, histories, self.options, folded)
         written = proposals(states, histories, shared, self.options)
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, folded)
