@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 from gms import Fault, Gms
 
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
+from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
 
@@ -131,6 +134,21 @@ def test_pause_holds_deliveries_and_resume_lets_them_go(run, undisturbed, server
     assert run("queue", "resume", "--ledger", "ledger.db").stdout.startswith("deliveries go on, ")
     assert run("emit", EVENTS, *OUT).exit_code == 0
     assert set(keys(server.proposals)) == {(one["entityUrn"], one["aspectName"]) for one in undisturbed}
+
+
+@pytest.mark.parametrize("command", ["retry", "drop", "pause", "resume"])
+def test_a_dry_run_says_what_would_happen_and_changes_nothing(run, command):
+    with Catalog("ledger.db") as file, file.transaction():
+        outbox = Outbox(file.connection)
+        outbox.put([upsert("tag", "urn:li:tag:a", "tagProperties", {"name": "a"})], 1)
+        outbox.bury(upsert("tag", "urn:li:tag:b", "tagProperties", {"name": "b"}), "no", 1)
+        outbox.pause(paused=command == "resume")
+    before = run("queue", "list", "--ledger", "ledger.db").stdout
+    dry = run("queue", command, "--ledger", "ledger.db", "--dry-run")
+    assert dry.stderr == "a dry run: nothing was changed\n"
+    assert run("queue", "list", "--ledger", "ledger.db").stdout == before
+    assert run("queue", command, "--ledger", "ledger.db").stdout == dry.stdout
+    assert run("queue", "list", "--ledger", "ledger.db").stdout != before
 
 
 def test_a_full_outbox_takes_no_more_events(run, server):

@@ -87,6 +87,26 @@ def test_the_rule_makes_them_one(theirs):
     assert theirs in urns, json.dumps(sorted(urns))
 
 
+def test_a_rule_leaves_the_quotes_out():
+    event = {**EVENT, "inputs": [{"namespace": "s3://lake", "name": 'shop."public".orders'}]}
+    (found,) = near_misses(
+        [(urn('lake/shop."public".orders', "s3"), "s3://lake")], [urn("lake/shop.public.orders", "s3")]
+    )
+    assert found.differs == "quoting"
+    settings = Settings(**yaml.safe_load(found.rule))
+    assert found.found in {one.entity_urn for one in translate(event, settings=settings).proposals}
+
+
+@pytest.mark.parametrize("name", ["nn.example.com/lake/orders", "nn/lake/orders", "NN:9000/lake/orders"])
+def test_a_location_makes_two_addresses_one(name):
+    event = {**EVENT, "inputs": [{"namespace": "hdfs://nn.example.com:8020", "name": "/lake/orders"}]}
+    (ours,) = {one.entity_urn for one in translate(event).proposals if "dataPlatform:hdfs" in one.entity_urn}
+    (found,) = near_misses([(ours, "hdfs://nn.example.com:8020")], [urn(name, "hdfs")])
+    assert found.differs == "host"
+    settings = Settings(**yaml.safe_load(found.rule))
+    assert urn(name, "hdfs") in {one.entity_urn for one in translate(event, settings=settings).proposals}
+
+
 def test_a_place_that_cannot_list_is_asked_for_other_spellings(tmp_path):
     there = [urn("shop.public.orders"), urn("orders"), urn("shop.public.Orders", env="DEV"), urn("elsewhere")]
     (tmp_path / "urns.txt").write_text("\n".join(there))

@@ -203,6 +203,9 @@ def test_what_datahub_refuses_is_a_dead_letter_of_the_ledger_and_is_sent_again(
     stale = {**told(chosen[0]), "aspect": {"value": b'{"of": "yesterday"}', "contentType": "application/json"}}
     for one in (*map(told, (*chosen, tag)), stale):
         refuse({"auditHeader": None, "metadataChangeProposal": one, "error": f"no {one['aspectName']} today"})
+    dry = ran("refused", f"kafka:{kafka.bootstrap}", "--dry-run")
+    assert (dry.exit_code, "3 are dead letters" in dry.stderr) == (1, True)
+    assert ran("refused", f"kafka:{kafka.bootstrap}", "--dry-run", "--group", "g").exit_code == 2
     for expected in ("3 are dead letters of the ledger now, 1 are", "0 are dead letters of the ledger now, 4 are"):
         result = ran("refused", f"kafka:{kafka.bootstrap}")
         assert (result.exit_code, expected in result.stderr) == (1, True), result.stderr

@@ -53,18 +53,20 @@ class Catalog(Closing):
         return Delivery(len(proposals) - len(batch.failed), batch.failed)
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Make what happens inside one transaction, the inner ones included: all of it stays, or nothing."""
+    def transaction(self, *, keep: bool = True) -> Iterator[None]:
+        """Make what happens inside one transaction, the inner ones included: all of it stays, or nothing (not ``keep``)."""
         inner = self.connection.in_transaction
         try:
             self.connection.execute("SAVEPOINT inner_one" if inner else "BEGIN IMMEDIATE")
             try:
                 yield
             except BaseException:
-                self._ids.clear()  # rows that were numbered inside are gone
-                self.connection.execute("ROLLBACK TO inner_one" if inner else "ROLLBACK")
+                self._undo(inner=inner)
                 raise
-            self.connection.execute("RELEASE inner_one" if inner else "COMMIT")
+            if keep:
+                self.connection.execute("RELEASE inner_one" if inner else "COMMIT")
+            else:
+                self._undo(inner=inner)
         except sqlite3.Error as error:
             self._ids.clear()
             busy = "locked" in str(error) or "busy" in str(error)
@@ -72,6 +74,10 @@ class Catalog(Closing):
             raise SinkError(f"cannot be written: {error}", where=self.path, now=now, retryable=busy) from error
         if len(self._ids) > _IDS_KEPT:
             self._ids.clear()
+
+    def _undo(self, *, inner: bool) -> None:
+        self._ids.clear()  # rows that were numbered inside are gone
+        self.connection.execute("ROLLBACK TO inner_one" if inner else "ROLLBACK")
 
     def aspects(self, urn: str) -> dict[str, Any]:
         """Return the latest aspects of an entity by name; empty for an unknown one."""

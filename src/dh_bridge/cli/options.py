@@ -29,6 +29,7 @@ ledger_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="The ledger's file (default: the setting ledger.file).",
 )
+dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
 catalog_option = click.option(
     "--catalog", "file", required=True, type=click.Path(exists=True, dir_okay=False), help="The catalogue's file."

@@ -11,8 +11,8 @@ import click
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import json_option, ledger_option, with_settings
-from dh_bridge.cli.screen import json_line, write, write_table
+from dh_bridge.cli.options import dry_run_option, json_option, ledger_option, with_settings
+from dh_bridge.cli.screen import json_line, say, write, write_table
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.sent import Sent
@@ -97,25 +97,27 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
 @queue.command()
 @ledger_option
 @click.option("--dead", is_flag=True, help="What was given up, as without it: what waits is sent by itself.")
+@dry_run_option
 @with_settings
 @examples("dh-bridge queue retry --ledger out/demo.db")
-def retry(*, settings: Settings, ledger: Path | None, dead: bool) -> None:  # noqa: ARG001 - said for clearness
+def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) -> None:  # noqa: ARG001 - for clearness
     """Let the dead letters wait again, for the next emit to send them."""
-    with opened_outbox(ledger, settings) as (file, outbox), file.transaction():
+    with _changed(ledger, settings, dry_run=dry_run) as (_, outbox):
         click.echo(f"{outbox.retry():,} wait again")
 
 
 @queue.command()
 @ledger_option
 @click.option("--dead", is_flag=True, help="Drop what was given up, not what waits.")
+@dry_run_option
 @with_settings
 @examples("dh-bridge queue drop --dead --ledger out/demo.db")
-def drop(*, settings: Settings, ledger: Path | None, dead: bool) -> None:
+def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) -> None:
     """Forget what waits.
 
     What is dropped counts as never sent: it is sent with the next event that tells of its entity.
     """
-    with opened_outbox(ledger, settings) as (file, outbox), file.transaction():
+    with _changed(ledger, settings, dry_run=dry_run) as (file, outbox):
         sent = Sent(file.connection)
         for one in outbox.each(dead=dead):
             sent.forget(one.proposal)
@@ -124,24 +126,36 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool) -> None:
 
 @queue.command()
 @ledger_option
+@dry_run_option
 @with_settings
 @examples("dh-bridge queue pause --ledger out/demo.db")
-def pause(*, settings: Settings, ledger: Path | None) -> None:
+def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Hold all deliveries: emit goes on folding events, and what comes of them waits."""
-    with opened_outbox(ledger, settings) as (file, outbox), file.transaction():
+    with _changed(ledger, settings, dry_run=dry_run) as (_, outbox):
         outbox.pause(paused=True)
         click.echo(f"deliveries pause, {outbox.count()[0]:,} wait")
 
 
 @queue.command()
 @ledger_option
+@dry_run_option
 @with_settings
 @examples("dh-bridge queue resume --ledger out/demo.db")
-def resume(*, settings: Settings, ledger: Path | None) -> None:
+def resume(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Let deliveries go on: the next emit sends what waits."""
-    with opened_outbox(ledger, settings) as (file, outbox), file.transaction():
+    with _changed(ledger, settings, dry_run=dry_run) as (_, outbox):
         outbox.pause(paused=False)
         click.echo(f"deliveries go on, {outbox.count()[0]:,} wait")
+
+
+@contextmanager
+def _changed(place: Path | None, settings: Settings, *, dry_run: bool) -> Iterator[tuple[Catalog, Outbox]]:
+    """Yield the ledger that is named and its outbox, to be changed in one transaction, which a dry run takes back."""
+    with opened_outbox(place, settings) as (file, outbox):
+        with file.transaction(keep=not dry_run):
+            yield file, outbox
+        if dry_run:
+            say("a dry run: nothing was changed")
 
 
 @contextmanager

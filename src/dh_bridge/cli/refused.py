@@ -12,7 +12,7 @@ import msgspec
 
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import ledger_option, with_settings
+from dh_bridge.cli.options import dry_run_option, ledger_option, with_settings
 from dh_bridge.cli.queue import opened_outbox
 from dh_bridge.cli.screen import json_line, say, write
 from dh_bridge.datahub.proposal import Payload, Proposal
@@ -36,10 +36,18 @@ if TYPE_CHECKING:
 @click.option("--everyone", is_flag=True, help="Also what others than the setting pipeline_name wrote.")
 @click.option("--group", metavar="NAME", help="Go on where this group of readers stopped, and remember where we stop.")
 @ledger_option
+@dry_run_option
 @with_settings
 @examples("dh-bridge refused kafka:localhost:9092 > refused.ndjson")
 def refused(  # noqa: PLR0913 - one parameter per option
-    *, settings: Settings, source: str, run_id: str | None, everyone: bool, group: str | None, ledger: Path | None
+    *,
+    settings: Settings,
+    source: str,
+    run_id: str | None,
+    everyone: bool,
+    group: str | None,
+    ledger: Path | None,
+    dry_run: bool,
 ) -> None:
     """Write the proposals that DataHub took from Kafka and refused, one JSON object per line.
 
@@ -56,7 +64,9 @@ def refused(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("only Kafka refuses later: write kafka:BROKERS")
     area = registry_url(plain(settings.kafka), os.environ)
     found = others = 0
-    with _letters(ledger, settings) as letters, Refusals(place, area, group=group) as refusals:
+    if dry_run and group is not None:
+        raise click.UsageError("--dry-run reads without a --group, which would remember where it stopped")
+    with _letters(ledger, settings, keep=not dry_run) as letters, Refusals(place, area, group=group) as refusals:
         for row in refusals.rows():
             ours = everyone or row.get("pipelineName") in (settings.pipeline_name, None)
             if not ours or run_id not in (None, row.get("runId")):
@@ -74,10 +84,11 @@ def refused(  # noqa: PLR0913 - one parameter per option
 
 
 class _Letters:
-    """Buries refusals in a ledger, each in a transaction; one that is read twice is buried once."""
+    """Buries refusals in a ledger, each in a transaction; one that is read twice is buried once, ``keep`` says whether at all."""
 
-    def __init__(self, file: Catalog, outbox: Outbox) -> None:
+    def __init__(self, file: Catalog, outbox: Outbox, *, keep: bool) -> None:
         self.buried = 0
+        self._keep = keep
         self._file = file
         self._outbox = outbox
         self._sent = Sent(file.connection)
@@ -87,20 +98,20 @@ class _Letters:
         proposal = _proposal(row.get("proposal"))
         if proposal is None or not self._sent.is_last(proposal):
             return
-        with self._file.transaction():
+        with self._file.transaction(keep=self._keep):
             self._sent.forget(proposal)
             self._outbox.bury(proposal, row["reason"], int(time.time() * 1000))
         self.buried += 1
 
 
 @contextmanager
-def _letters(ledger: Path | None, settings: Settings) -> Iterator[_Letters | None]:
+def _letters(ledger: Path | None, settings: Settings, *, keep: bool) -> Iterator[_Letters | None]:
     """Yield what buries refusals in the ledger that is named, None where there is none."""
     if ledger is None and settings.ledger.file is None:
         yield None
         return
     with opened_outbox(ledger, settings) as (file, outbox):
-        yield _Letters(file, outbox)
+        yield _Letters(file, outbox, keep=keep)
 
 
 def _proposal(sent: dict[str, Any] | None) -> Proposal | None:

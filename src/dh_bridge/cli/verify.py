@@ -53,7 +53,6 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> f
 @with_settings
 @examples(
     "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge verify examples/events --against catalog:shop.db",
-    "dh-bridge verify --against catalog:out/demo.db --ledger out/demo.db --sample 10%",
 )
 def verify(  # noqa: PLR0913 - one parameter per option
     *,
@@ -122,9 +121,7 @@ def _sent(ledger: Path, delivery: str | None, settings: Settings, sample: float)
         recall = Recall(file, Options(settings, stateful=True), delivery)
         yield from recall.proposals(lambda urn: _drawn(urn, sample))
         if recall.gone:
-            say(
-                f"{recall.gone:,} aspects cannot be told again: of runs that the ledger let go, or of none"
-            )
+            say(f"{recall.gone:,} aspects cannot be told again: of runs that the ledger let go, or of none")
 
 
 def _rows(state: State, counts: Counter[str]) -> Iterator[dict[str, Any]]:

@@ -70,19 +70,10 @@ class Recall:
     def _rendered(self, urns: dict[str, set[str]]) -> list[Proposal]:
         """Return what the fold makes of the entities, and of their kin; the file stays as it is."""
         fold = LedgerFold(self._file.connection, self._options)
-        found: list[Proposal] = []
-        try:
-            with self._file.transaction():
-                for urn in urns:  # a run comes by its own state, one that only others tell of is shared
-                    if not (urn.startswith(RUN) and fold.runs.known(urn)) and fold.shared.cells(urn):
-                        fold.shared.changed.add(urn)
-                    else:
-                        fold.runs.get(urn)
-                found = fold.close()
-                raise _NothingHappenedError  # noqa: TRY301 - rendering notes what is new, and here nothing is to stay
-        except _NothingHappenedError:
-            return found
-
-
-class _NothingHappenedError(Exception):
-    """Rolls a transaction back."""
+        with self._file.transaction(keep=False):  # rendering notes what is new
+            for urn in urns:  # a run comes by its own state, one that only others tell of is shared
+                if not (urn.startswith(RUN) and fold.runs.known(urn)) and fold.shared.cells(urn):
+                    fold.shared.changed.add(urn)
+                else:
+                    fold.runs.get(urn)
+            return fold.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
@@ -109,25 +110,40 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
     elif ours.name != theirs.name:
         if ours.name.translate(_QUOTES) == theirs.name.translate(_QUOTES):
             differs.append("quoting")
+            rule |= {"name": _told(ours.name, namespace), "rename": _told(theirs.name, namespace)}
         else:
             differs.append("case")
             rule["case"] = "lower" if theirs.name == theirs.name.lower() else "upper"
-    return Near(ours.urn, theirs.urn, ", ".join(differs), _written(rule, differs)) if differs else None
+    return (
+        Near(ours.urn, theirs.urn, ", ".join(differs), _written(rule, differs, _hosts(ours, theirs)))
+        if differs
+        else None
+    )
 
 
-def _written(rule: dict[str, str], differs: list[str]) -> str:
+def _written(rule: dict[str, str], differs: list[str], hosts: tuple[str, str]) -> str:
     """Return a line of YAML for the settings file; flow style, which JSON is part of."""
+    namespace = rule.get("namespace", "")
     if differs == ["host"]:
-        return "naming.locations: say that both addresses are one place"
-    if differs == ["quoting"]:
-        return "naming.rules: a rule with name and rename that leaves the quotes out"
+        location = {"canonical": namespace.replace(*hosts, 1), "aliases": [namespace]}
+        return f"naming: {{locations: [{json.dumps(location, ensure_ascii=False)}]}}"
     return f"naming: {{rules: [{json.dumps(rule, ensure_ascii=False)}]}}"
+
+
+def _told(name: str, namespace: str | None) -> str:
+    """Return the name that events have beside their namespace, which may be a bucket or a host that leads the dataset's name."""
+    first, slash, rest = name.partition("/")
+    return rest if slash and (namespace or "").endswith(f"//{first}") else name
+
+
+def _hosts(ours: _Dataset, theirs: _Dataset) -> tuple[str, str]:
+    return ours.name.partition("/")[0], theirs.name.partition("/")[0]
 
 
 def _host(name: str) -> tuple[str, str] | None:
     """Return the first label of the host and the rest of a path; None for what is no path."""
     first, slash, rest = name.partition("/")
-    return (first.partition(".")[0].casefold(), rest.casefold()) if slash and first else None
+    return (re.split("[.:]", first)[0].casefold(), rest.casefold()) if slash and first else None
 
 
 def _last(one: _Dataset) -> str:
