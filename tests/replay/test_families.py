@@ -78,4 +78,11 @@ def test_streams_and_processes_say_that_families_are_not_for_them(identity, wher
     assert cause(settings).startswith(where)
     with pytest.raises(SettingsError, match=rf"^{where}: .* is not possible in parts"):
         refuse(settings)
+    refuse(settings, families_too=False)
     refuse(Settings())
+
+
+@pytest.mark.parametrize("families_too", [False, True])
+def test_upstream_runs_are_not_inferred_in_parts(families_too):
+    with pytest.raises(SettingsError, match=r"^runs\.infer_upstream: not possible in parts"):
+        refuse(Settings(runs={"infer_upstream": True}), families_too=families_too)

@@ -52,7 +52,8 @@ def test_batch_fills_a_catalogue_and_folders_and_tells_what_it_did(tmp_path, ses
     assert done.exit_code == 0, done.output
     assert held(target) == expected(CLIENT)
     assert "delivered" in done.stderr
-    assert session.read.json(str(tmp_path / "report")).columns == ["facet", "leaves", "producer", "reason", "verdict"]
+    leaves = session.read.json(str(tmp_path / "report" / "leaves"))
+    assert leaves.columns == ["facet", "leaves", "producer", "reason", "verdict"]
     both = ("--events", CLIENT, "--events", tmp_path / "bad.ndjson", "--bad-records", tmp_path / "bad")
     done = invoke("batch", *both, "--to", f"ndjson:{tmp_path / 'lines'}", *options)
     assert done.exit_code == 1

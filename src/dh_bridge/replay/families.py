@@ -35,10 +35,16 @@ def cause(settings: Settings) -> str:
     return next((f"identity.rules: granularity {one}" for one in rules if one not in {None, "operation"}), "")
 
 
-def refuse(settings: Settings) -> None:
-    """Raise a SettingsError where runs make families: to find them takes all events before the first is folded."""
+def refuse(settings: Settings, *, families_too: bool = True) -> None:
+    """Raise a SettingsError for what takes all runs at once; ``families_too``: all events, before the first is folded."""
+    if settings.runs.infer_upstream:
+        raise SettingsError(
+            "not possible in parts or in a stream: who wrote what a run read is looked for among all runs",
+            where="runs.infer_upstream",
+            now="use emit in one process, with a ledger where events keep coming",
+        )
     where, _, word = cause(settings).partition(": ")
-    if where:
+    if where and families_too:
         raise SettingsError(
             f"{word!r} is not possible in parts or in a stream, as runs are one only together",
             where=where,
