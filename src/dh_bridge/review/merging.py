@@ -14,13 +14,9 @@ from dh_bridge.sinks.base import Around, Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Protocol
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Present, Readable, Sink
-
-    class ReadableSink(Sink, Readable, Protocol):
-        """A sink that says what is there."""
+    from dh_bridge.sinks.base import Present, Readable, ReadableSink
 
 
 _SETS = frozenset(("inputs", "outputs", "inputEdges", "outputEdges", "upstreamInstances", "subjects"))

@@ -137,7 +137,7 @@ def tells_version(sink: object) -> TypeGuard[Versioned]:
     return hasattr(sink, "version")
 
 
-def tells_what_is_there(sink: object) -> TypeGuard[Readable]:
+def tells_what_is_there(sink: Sink) -> TypeGuard[ReadableSink]:
     """Say whether a sink, or the one inside it, is Readable."""
     return hasattr(sink, "read")
 
@@ -176,6 +176,10 @@ class Readable(Protocol):
         An entity that exists has an entry, empty where it has none of the aspects, if its key aspect is asked for.
         """
         ...
+
+
+class ReadableSink(Sink, Readable, Protocol):
+    """A sink that also says what is there."""
 
 
 SINKS = {
