@@ -154,6 +154,19 @@ def test_what_is_nested_in_a_property_is_hidden_and_told_to_be():
     assert told["strange.x"] is None
 
 
+def test_properties_by_path_are_hidden_below_a_secret_name_too():
+    said = {"secrets": {"db": {"prod": SECRET, "n": 4711, "on": True, "list": [{"x": SECRET}]}}, "x": {"y": "seen"}}
+    found = translate(event("COMPLETE", run_facets={"dbt_version": said}), report=True)
+    values = repr([one.value for one in found.proposals])
+    assert SECRET not in values
+    assert "4711" not in values
+    assert "seen" in values
+    told = {line["path"].rpartition("facets.")[2]: line["reason"] for line in found.report.lines()}
+    below = "dbt_version.secrets.db"
+    assert [told[f"{below}.{leaf}"] for leaf in ("prod", "n", "list[0].x")] == ["secret"] * 3
+    assert told["dbt_version.x.y"] is None
+
+
 def test_the_name_of_a_list_s_property_counts_with_the_first_name_in_it():
     said = event(run_facets={"hive_properties": {"properties": {"x": 1}, "connection": [{"string": SECRET}]}})
     assert SECRET not in repr([one.value for one in translate(said).proposals])

@@ -27,6 +27,7 @@ CHECK_LEAVES: dict[str, Leaf] = {
     "description": mapped(INFO),
     "expected": mapped(INFO, RESULT),
     "actual": mapped(RESULT),
+    "failures": mapped(RESULT),
     "content": mapped(INFO),
     "contentType": kept(INFO),
     "params.**": mapped(INFO),
@@ -44,6 +45,7 @@ class Described(Facet):
     content: str | None = None
     contentType: str | None = None
     params: dict[str, Any] | None = None
+    failures: int | None = None  # OpenLineage pull request 4252
 
 
 def success_of(word: bool | str | None, leaf: str, at: Place) -> bool | None:  # noqa: FBT001 - the wire's own type

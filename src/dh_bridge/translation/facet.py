@@ -190,7 +190,8 @@ def readable(raw: msgspec.Raw, at: Place) -> dict[str, Any] | None:
     if isinstance(document, dict):
         return document
     serialized = isinstance(document, str) and document.startswith("<<non-serializable")
-    at.withheld("", "non-serializable" if serialized else "malformed")
+    reason = "no-home:null says nothing" if document is None else "non-serializable" if serialized else "malformed"
+    at.withheld("", reason)
     return None
 
 

@@ -53,29 +53,36 @@ def digest_properties(prefix: str, raw: bytes) -> dict[str, str]:
     return {f"{prefix}.sha256": hashlib.sha256(raw).hexdigest(), f"{prefix}.bytes": str(len(raw))}
 
 
-def kept(key: str, value: Any) -> str | None:
-    """Return the property text of ``value`` under ``key``: redacted, capped; None for a null (no statement)."""
+def kept(key: str, value: Any, *, hidden: bool = False) -> str | None:
+    """Return the property text of ``value`` under ``key``: redacted, capped; None for a null (no statement).
+
+    ``hidden``: it stands below a secret name, whatever its own is.
+    """
     if value is None:
         return None
     if isinstance(value, str):
-        if value and secret_name(key) and set(value) != {"*"} and hides(key):
+        if value and (hidden or (secret_name(key) and hides(key))) and set(value) != {"*"}:
             return REDACTED
         return capped(redacted(value)) if len(value) > 7 else value
     if isinstance(value, (dict, list)):
         written = text(value)
-        return capped(text(redacted_json(value, key)) if suspect(written) or telling(key) else written)
-    return REDACTED if not isinstance(value, bool) and secret_name(key) and hides(key) else text(value)
+        doubtful = hidden or suspect(written) or telling(key)
+        return capped(text(redacted_json(value, key, hidden=hidden)) if doubtful else written)
+    secret = not isinstance(value, bool) and (hidden or (secret_name(key) and hides(key)))
+    return REDACTED if secret else text(value)
 
 
-def flattened(prefix: str, value: Mapping[str, Any], into: dict[str, str] | None = None) -> dict[str, str]:
+def flattened(
+    prefix: str, value: Mapping[str, Any], into: dict[str, str] | None = None, *, hidden: bool = False
+) -> dict[str, str]:
     """Return each leaf of ``value`` under ``prefix.<path>``; lists are compact JSON; nulls are no statement."""
     found: dict[str, str] = {} if into is None else into
     for name, member in value.items():
         key = f"{prefix}.{name}"
         if isinstance(member, dict) and member:
-            flattened(key, member, found)
+            flattened(key, member, found, hidden=hidden or hides(key))
             continue
-        written = kept(key, member)
+        written = kept(key, member, hidden=hidden)
         if written is not None:
             found[key] = written
     return found

@@ -195,16 +195,13 @@ def _targets(leaf: Leaf, rest: Path) -> Sequence[str]:
 def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any) -> _Verdict:
     """Return ``found``; withheld where redaction has put something else into the property (facets.md 0.5).
 
-    A property that is called by the leaf's whole path, below ``key``, is hidden for its last two segments; what is in one that
-    is JSON, as all behind a list is, for every name on the way to it.
+    ``key``: the facet's, where it is the first part of the property's name.
     """
     target = found[1]
     if target is None or not any(part in target for part in _PROPERTIES):
         return found
     names = [str(step) for step in rest if not isinstance(step, int)]
-    flat = next((place for place, step in enumerate(rest) if isinstance(step, int)), len(rest)) if key else 0
-    steps = [".".join((key, *names[:flat])), *names[flat:]] if key else names
-    return ("withheld", None, "secret") if replaced(value, *names_of(steps)) else found
+    return ("withheld", None, "secret") if replaced(value, *names_of([key, *names] if key else names)) else found
 
 
 def _bag_of(path: Path) -> tuple[Attach, int] | None:

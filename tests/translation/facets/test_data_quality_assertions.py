@@ -161,6 +161,19 @@ def test_a_run_that_has_not_ended_has_no_result_yet():
     assert found.verdicts()[path] == ("withheld", "pending-terminal")
 
 
+@pytest.mark.parametrize(("said", "count"), [(3, 3), ("3", 3), (0, 0), (None, None)])
+def test_the_draft_s_failures_are_counted(said, count):
+    check = {**NOT_NULL, "success": False, "failures": said}
+    tests = facet(tests=[{"name": "not_null", "type": "not_null", "status": "fail", "failures": said}])
+    of_tests = pair(run={"test": tests}, inputs=[orders()], outputs=[totals()])
+    for found in (of_input("dataQualityAssertions", checks(check), report=True), told(of_tests, report=True)):
+        assert [one["result"].get("unexpectedCount") for one in results(found)] == [count]
+        verdicts = {path: told_of for path, told_of in found.verdicts().items() if path.endswith(".failures")}
+        assert set(verdicts.values()) == {
+            ("withheld", "no-home:null says nothing") if said is None else ("mapped", "assertionRunEvent.result")
+        }
+
+
 def test_counts_of_the_same_run_stand_beside_the_result():
     metrics = facet(rowCount=20, columnMetrics={"id": {"nullCount": 4}})
     bag = {"dataQualityAssertions": checks(NOT_NULL), "dataQualityMetrics": metrics}

@@ -51,7 +51,8 @@ def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statemen
         check = Check(
             assertion=one.assertion or one.name or "unknown", success=success, column=one.column, severity=one.severity,
             name=one.name, description=one.description, expected=one.expected, actual=one.actual,
-            content=one.content, content_type=one.contentType, params=one.params or {}, source="dataQualityAssertions",
+            content=one.content, content_type=one.contentType, params=one.params or {}, failures=one.failures,
+            source="dataQualityAssertions",
         )  # fmt: skip
         if at.role == "input" and is_singular(check, at):
             dataset = asserted(check, at)

@@ -33,7 +33,7 @@ class Tests(Facet):
 _RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
 _SKIPPED = "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]"
 _SHORT = ("name", "status", "severity", "type")
-_UNTOLD = ("description", "expected", "actual", "content", "contentType", "params")
+_UNTOLD = ("description", "expected", "actual", "failures", "content", "contentType", "params")
 
 
 @facet(
@@ -59,7 +59,7 @@ def test(facet: Tests, at: Place) -> Statements:
         check = Check(
             assertion=one.type or one.name, severity=one.severity, name=one.name, description=one.description,
             expected=one.expected, actual=one.actual, content=one.content, content_type=one.contentType,
-            params=one.params or {}, source="test", status=one.status,
+            params=one.params or {}, failures=one.failures, source="test", status=one.status,
         )  # fmt: skip
         ended = outcome(check, at.assertion_platform)
         if ended == "SKIPPED":
