@@ -33,11 +33,15 @@ def copied(value):
     return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own; a copy of a document in a tenth of the time of deepcopy
 
 
-def spoilt(document, chance):
-    """Return a copy of a document in which up to eight values were replaced, wrapped, doubled, renamed or left out."""
+def spoilt(document, chance, known=None):
+    """Return a copy of a document in which up to eight values were replaced, wrapped, doubled, renamed or left out.
+
+    ``known``: its places, by whoever has them.
+    """
     found = copied(document)
     for _ in range(chance.choice((1, 1, 1, 2, 3, 8))):
-        *way, last = chance.choice(list(places(found)) or [("a",)])
+        *way, last = chance.choice(known or list(places(found)) or [("a",)])
+        known = None
         inner = found
         for step in way:
             inner = inner[step]
@@ -69,6 +73,11 @@ def documents():
     return [json.loads(one.raw) for one in (*examples(), *corpus())]
 
 
+@cache
+def known_places():
+    return [list(places(document)) for document in documents()]
+
+
 class Line(NamedTuple):
     """A line of a stream of events, and what is certain of it: ``whole`` as it was sent, ``broken`` no JSON at all."""
 
@@ -85,7 +94,8 @@ def lines(count, seed):
     for _ in range(count - 1):
         roll = chance.random()
         if roll < 0.8:
-            yield Line(json.dumps(spoilt(chance.choice(documents()), chance)).encode())
+            number = chance.randrange(len(documents()))
+            yield Line(json.dumps(spoilt(documents()[number], chance, known_places()[number])).encode())
             continue
         raw = chance.choice(originals)
         if roll < 0.9:

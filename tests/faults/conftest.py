@@ -151,6 +151,12 @@ def end_of(proposals):
         return list(dump(found))
 
 
+@pytest.fixture
+def ends():
+    """Return :func:`end_of`."""
+    return end_of
+
+
 class Trial:
     """One ``emit`` and its faults: counts what waits and is dead, compares the ends, and notes a line of the table."""
 

@@ -1,0 +1,98 @@
+"""``emit --to kafka: --ledger FILE`` while a real broker or registry is killed: the topic ends as one that nothing happened to."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from proposals_of_kafka import read
+
+from dh_bridge.datahub.proposal import Payload, Proposal
+from dh_bridge.sinks.kafka.producer import Producer
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+
+class Topic:
+    """A topic of proposals that takes the part of the server."""
+
+    def __init__(self, broker, registry_url, end_of):
+        self.broker, self._url, self._end_of = broker, registry_url, end_of
+        self.name = broker.topic("proposals")
+
+    def words(self, ledger):
+        said = {"kafka.topic": self.name, "kafka.registry.url": self._url, "kafka.connect_timeout": "5"}
+        settings = [word for key, value in said.items() for word in ("--set", f"{key}={value}")]
+        return ("--to", f"kafka:{self.broker.bootstrap}", "--ledger", str(ledger), "--profile", "1.4", *settings)
+
+    @property
+    def proposals(self):
+        return [
+            Proposal(
+                one.entityType, one.entityUrn, one.changeType, one.aspectName, Payload(json.loads(one.aspect.value))
+            )
+            for one in read(self.broker.messages(self.name), self._url)
+        ]
+
+    def dump(self):
+        return self._end_of(self.proposals)
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Return the sizes of the batches that have been handed to the brokers so far."""
+    found = []
+    send = Producer.send
+
+    def counted(self, messages):
+        found.append(len(messages))
+        return send(self, messages)
+
+    monkeypatch.setattr(Producer, "send", counted)
+    return found
+
+
+def test_broker_killed_in_the_middle_and_back(own_broker, registry, trying, ends, later, sent, long):
+    topic = Topic(own_broker, registry.url, ends)
+    trial = trying(topic)
+
+    def killed():
+        own_broker.kill()
+        time.sleep(20 if long else 0)
+        own_broker.start()
+
+    with later(lambda: len(sent) >= 15, killed):
+        said = trial.emit()
+    assert said.code == 0, said.stderr
+    trial.ends_well(said)
+
+
+def test_broker_away_for_longer_than_the_timeout(own_broker, registry, trying, ends, later, sent):
+    topic = Topic(own_broker, registry.url, ends)
+    trial = trying(topic)
+    with later(lambda: len(sent) >= 15, own_broker.kill):
+        first = trial.emit("--set", "kafka.timeout=1", "--set", "kafka.connect_timeout=1")
+    assert first.code == 3
+    assert "proposals wait in the ledger" in first.stderr
+    waiting, dead = trial.queue()
+    assert (waiting > 100, dead) == (True, 0)
+    own_broker.start()
+    said = trial.emit()
+    assert said.code == 0, said.stderr
+    trial.ends_well(said, waited=waiting, **{"first exit code": first.code})
+
+
+def test_registry_gone_and_back(kafka, own_registry, trying, ends):
+    topic = Topic(kafka, own_registry.url, ends)
+    trial = trying(topic)
+    own_registry.kill()
+    first = trial.emit("--set", "ledger.batch=60")  # each batch asks it four times
+    assert first.code == 3
+    assert "schema registry" in first.stderr
+    waiting, dead = trial.queue()
+    assert (waiting > 500, dead) == (True, 0)
+    own_registry.start()
+    said = trial.emit()
+    assert said.code == 0, said.stderr
+    trial.ends_well(said, waited=waiting, **{"first exit code": first.code})
