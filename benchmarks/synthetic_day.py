@@ -5,7 +5,7 @@
 A job reads one to five tables that jobs before it write, and writes one or two; START and COMPLETE of a run both tell of the
 job, its tables and their schemas in full, as Spark's listener does. What differs from hour to hour are the run, its times and
 how many rows were written. Events are in the order of their times, so that runs lie among each other. With more than two
-events a run is RUNNING in between, and says what its START says.
+events a run is RUNNING in between, which tells that it is alive and no more.
 """
 
 from __future__ import annotations
@@ -78,9 +78,19 @@ def written(number: int, reads: list[int], rows: int | None) -> dict[str, Any]:
     return found
 
 
+def described(job: int, reads: list[int]) -> dict[str, Any]:
+    """Return the facets of a job."""
+    query = f"insert into table_{job} select * from table_{reads[0]}"  # noqa: S608 - a text, never run
+    return {
+        "jobType": facet("JobTypeJobFacet", "2-0-3", processingType="BATCH", integration="SPARK", jobType="JOB"),
+        "documentation": facet("DocumentationJobFacet", "1-0-1", description=f"Loads what job {job} loads."),
+        "sql": facet("SQLJobFacet", "1-0-1", query=query, dialect="spark"),
+    }
+
+
 def event(job: int, run: int, kind: str, when: datetime) -> dict[str, Any]:
     """Return one event of the ``run``-th run of a job."""
-    reads, writes = tables(job)
+    reads, writes = tables(job) if kind != "RUNNING" else ([], [])
     rows = 1_000 + (job * 31 + run * 17) % 997 if kind == "COMPLETE" else None
     began = DAY + run * HOUR
     return {
@@ -106,18 +116,7 @@ def event(job: int, run: int, kind: str, when: datetime) -> dict[str, Any]:
         "job": {
             "namespace": "nightly",
             "name": f"load.job_{job}",
-            "facets": {
-                "jobType": facet(
-                    "JobTypeJobFacet", "2-0-3", processingType="BATCH", integration="SPARK", jobType="JOB"
-                ),
-                "documentation": facet("DocumentationJobFacet", "1-0-1", description=f"Loads what job {job} loads."),
-                "sql": facet(
-                    "SQLJobFacet",
-                    "1-0-1",
-                    query=f"insert into table_{job} select * from table_{reads[0]}",  # noqa: S608 - a text, never run
-                    dialect="spark",
-                ),
-            },
+            "facets": described(job, reads) if reads else {},
         },
         "inputs": [table(number) for number in reads],
         "outputs": [written(number, reads, rows) for number in writes],
