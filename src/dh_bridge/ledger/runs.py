@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from dh_bridge.translation.fold import Cells
 
 _REMEMBERED = 2_000
+_WRITE = """
+    INSERT INTO run (id, key, state, job, ended, touched) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET state = excluded.state, job = excluded.job, ended = excluded.ended, touched = excluded.touched
+"""
 
 
 class Record:
@@ -39,6 +43,9 @@ class Runs(dict[str, RunState]):
         super().__init__()
         self._connection = connection
         self._records: OrderedDict[str, Record] = OrderedDict()
+        #: runs that get a row with this batch: number -> key
+        self._new: dict[int, str] = {}
+        self._next = 1
         self.facts = Facts(connection)
         #: runs of which the ledger remembers only that they were there (ruling 12)
         self.evicted: set[str] = set()
@@ -76,7 +83,9 @@ class Runs(dict[str, RunState]):
 
     def by_number(self, number: int) -> Record:
         """Return a run that is known to be kept, by the number of its row."""
-        (key,) = self._connection.execute("SELECT key FROM run WHERE id = ?", (number,)).fetchone()
+        key = self._new.get(number)
+        if key is None:
+            (key,) = self._connection.execute("SELECT key FROM run WHERE id = ?", (number,)).fetchone()
         found = self.record(key)
         if found is None:
             raise LookupError(f"run {key} is not kept")
@@ -91,13 +100,15 @@ class Runs(dict[str, RunState]):
         return str(key)
 
     def kept(self, state: RunState) -> Record:
-        """Return the record of a run, with a new row for a new run."""
+        """Return the record of a run, with the number of the row that a new run will have."""
         record = self._records.get(state.key)
         if record is None:
-            row = self._connection.execute(
-                "INSERT INTO run (key, state, ended, touched) VALUES (?, x'', 0, 0) RETURNING id", (state.key,)
-            ).fetchone()
-            record = Record(row[0], state, {})
+            if not self._new:
+                (last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM run").fetchone()
+                self._next = int(last) + 1
+            number = self._next + len(self._new)
+            self._new[number] = state.key
+            record = Record(number, state, {})
             self._remember(state.key, record)
         return record
 
@@ -108,8 +119,9 @@ class Runs(dict[str, RunState]):
             record = self._records.get(key)
             if record is not None:
                 data = self.facts.packed((state, record.contribution), now)
-                rows.append((data, _job(state), _ended(state), now, record.number))
-        self._connection.executemany("UPDATE run SET state = ?, job = ?, ended = ?, touched = ? WHERE id = ?", rows)
+                rows.append((record.number, key, data, _job(state), _ended(state), now))
+        self._connection.executemany(_WRITE, rows)
+        self._new.clear()
         self.clear()
         self.evicted.clear()
         while len(self._records) > _REMEMBERED:
@@ -120,6 +132,7 @@ class Runs(dict[str, RunState]):
         """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
         self.clear()
         self.evicted.clear()
+        self._new.clear()
         self._records.clear()
         self.facts.forget()
 

@@ -14,7 +14,7 @@ import orjson
 
 from dh_bridge.catalog.timeseries import document_id, is_timeseries
 from dh_bridge.datahub.patches import KEYED, REQUIRED
-from dh_bridge.datahub.proposal import Proposal, patch, upsert
+from dh_bridge.datahub.proposal import Proposal, Remembered, patch, upsert
 from dh_bridge.datahub.urns import entity_type
 
 if TYPE_CHECKING:
@@ -38,6 +38,12 @@ class Aspect(msgspec.Struct, array_like=True):
     parts: dict[str, bytes] = {}
 
 
+#: gives a row where the point is new, or says something new
+_NEW_POINT = """
+    INSERT INTO sent_point (key, hash, time) VALUES (?1, ?2, ?3)
+    ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, time = excluded.time
+    WHERE hash <> excluded.hash OR ?4 RETURNING 1
+"""
 Aspects = dict[str, Aspect]
 _decode = msgspec.msgpack.Decoder(Aspects).decode
 _encode = msgspec.msgpack.Encoder().encode
@@ -150,7 +156,7 @@ class Sent:
             self._write(urn, known)
 
     def _of_upsert(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> Proposal | None:
-        mark = _hash(proposal.value)
+        mark = _whole(proposal)
         old = known.get(proposal.aspect_name)
         if old is not None and old.whole == mark and not stale:
             return None
@@ -158,18 +164,12 @@ class Sent:
         return proposal
 
     def _of_point(self, proposal: Proposal, now: int) -> Proposal | None:
-        key, mark = _point(proposal), _hash(proposal.value)
-        row = self._connection.execute("SELECT hash FROM sent_point WHERE key = ?", (key,)).fetchone()
-        if row is not None and row[0] == mark and not self._full:
-            return None
-        self._connection.execute(
-            "INSERT OR REPLACE INTO sent_point (key, hash, time) VALUES (?, ?, ?)", (key, mark, now)
-        )
-        return proposal
+        said = _point(proposal), _hash(proposal.value), now, self._full
+        return None if self._connection.execute(_NEW_POINT, said).fetchone() is None else proposal
 
     def _of_patch(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> Proposal | None:
         name, operations = proposal.aspect_name, proposal.value
-        whole = _hash(operations)
+        whole = _whole(proposal)
         old = known.get(name)
         if old is not None and old.whole == whole and not stale:
             return None
@@ -216,6 +216,16 @@ def _completed(name: str, operations: list[dict[str, Any]], paths: set[str]) -> 
 
 def _hash(value: Any) -> bytes:
     return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
+
+
+def _whole(proposal: Proposal) -> bytes:
+    """Return the hash of what a proposal says; of one that is made again and again it is worked out once."""
+    if type(proposal) is not Remembered:
+        return _hash(proposal.value)
+    found: bytes | None = proposal.__dict__.get("hash")
+    if found is None:
+        found = proposal.__dict__["hash"] = _hash(proposal.value)
+    return found
 
 
 _REMOVED = _hash({"removed": True})

@@ -49,6 +49,18 @@ class Story(msgspec.Struct):
 
 _decode = msgspec.msgpack.Decoder(Told).decode
 _encode = msgspec.msgpack.Encoder().encode
+_LONG = 512
+_ZLIB = b"x"
+
+
+def _written(told: Told) -> bytes:
+    """Return a row's bytes: long ones, which name many URNs, compressed; msgpack's arrays do not begin as zlib does."""
+    data = _encode(told)
+    return zlib.compress(data, 1) if len(data) > _LONG else data
+
+
+def _read(data: bytes) -> Told:
+    return _decode(zlib.decompress(data) if data.startswith(_ZLIB) else data)
 
 
 class Journal:
@@ -80,7 +92,7 @@ class Journal:
                 said = own if event is events[-1] else {}
                 told = Told(now, event.type, event.namespace, event.name, event.producer, said)
                 mark = blake2b(event.raw, digest_size=8).digest()
-                rows.append((record.number, event.time, mark, zlib.compress(_encode(told), 1), bool(said)))
+                rows.append((record.number, event.time, mark, _written(told), bool(said)))
         # an event that comes again is told of once, unless something was sent for it
         self._connection.executemany(
             "INSERT INTO story (run, time, event, told) VALUES (?1, ?2, ?3, ?4)"
@@ -105,6 +117,6 @@ def story(connection: sqlite3.Connection, run: str, options: Options, *, where: 
         now = "ledger.retention_days says how long runs are kept" if gone else "name its id or its URN"
         raise SinkError(what, where=where, now=now)
     rows = connection.execute("SELECT time, told FROM story WHERE run = ? ORDER BY time, event", (record.number,))
-    events = [(time, _decode(zlib.decompress(told))) for time, told in rows]
+    events = [(time, _read(told)) for time, told in rows]
     (copy,), _ = settled([record.state], Shared(connection).cells)
     return Story(urn, events, history_of(copy, options))
