@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+sys.path.insert(0, str(Path(__file__).parent / "facets"))
+
 from facet_cases import facet, told
 
 VECTORS = yaml.safe_load((Path(__file__).parent / "identity" / "identity_vectors.yaml").read_text(encoding="utf-8"))[

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
+from pathlib import Path
 
 import pytest
 from datahub.emitter.mce_builder import datahub_guid, make_data_job_urn
+
+sys.path.insert(0, str(Path(__file__).parent / "facets"))
+
 from facet_cases import AIRFLOW, CORPUS, DPI, END_MS, RUN, event, facet, told
 
 DAG = "daily"
