@@ -91,22 +91,6 @@ class RunSettings(BaseModel):
         description="The e-mail domain of who ran it: `keep` the name as it is, `strip` it (`ann@example.com` becomes the user"
         " `ann`), or one to add to names that have none, such as `@example.com`.",
     )
-    granularity_from_nominal: bool = Field(
-        default=False,
-        description="Give the points of a run the length of its schedule, from its nominal time, as their granularity; a point"
-        " that is sent before the nominal time is known stays beside the later one.",
-    )
-    edges: bool = Field(
-        default=False,
-        description="From DataHub 1.0, inputs and outputs of a run as edges with times and statistics, too; every run is then"
-        " a node of the lineage.",
-    )
-    user_domain: str = Field(
-        default="keep",
-        pattern=r"^(keep|strip|@[^@\s,()]+)$",
-        description="The e-mail domain of who ran it: `keep` the name as it is, `strip` it (`ann@example.com` becomes the user"
-        " `ann`), or one to add to names that have none, such as `@example.com`.",
-    )
     up_for_retry: bool = Field(
         default=False, description="Call a failed Airflow try UP_FOR_RETRY while tries are left; a guess, hence off."
     )

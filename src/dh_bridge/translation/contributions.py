@@ -121,14 +121,6 @@ def _tell_first_seen(state: RunState, shared: Cells) -> None:
             fold(shared, ((job.flow_urn, FIRST_SEEN, "", first),), BEFORE)
 
 
-def _tell_first_seen(state: RunState, shared: Cells) -> None:
-    """Fold when the flows of the run's jobs were named first."""
-    first = min(stamp[0] for stamp, _ in state.events)
-    for job, _ in state.jobs.values():
-        if not job.placeholder and not job.skip:
-            fold(shared, ((job.flow_urn, FIRST_SEEN, "", first),), BEFORE)
-
-
 def _pour_checks(checks: dict[Any, Cell], state: RunState, shared: Cells) -> None:
     """Fold what the checks of a dataset are, and where their code is."""
     page = _page_of_code(state)
