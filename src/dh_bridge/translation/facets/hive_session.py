@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 
+#: Of a session that nobody has logged in to
+_PLACEHOLDERS = ("anonymous", "hive")
+
+
 @facet(
     "hive_session",
     at="run",
@@ -32,5 +36,9 @@ def hive_session(opened: Open, at: Place) -> Statements:
     if properties:
         yield property_statement(at, properties)
     user = opened.body.get("username")
-    if isinstance(user, str) and user and user.lower() not in ("anonymous", "hive"):
+    if isinstance(user, str) and user and user.lower() not in _PLACEHOLDERS:
         yield at.run, RUN_USER, USER_HIVE, user
+    elif user is not None:
+        at.reached(
+            "username", "kept", "dataProcessInstanceProperties.customProperties[openlineage.hive_session.username]"
+        )
