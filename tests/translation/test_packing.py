@@ -7,6 +7,7 @@ from collections import OrderedDict
 
 import pytest
 
+from dh_bridge.datahub.fine_grained import SoundPairs
 from dh_bridge.errors import BridgeError
 from dh_bridge.translation.packing import packed, unpacked
 
@@ -32,3 +33,10 @@ def test_broken_bytes_are_told_of(data):
 def test_plain_values_come_back_as_they_were():
     value = {"a": [(1, "b", {3}, frozenset({4}))], b"c": None}
     assert unpacked(packed(value)) == value
+
+
+def test_pairs_that_were_sound_are_read_back_as_plain_ones():
+    """They were found sound by who built them; whoever reads bytes has to look again."""
+    pairs = SoundPairs({("DIRECT:IDENTITY", "down", "up")})
+    found = unpacked(packed(pairs))
+    assert (type(found), found) == (frozenset, pairs)
