@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 PART = 64 << 20
-"""Local files of JSON lines are read in parts of this size."""
+"""Local files of JSON lines are read in parts of this size, of few events in smaller ones, so that no core is idle."""
+_SMALLEST = 16 << 20
+_PARTS_PER_CORE = 3
 _TASKS = 64
 WHOLE_MOST = 8 << 20
 """Files of a store up to this size are read whole by one task: JSON lines, one event, or an array, as ``dh-bridge emit`` reads them.
@@ -110,23 +112,30 @@ def _files(spark: SparkSession, paths: list[str]) -> DataFrame:
 
 def _local(spark: SparkSession, paths: list[str]) -> DataFrame:
     """Return local files as places alone, ``whole`` null: workers open them, as ``dh-bridge emit`` does."""
-    rows = [(path, f"{start}-{end}".encode(), None) for path, start, end in file_parts(paths)]
+    cores = int(spark.sparkContext.defaultParallelism)
+    rows = [(path, f"{start}-{end}".encode(), None) for path, start, end in file_parts(paths, cores)]
     found = spark.createDataFrame(rows, "place string, value binary, whole boolean")
     return found.repartition(max(1, min(len(rows), _TASKS)))
 
 
-def file_parts(paths: list[str]) -> Iterator[tuple[str, int, int]]:
+def file_parts(paths: list[str], cores: int = 1) -> Iterator[tuple[str, int, int]]:
     """Yield (file, start, end in bytes): files of JSON lines that are large in parts, all others whole (0, 0)."""
-    for file in event_files(paths):
-        try:
-            size = file.stat().st_size
-        except OSError:
-            size = 0  # the worker that opens it says why it cannot
-        if size <= PART or not _holds_lines(file):
+    files = [(file, _size(file)) for file in event_files(paths)]
+    share = sum(size for _, size in files) // (_PARTS_PER_CORE * cores)
+    part = min(PART, max(share, _SMALLEST))
+    for file, size in files:
+        if size <= part or not _holds_lines(file):
             yield str(file), 0, 0
             continue
-        for start in range(0, size, PART):
-            yield str(file), start, min(start + PART, size)
+        for start in range(0, size, part):
+            yield str(file), start, min(start + part, size)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0  # the worker that opens it says why it cannot
 
 
 def _holds_lines(file: Path) -> bool:
