@@ -80,10 +80,10 @@ def finished(trial, *, anew=False):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("scheme", "kilobytes"),
-    [("rest", 8), ("rest", 200), ("rest", 700), ("rest", 1500), ("catalog", 8), ("catalog", 1000), ("file", 300)],
+    [("rest", 8), ("rest", 200), ("rest", 700), ("rest", 1500), ("catalog", 8), ("catalog", 1000)],
 )
 def test_no_room(scheme, kilobytes, seed, of):
-    """The file that grows fastest may not grow beyond ``kilobytes``: the ledger, the catalogue, the file of proposals."""
+    """No file may grow beyond ``kilobytes``: neither the ledger nor the catalogue."""
     trial = of(scheme)
     size = random.Random(f"{kilobytes} {seed}").randrange(kilobytes * 900, kilobytes * 1_100)  # noqa: S311 - reproducible
 
@@ -92,7 +92,7 @@ def test_no_room(scheme, kilobytes, seed, of):
 
     first = trial.ended(trial.start(preexec_fn=limited))
     assert first.code == 3, first.stderr
-    assert re.search(r"(ledger|end)\.(db|ndjson): ", first.stderr)
-    assert re.search(r"disk|too large", first.stderr)
+    assert re.search(r"(ledger|end)\.db: ", first.stderr)
+    assert "disk" in first.stderr
     assert "Traceback" not in first.stderr
     trial.ends_well(finished(trial), limit=size, **{"first exit code": first.code, "first words": first.stderr})
