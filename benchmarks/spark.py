@@ -2,9 +2,10 @@
 
     python benchmarks/spark.py [--counts 10000,100000,1000000] [--cores 1,2] [--write]
 
-``--write`` measures 10 k, 100 k and 1 M events: 20 minutes and 25 GB of disk.
+``--write`` measures 10 k, 100 k and 1 M events: some 20 minutes on a quiet machine, and 25 GB of disk.
 
-Each figure is of a program of its own that, with all its children, may use so many cores. Events are START and COMPLETE in turn,
+Each figure is of a program of its own that, with all its children, may use so many cores; those of one core run at the same time,
+each on a core of its own. Events are START and COMPLETE in turn,
 6.5 KB on average; of four runs three share their tables with others, as in a warehouse, one has tables of its own. Peak memory
 is that of the program and all its children together (resident, shared pages counted once for each), sampled ten times a second.
 Times are of the work alone: Spark's session has started, and a small batch has warmed it up. Goals: 65 % of the plain loop, flat
@@ -22,6 +23,8 @@ import sys
 import tempfile
 import threading
 import time
+from argparse import Namespace
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -35,23 +38,53 @@ from results import HERE, machine, markdown, put
 from dh_bridge.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+KINDS = ("plain", "spark")
+_SIGNS = "\x00\x01\x02"
 
 
 def events(count: int) -> Iterator[str]:
     """Yield ``count`` events: the START of a run, and the COMPLETE of one that began a hundred runs before."""
+    start, complete = _form(inputs.SMALL, "START"), _form(inputs.MIDDLE, "COMPLETE")
     for number in range(-(-count // 2) + 1):
-        start = big_event.event(inputs.SMALL, number) | {"eventType": "START"}
-        line = json.dumps(big_event.event(inputs.MIDDLE, max(number - 100, 0)), separators=(",", ":"))
-        tables = number if number % 4 == 0 else number % 100
-        yield json.dumps(start, separators=(",", ":"))
-        yield big_event.renamed(line, tables)
+        yield start(number)
+        yield big_event.renamed(complete(max(number - 100, 0)), number if number % 4 == 0 else number % 100)
 
 
-def child(kind: str, file: Path, cores: int) -> tuple[float, float]:
-    """Return (seconds, peak MB) of a program that translates ``file``."""
+def _form(shape: Namespace, kind: str) -> Callable[[int], str]:
+    """Return what gives event ``number`` of big_event.py as text: three words are replaced in one that is made once."""
+
+    def words(like: Namespace, number: int) -> tuple[str, str, str]:
+        one = big_event.event(like, number)
+        return one["run"]["runId"], one["eventTime"], one["job"]["name"]
+
+    text = json.dumps(big_event.event(shape, 0) | {"eventType": kind}, separators=(",", ":"))
+    for sign, word in zip(_SIGNS, words(shape, 0), strict=True):
+        text = text.replace(word, sign)
+    empty = Namespace(**{**vars(shape), "columns": 1, "lineage": 0})
+
+    def made(number: int) -> str:
+        found = text
+        for sign, word in zip(_SIGNS, words(empty, number), strict=True):
+            found = found.replace(sign, word)
+        return found
+
+    return made
+
+
+def measured(file: Path, count: int, cores: int) -> dict[tuple[str, int, int], tuple[float, float]]:
+    """Return (seconds, peak MB) of both programs; on one core each they run at the same time, on cores of their own."""
+    apart = cores == 1 and len(os.sched_getaffinity(0)) > 1
+    with ThreadPoolExecutor(2 if apart else 1) as both:
+        done = {kind: both.submit(child, kind, file, cores, int(apart and kind == "spark")) for kind in KINDS}
+        return {(kind, count, cores): one.result() for kind, one in done.items()}
+
+
+def child(kind: str, file: Path, cores: int, first: int) -> tuple[float, float]:
+    """Return (seconds, peak MB) of a program that translates ``file`` on ``cores`` cores from the ``first`` on."""
     command = [sys.executable, str(HERE / "spark.py"), "--child", kind, "--file", str(file), "--cores", str(cores)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*command, "--first", str(first)], stdout=subprocess.PIPE, text=True) as process:
         peak = [0.0]
         watch = threading.Thread(target=_watch, args=(process.pid, peak), daemon=True)
         watch.start()
@@ -114,11 +147,13 @@ def main() -> None:
     parser.add_argument("--counts", help="default 10000,100000; with --write 1000000, too")
     parser.add_argument("--cores", default="1,2")
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
-    parser.add_argument("--child", choices=["plain", "spark"], help=argparse.SUPPRESS)
+    parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
     parser.add_argument("--file", help=argparse.SUPPRESS)
+    parser.add_argument("--first", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: int(options.cores)]))
+        mine = sorted(os.sched_getaffinity(0))[options.first : options.first + int(options.cores)]
+        os.sched_setaffinity(0, set(mine))
         work = {"plain": plain, "spark": spark}[options.child]
         print(json.dumps({"seconds": work(options.file, int(options.cores))}))
         return
@@ -133,9 +168,8 @@ def main() -> None:
             file = Path(name) / f"{count}.ndjson"
             inputs.write(file, islice(events(count), count))
             for cores in map(int, options.cores.split(",")):
-                for kind in ("plain", "spark"):
-                    found[kind, count, cores] = child(kind, file, cores)
-                    shutil.rmtree(file.with_suffix(".spark"), ignore_errors=True)
+                found |= measured(file, count, cores)
+                shutil.rmtree(file.with_suffix(".spark"), ignore_errors=True)
                 print(*_row(found, count, cores), flush=True)
             file.unlink()
     table = [HEADS, *(_row(found, count, cores) for kind, count, cores in found if kind == "spark")]

@@ -58,6 +58,20 @@ def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch
     found.close()
 
 
+def test_runs_that_are_one_only_together_end_as_one_call(session, held):
+    settings = Settings(profile="1.7", identity={"granularity": "application"})
+    files = [str(EXAMPLES / name) for name in ("spark.ndjson", "dbt.ndjson")]
+    one = Bridge(settings).translate(list(read_events(files)))
+    found = Translated(read(session, files), settings, partitions=3)
+    assert held(found.proposals.collect()) == dumped(one.proposals)
+    assert held(found.proposals.collect()) != dumped(Bridge(SETTINGS).translate(list(read_events(files))).proposals)
+    counts = found.counts()
+    assert (counts.events, counts.runs) == (one.counts.events, one.counts.runs)
+    found.close()
+    with pytest.raises(SettingsError, match=r"runs\.infer_upstream"):
+        Translated(read(session, files), Settings(runs={"infer_upstream": True}))
+
+
 def test_what_cannot_be_used_is_told_of_and_the_rest_goes_on(session, tmp_path):
     good = sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")])
     whole = gzip.compress(b"\n".join(generated(20)))
