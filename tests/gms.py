@@ -17,12 +17,14 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.datahub.urns import key_aspect
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 LIMIT = 16_000_000
 _CONTENT = {"UPSERT": "application/json", "PATCH": "application/json-patch+json"}
-_FIELDS = {"entityType", "entityUrn", "changeType", "aspectName", "aspect", "systemMetadata"}
+_FIELDS = {"entityType", "entityUrn", "changeType", "aspectName", "aspect", "systemMetadata", "headers"}
 _KEYED = {"globalTags", "glossaryTerms", "ownership"}
 
 
@@ -99,6 +101,9 @@ class Gms:
         self.requests: list[Request] = []
         self.proposals: list[Proposal] = []
         self.metadata: dict[tuple[str, str], dict[str, Any]] = {}
+        self.stamps: dict[tuple[str, str], int] = {}
+        self.skew = 0.0
+        self.done: list[Request] = []
         self._lock = threading.Lock()
         with Catalog(place):
             pass
@@ -147,16 +152,29 @@ class Gms:
         with Catalog(self.place, readonly=True) as catalog:
             return list(dump(catalog))
 
-    def take(self, bodies: list[dict[str, Any]]) -> None:
-        """Check and apply proposals, all of them or none; a RefusedError says why none."""
+    def take(self, bodies: list[dict[str, Any]], received: float) -> None:
+        """Check and apply proposals, all of them or none; a RefusedError says why none. ``received``: by the server's clock."""
         proposals = [self._decoded(body) for body in bodies]
         with self._lock, Catalog(self.place) as catalog, catalog.transaction():
+            for body in bodies:
+                self._look_at_the_time(body)
             delivery = catalog.apply(proposals)
             if delivery.failed:
                 raise RefusedError(422, delivery.failed[0].reason)
             self.proposals += proposals
             for body in bodies:
                 self.metadata[body["entityUrn"], body["aspectName"]] = body.get("systemMetadata", {})
+                self.stamps[body["entityUrn"], body["aspectName"]] = int(received * 1000)
+
+    def _look_at_the_time(self, body: dict[str, Any]) -> None:
+        """Refuse as DataHub's ConditionalWriteValidator: its words, and the time of the last write as it was received."""
+        last = self.stamps.get((body["entityUrn"], body["aspectName"]))
+        said = body.get("headers", {}).get("If-Unmodified-Since")
+        if said is None or last is None or is_timeseries(body["aspectName"]):
+            return
+        since = int(datetime.fromisoformat(said.replace("Z", "+00:00")).timestamp() * 1000)
+        if last > since:
+            raise RefusedError(422, f"ValidationException: Item last modified {last} > {since} (epoch ms)")
 
     def _decoded(self, body: dict[str, Any]) -> Proposal:
         if set(body) - _FIELDS:
@@ -243,6 +261,9 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return super().date_time_string((time.time() if timestamp is None else timestamp) + self.server.gms.skew)
+
     def do_GET(self) -> None:
         self._answered("GET")
 
@@ -275,6 +296,8 @@ class _Handler(BaseHTTPRequestHandler):
             status = error.status
             said = {"exceptionClass": "com.linkedin.restli.server.RestLiServiceException", "message": error.words}
             said |= {"status": status, "stackTrace": "…"}
+        if writes:
+            gms.done.append(request)
         time.sleep(fault.linger if fault is not None else 0)
         if fault is not None and fault.reset:
             self._reset(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{" if fault.reset == "mid-answer" else b"")
@@ -327,14 +350,15 @@ class _Handler(BaseHTTPRequestHandler):
         body = request.json
         if body.get("async") != "false":
             raise RefusedError(400, "the tests want to be told what is refused")
+        received = time.time() + gms.skew - (time.monotonic() - request.at)
         if action == "ingestProposalBatch":
             if not gms.batches:
                 raise RefusedError(400, "POST operation named ingestProposalBatch not supported on resource 'aspects'")
             if not 0 < len(body["proposals"]) <= 200:
                 raise RefusedError(400, "the tests want batches of at most 200")
-            gms.take(body["proposals"])
+            gms.take(body["proposals"], received)
         elif action == "ingestProposal":
-            gms.take([body["proposal"]])
+            gms.take([body["proposal"]], received)
         else:
             raise RefusedError(400, f"POST operation named {action} not supported on resource 'aspects'")
         return {"value": "success"}

@@ -104,13 +104,9 @@ def emit(  # noqa: PLR0913 - one parameter per option
             place = None if dry_run or processes > 1 else ledger or settings.ledger.file
             if place is None and not dry_run:
                 need_ledger(target, settings)
+            known = last_version(place)
             destination = open_destination(
-                target,
-                settings,
-                file_format=file_format,
-                run_id=run_id,
-                dry_run=dry_run,
-                last_version=last_version(place),
+                target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run, last_version=known
             )
             with destination.sink:
                 _announce(target, destination, dry_run=dry_run)

@@ -62,6 +62,11 @@ class RestSettings(BaseModel):
     longest_wait: float = Field(
         default=300.0, ge=0, description="Seconds that the server may ask us to wait; beyond that the delivery fails."
     )
+    refuse_late: bool = Field(
+        default=False,
+        description="Let the server refuse what it comes to write only after `timeout`, when something newer is there"
+        " (`If-Unmodified-Since` on each proposal; DataHub 0.14 and later).",
+    )
     max_rate: float | None = Field(default=None, gt=0, description="Proposals a second, at most; none is no limit.")
     batch_size: int = Field(default=200, ge=1, description="Proposals in one request, at most.")
     batch_bytes: int = Field(

@@ -8,6 +8,7 @@ of its own with ``msgspec.convert``, and puts ``options.system_metadata()`` on w
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import import_module
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Closing:
+class Closing(ABC):
     """What is closed at the end of ``with``."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of what is held open."""
-        raise NotImplementedError
 
     def __enter__(self) -> Self:
         return self

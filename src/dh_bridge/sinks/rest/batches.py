@@ -21,7 +21,7 @@ SINGLE = "/aspects?action=ingestProposal"
 
 _ASYNC = b',"async":"false"}'  # ruling 31: a server that writes later refuses in silence
 _ENVELOPE = 64
-"""Bytes around the proposals of a body, rounded up."""
+"""Bytes around the proposals of a body, or in the header of one, rounded up."""
 
 _UNENCODABLE = (TypeError, ValueError, RecursionError)  # orjson's error is a TypeError, a lone surrogate a ValueError
 
@@ -47,7 +47,7 @@ def item(proposal: Proposal, metadata: Mapping[str, object] | None, *, keyed: bo
         data = orjson.dumps({**wire, "systemMetadata": metadata} if metadata else wire)
     except _UNENCODABLE as error:
         return Failure(proposal, f"cannot be written as JSON: {error}")
-    if len(data) + _ENVELOPE > GMS_LIMIT:
+    if len(data) + 2 * _ENVELOPE > GMS_LIMIT:
         return Failure(proposal, f"is {len(data):,} bytes: DataHub takes requests of {GMS_LIMIT:,}")
     return Item(proposal, data)
 
@@ -57,22 +57,25 @@ def cut(items: Sequence[Item], options: RestOptions) -> Iterator[Sequence[Item]]
     most = options.batch_size
     if options.max_rate is not None:
         most = max(1, min(most, int(options.max_rate)))  # no burst of more than a second's worth
+    between = _ENVELOPE if options.refuse_late else 1
     start, size = 0, _ENVELOPE
     for at, one in enumerate(items):
-        grown = size + len(one.data) + 1
+        grown = size + len(one.data) + between
         if at > start and (at - start >= most or grown > options.batch_bytes):
             yield items[start:at]
-            start, grown = at, _ENVELOPE + len(one.data) + 1
+            start, grown = at, _ENVELOPE + len(one.data) + between
         size = grown
     if start < len(items):
         yield items[start:]
 
 
-def batch_body(items: Sequence[Item]) -> bytes:
-    """Return the body of ``ingestProposalBatch``."""
+def batch_body(items: Sequence[Item], header: bytes = b"") -> bytes:
+    """Return the body of ``ingestProposalBatch``; ``header`` is one more field of each proposal, with its comma."""
+    if header:
+        return b'{"proposals":[' + b",".join([one.data[:-1] + header + b"}" for one in items]) + b"]" + _ASYNC
     return b'{"proposals":[' + b",".join([one.data for one in items]) + b"]" + _ASYNC
 
 
-def single_body(one: Item) -> bytes:
-    """Return the body of ``ingestProposal``."""
-    return b'{"proposal":' + one.data + _ASYNC
+def single_body(one: Item, header: bytes = b"") -> bytes:
+    """Return the body of ``ingestProposal``; ``header`` as above."""
+    return b'{"proposal":' + (one.data[:-1] + header + b"}" if header else one.data) + _ASYNC

@@ -6,7 +6,7 @@ The only module of the REST sink that imports requests.
 from __future__ import annotations
 
 from pathlib import Path
-from time import sleep
+from time import sleep, time
 from typing import TYPE_CHECKING
 
 import requests
@@ -14,11 +14,14 @@ from requests import exceptions
 
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.rest.answers import Answer, answer
+from dh_bridge.sinks.rest.lateness import Deadline
 from dh_bridge.sinks.rest.login import Login
 from dh_bridge.sinks.rest.options import address
 from dh_bridge.sinks.rest.pauses import Pace, asked_for, backoff
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dh_bridge.sinks.rest.options import RestOptions
 
 _HEADERS = {
@@ -37,6 +40,8 @@ class Connection:
         self.where = f"rest:{self._url}"
         self._options = options
         self._pace = Pace(options.max_rate)
+        #: when the server is to refuse what it comes to write; None: never
+        self.deadline = Deadline(options.timeout) if options.refuse_late else None
         self._verify: bool | str = (_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
         self._session = requests.Session()
         self._session.headers.update({**_HEADERS, **options.headers})
@@ -49,11 +54,17 @@ class Connection:
             self._session.cert = (certificate, key) if key else certificate
 
     def send(
-        self, method: str, path: str, body: bytes | None = None, *, count: int = 0, asked_before: bool = False
+        self,
+        method: str,
+        path: str,
+        body: bytes | Callable[[], bytes] | None = None,
+        *,
+        count: int = 0,
+        asked_before: bool = False,
     ) -> Answer:
         """Send a request and return its answer; it is sent again while the server says or shows that it is busy.
 
-        ``count``: proposals in it, for the rate. ``asked_before``: its proposals have met an error of the server more than
+        ``body`` is called for each try where it can be. ``count``: proposals in it, for the rate. ``asked_before``: its proposals have met an error of the server more than
         once, so another one is taken for an answer. The last answer comes back as it is; a SinkError when there is none, or
         when the server wants to be left alone for longer than we wait.
         """
@@ -62,7 +73,7 @@ class Connection:
         renewed = False
         while True:
             self._pace.wait(count)
-            found, error, asked = self._once(method, path, body)
+            found, error, asked = self._once(method, path, body() if callable(body) else body)
             if found is not None and found.status == 401 and not renewed and self._login.renew():
                 renewed = True
                 continue
@@ -86,6 +97,7 @@ class Connection:
     def _once(self, method: str, path: str, body: bytes | None) -> tuple[Answer | None, SinkError | None, float | None]:
         """Send once; return the answer, or the error, and the seconds that the server asks us to wait."""
         options = self._options
+        sent = time() if self.deadline is not None else 0.0
         try:
             response = self._session.request(
                 method,
@@ -97,6 +109,8 @@ class Connection:
             )
         except (exceptions.RequestException, OSError) as error:
             return None, self._error(error), None
+        if self.deadline is not None:
+            self.deadline.heard(response.headers.get("Date"), sent, time())
         read = answer(response.status_code, response.headers, response.content, response.reason or "")
         return read, None, asked_for(response.headers)
 

@@ -39,6 +39,7 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     connect_timeout: float = 10.0
     retries: int = 4
     longest_wait: float = 300.0
+    refuse_late: bool = False
     max_rate: float | None = None
     batch_size: int = 200
     batch_bytes: int = 15 * 1024 * 1024

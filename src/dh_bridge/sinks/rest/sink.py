@@ -12,15 +12,17 @@ from dh_bridge.sinks.base import Closing, Delivery, Failure
 from dh_bridge.sinks.rest.answers import Refusal, TooOldError, too_old
 from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
 from dh_bridge.sinks.rest.connection import Connection
+from dh_bridge.sinks.rest.lateness import came_late
 from dh_bridge.sinks.rest.options import RestOptions
 from dh_bridge.sinks.rest.reading import Reader
 from dh_bridge.sinks.rest.server import Server, server
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import Present, SinkOptions
+    from dh_bridge.sinks.rest.answers import Answer
 
 _PATIENCE = 32
 """Proposals that may be refused for reasons that may not lie in them, while nothing arrives, before a request is given up."""
@@ -124,14 +126,25 @@ class RestSink(Closing):
         """Send one request; a Refusal when it is about what was sent, a SinkError when it is not."""
         if self._single and len(items) > 1:
             raise TooOldError
-        path, body = (SINGLE, single_body(items[0])) if self._single else (BATCH, batch_body(items))
-        found = self._connection.send("POST", path, body, count=len(items), asked_before=again)
+        deadline = self._connection.deadline
+        found = self._sent(items, None if deadline is None else deadline.header, again=again)
+        if deadline is not None and not found.fine and came_late(found.words):
+            found = self._sent(items, None, again=again)  # we are still waiting: others wrote there, or a clock is off
         if found.fine:
             return
         if not self._single and too_old(found):
             raise TooOldError
         refusal = found.refusal(self.where)
         raise refusal if refusal is not None else found.error(self.where)
+
+    def _sent(self, items: Sequence[Item], header: Callable[[], bytes] | None, *, again: bool) -> Answer:
+        def body() -> bytes:
+            said = b"" if header is None else header()
+            return single_body(items[0], said) if self._single else batch_body(items, said)
+
+        path = SINGLE if self._single else BATCH
+        ready = body() if header is None else body  # with a header anew for each try
+        return self._connection.send("POST", path, ready, count=len(items), asked_before=again)
 
     def close(self) -> None:
         """Close the connection."""
