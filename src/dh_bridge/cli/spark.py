@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _FOLDERS = ("parquet:", "ndjson:")
 _SHOWN = 20
+_JAVA = re.compile(r"\AAn error occurred while calling \S+\n: (?:[\w$.]+: )?")
 _OURS = re.compile(r"dh_bridge\.errors\.(\w+): (.+)")
 
 
@@ -50,7 +51,7 @@ def _plainly(command: Callable[..., Any]) -> Callable[..., Any]:
             if ours:
                 name, text = ours[-1]
                 raise getattr(errors, name, BridgeError)(text) from error
-            raise BridgeError(str(error).strip().partition("\n")[0], where="Spark") from error
+            raise BridgeError(_JAVA.sub("", str(error).strip()).partition("\n")[0], where="Spark") from error
 
     return wrapper
 

@@ -1,0 +1,82 @@
+"""What comes in spoilt, huge or without end: a clear message, counted, and the rest goes through."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from click.testing import CliRunner
+from samples import EXAMPLES, event
+from samples import packed as sent
+from test_replay import dumped
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.cli import EXIT_USAGE, commands
+from dh_bridge.openlineage.read import read_events
+from dh_bridge.spark import Translated, read, stream, stream_files
+
+CLIENT = EXAMPLES / "client.ndjson"
+SETTINGS = Settings(profile="1.7")
+OTHER = "018cc251-f400-734d-88b3-1e3d63fe6299"
+
+
+def test_a_run_of_very_many_events_ends_as_one_call_and_costs_no_other(session, held, tmp_path):
+    times = [f"2026-11-20T{10 + number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}Z" for number in range(4000)]
+    many = [event("RUNNING", time) for time in times[1:-1]]
+    raws = sent([event("START"), *many, event("COMPLETE", times[-1]), event("COMPLETE", run=OTHER, job="etl.other")])
+    (tmp_path / "many.ndjson").write_bytes(b"\n".join(reversed(raws)))
+    found = Translated(read(session, str(tmp_path)), SETTINGS, partitions=2)
+    assert held(found.proposals.collect()) == dumped(Bridge(SETTINGS).translate(raws).proposals)
+    counts = found.counts()
+    assert (counts.events, counts.dead, counts.runs, counts.rejected) == (4001, 0, 2, 0)
+    found.close()
+
+
+def test_a_stream_tells_what_it_cannot_use_and_goes_on(session, held, tmp_path):
+    landing = tmp_path / "landing"
+    landing.mkdir()
+    whole = gzip.compress(CLIENT.read_bytes())
+    (landing / "0.ndjson").write_bytes(CLIENT.read_bytes() + b'\n{"a": 1}\n\xff\xfe\x00junk\n{')
+    (landing / "1.ndjson.gz").write_bytes(whole[: len(whole) // 2])
+    (landing / "2.json").write_bytes(json.dumps(event(run_facets={"x": {"text": "y" * 20_000_000}})).encode())
+    (landing / "3.log").write_bytes(bytes(range(256)) * 8)
+    bad, proposals = [], []
+
+    def take(found, unusable, _number):
+        proposals.extend(found.collect())
+        bad.extend((row.place, row.reason, bytes(row.raw)) for row in unusable.collect())
+
+    query = stream(
+        stream_files(session, str(landing)), take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1
+    )
+    query.awaitTermination()
+    one = Bridge(SETTINGS).translate(read_events([landing]))
+    assert len(one.dead) >= 5
+    assert {place_and_reason[:2] for place_and_reason in bad} == {(letter.place, letter.reason) for letter in one.dead}
+    assert len(bad) == len(one.dead)
+    assert held(proposals) == dumped(one.proposals)
+
+
+@pytest.mark.usefixtures("session")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ["--events", "{client}", "--format", "text", "--column", "payload"],
+            "--column: there is no column 'payload', only value",
+        ),
+        (["--events", "{client}", "--format", "no-such-format"], "no-such-format"),
+        (["--events", "{client}", "--format", "parquet"], "Parquet"),
+        (["--events", "no-such-file"], "there is no no-such-file"),
+        (["--events", "{client}", "--from", "yesterday"], "--from, --until: not an ISO 8601 time"),
+    ],
+    ids=["column", "format", "content", "file", "time"],
+)
+def test_what_cannot_be_read_at_all_is_said_in_a_line(options, said, tmp_path):
+    named = [option.replace("{client}", str(CLIENT)) for option in options]
+    done = CliRunner().invoke(commands, ["spark", "batch", *named, "--to", f"parquet:{tmp_path / 'found'}"])
+    assert done.exit_code == EXIT_USAGE, done.output
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr) < 1000
