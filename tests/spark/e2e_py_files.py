@@ -1,0 +1,73 @@
+"""The package travels to executors as a zip: their Python has what it needs, but not the package itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pyspark
+import pytest
+from samples import EXAMPLES, ROOT
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.openlineage.read import read_events
+
+CLIENT = EXAMPLES / "client.ndjson"
+HOME = Path(pyspark.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """Return the wheel under the ending that Spark takes for Python code."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel.rename(folder / "dh_bridge.zip")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """Return a Python with all that is installed here but the package, which a .pth file of these packages names."""
+    folder = tmp_path_factory.mktemp("env")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "installed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    python = folder / "bin" / "python"
+    done = subprocess.run(
+        [python, "-c", "import msgspec, pyspark, dh_bridge"], capture_output=True, text=True, check=False
+    )
+    assert "No module named 'dh_bridge'" in done.stderr
+    return python
+
+
+def test_a_job_with_py_files_runs_where_the_package_is_not_installed(archive, bare, tmp_path):
+    conf = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    confs = [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
+    command = [HOME / "bin" / "spark-submit", "--master", "local-cluster[1,1,1024]", *confs, "--py-files", archive]
+    command += [ROOT / "tests" / "spark" / "submitted.py", CLIENT, f"ndjson:{tmp_path / 'found'}"]
+    environ = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "SPARK_CONF_DIR")}
+    environ |= {"SPARK_HOME": str(HOME), "PYSPARK_PYTHON": str(bare), "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, cwd=tmp_path, env=environ, timeout=240
+    )
+    assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-6000:]
+    place, master = done.stdout.split()
+    assert place.endswith("dh_bridge.zip/dh_bridge/__init__.py")
+    assert not place.startswith(str(archive.parent))  # an executor's own copy
+    assert master == "local-cluster[1,1,1024]"
+    lines = [line for part in (tmp_path / "found").glob("part-*") for line in part.read_bytes().splitlines()]
+    ours = Bridge(Settings(profile="1.7")).translate(read_events([CLIENT])).proposals
+    assert sorted(lines) == sorted(ndjson_line(one)[:-1] for one in ours)

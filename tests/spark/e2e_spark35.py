@@ -1,0 +1,200 @@
+"""PySpark 3.5: a real job under OpenLineage's listener, whose events, from files and from Kafka, are translated there.
+
+The environment is `.venv-spark35`, which `make e2e` makes.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from realparts.fixtures import need_parts
+from realparts.jars import KAFKA, SPARK35_KAFKA, SPARK35_LISTENER, fetched
+from samples import EXAMPLES, ROOT
+from test_replay import dumped
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import commands
+from dh_bridge.openlineage.read import read_events
+
+pytestmark = pytest.mark.kafka
+
+VENV = ROOT / ".venv-spark35"
+CAPTURE = ROOT / "examples" / "capture"
+CLIENT = EXAMPLES / "client.ndjson"
+QUICK = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC --add-opens=java.base/java.security=ALL-UNNAMED",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+@pytest.fixture(scope="module")
+def python():
+    """Return the Python of PySpark 3.5."""
+    need_parts(KAFKA, SPARK35_KAFKA, SPARK35_LISTENER)
+    found = VENV / "bin" / "python"
+    if not (VENV / ".ready").exists():
+        if os.environ.get("CI"):
+            pytest.fail("there is no .venv-spark35: make .venv-spark35/.ready")
+        pytest.skip("there is no .venv-spark35: make .venv-spark35/.ready")
+    return found
+
+
+@pytest.fixture(scope="module")
+def told(python, kafka, tmp_path_factory):
+    """Run the job of examples/capture under the listener, which writes to a file and to a topic; return (folder, topic)."""
+    home, topic = tmp_path_factory.mktemp("shop"), kafka.topic("openlineage", partitions=2)
+    lake(home / "lake")
+    (home / "events").mkdir()
+    line = {
+        "spark.jars": jars(SPARK35_LISTENER, SPARK35_KAFKA),
+        "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
+        "spark.openlineage.namespace": "shop",
+        "spark.openlineage.transport.type": "composite",
+        "spark.openlineage.transport.continueOnFailure": "false",
+        "spark.openlineage.transport.transports.one.type": "file",
+        "spark.openlineage.transport.transports.one.location": home / "events" / "spark.ndjson",
+        "spark.openlineage.transport.transports.two.type": "kafka",
+        "spark.openlineage.transport.transports.two.topicName": topic,
+        "spark.openlineage.transport.transports.two.properties.bootstrap.servers": kafka.bootstrap,
+        "spark.openlineage.transport.transports.two.properties.acks": "all",
+        **{
+            f"spark.openlineage.transport.transports.two.properties.{side}.serializer": "org.apache.kafka.common.serialization.StringSerializer"
+            for side in ("key", "value")
+        },
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.warehouse.dir": home / "lake" / "warehouse",
+        **QUICK,
+    }
+    confs = [part for key, value in line.items() for part in ("--conf", f"{key}={value}")]
+    command = [python.with_name("spark-submit"), "--master", "local[2]", *confs]
+    run([*command, CAPTURE / "spark" / "order_totals.py", home / "lake"], python, home)
+    return home, topic
+
+
+@pytest.fixture(scope="module")
+def translated(python, told, kafka):
+    """Let PySpark 3.5 translate them from both places, and the client's in a batch and a stream; return the folder."""
+    home, topic = told
+    landing = home / "landing"
+    landing.mkdir()
+    raws = CLIENT.read_bytes().splitlines()
+    for number in range(3):
+        (landing / f"{number}.ndjson").write_bytes(b"\n".join(raws[number::3]))
+    confs = {"spark.jars": jars(SPARK35_KAFKA), "spark.sql.adaptive.enabled": "false", **QUICK}
+    spark = ["--master", "local[2]", *(part for key, value in confs.items() for part in ("--conf", f"{key}={value}"))]
+    spark += ["--profile", "1.7", "--partitions", "1"]
+    lines = [
+        ["batch", "--events", home / "events", "--to", f"catalog:{home / 'files.db'}"],
+        ["batch", "--kafka", kafka.bootstrap, "--topic", topic, "--to", f"catalog:{home / 'topic.db'}"],
+        ["batch", "--events", CLIENT, "--to", f"catalog:{home / 'batch.db'}"],
+        ["stream", "--events", landing, "--checkpoint", home / "state", "--to", f"catalog:{home / 'stream.db'}"],
+    ]
+    lines[3] += ["--option", "maxFilesPerTrigger=2"]
+    said = "\n".join(json.dumps(["spark", *map(str, line), *spark]) for line in lines)
+    run([python, ROOT / "tests" / "spark" / "spark35.py"], python, home, said)
+    return home
+
+
+def run(command, python, folder, said=None):
+    surroundings = {**os.environ, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
+    surroundings["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
+    surroundings = {name: value for name, value in surroundings.items() if name not in ("SPARK_HOME", "PYTHONPATH")}
+    done = subprocess.run(
+        list(map(str, command)),
+        input=said,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=surroundings,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+
+
+def jars(*named):
+    return ",".join(str(jar) for one in named for jar in sorted(fetched(one).glob("*.jar")))
+
+
+def lake(folder):
+    """Lay out what the job reads: orders as Parquet, customers as CSV."""
+    sys.path.insert(0, str(CAPTURE))
+    try:
+        import shop  # noqa: PLC0415 - the example's own rows
+    finally:
+        sys.path.remove(str(CAPTURE))
+    (folder / "raw" / "orders").mkdir(parents=True)
+    columns = {
+        name: list(column) for name, column in zip(shop.ORDER_COLUMNS, zip(*shop.orders(), strict=True), strict=True)
+    }
+    columns["ordered_at"] = [datetime.fromisoformat(time) for time in columns["ordered_at"]]
+    pq.write_table(pa.table(columns), folder / "raw" / "orders" / "part-0.parquet", coerce_timestamps="us")
+    with (folder / "raw" / "customers.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([tuple(shop.CUSTOMER_COLUMNS), *shop.CUSTOMERS])
+
+
+def held(path):
+    with Catalog(path, readonly=True) as catalog:
+        return list(dump(catalog))
+
+
+def expected(*paths):
+    return dumped(Bridge(Settings(profile="1.7")).translate(read_events(paths)).proposals)
+
+
+def test_a_batch_and_a_stream_under_3_5_end_as_emit(translated):
+    assert held(translated / "batch.db") == expected(CLIENT)
+    assert held(translated / "stream.db") == expected(CLIENT)
+
+
+def test_what_the_listener_wrote_to_files_and_to_kafka_ends_as_emit(translated, told, kafka):
+    written = (translated / "events" / "spark.ndjson").read_bytes().splitlines()
+    assert len(written) > 15
+    assert sorted(message.value() for message in kafka.messages(told[1])) == sorted(written)
+    assert held(translated / "files.db") == held(translated / "topic.db") == expected(translated / "events")
+
+
+LINEAGE = """
+LAKE/order_totals  file
+└── comes from
+    └── order_totals.adaptive_spark_plan.lake_order_totals  job
+        ├── LAKE/raw/customers.csv  file
+        │   ├── email -> buyers  DIRECT:AGGREGATION+MASKED
+        │   └── country -> country  DIRECT:IDENTITY
+        └── LAKE/raw/orders  file
+            ├── ordered_at -> ordered_on  DIRECT:TRANSFORMATION
+            ├── order_id -> orders  DIRECT:AGGREGATION+MASKED
+            └── amount -> revenue  DIRECT:AGGREGATION
+"""
+
+
+def test_the_application_its_sql_job_and_the_columns_are_seen_as_lineage(translated):
+    place = ("--catalog", str(translated / "topic.db"))
+
+    def said(*command):
+        done = CliRunner().invoke(commands, [*command, *place])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    totals = f"urn:li:dataset:(urn:li:dataPlatform:file,{translated}/lake/order_totals,PROD)"
+    assert said("lineage", totals, "--up", "--columns").replace(f"{translated}/lake", "LAKE") == LINEAGE.lstrip()
+    application = "urn:li:dataFlow:(spark,order_totals,shop)"
+    job = f"urn:li:dataJob:({application},order_totals.adaptive_spark_plan.lake_order_totals)"
+    whole, sql = (json.loads(said("runs", urn, "--json")) for urn in (application, job))
+    assert (whole["status"], sql["status"], sql["parent"]) == ("SUCCESS", "SUCCESS", whole["urn"])
+    assert sql["urn"] in whole["children"]
