@@ -222,6 +222,11 @@ class IdentitySettings(BaseModel):
         description="Runs of folded operations: the run above carries what they read and wrote (`drop`), or they are"
         " written, too.",
     )
+    parent_job_edge: bool = Field(
+        default=False,
+        description="Lineage from the job that started another one, of another flow: from an Airflow task to the application that"
+        " it submits, from a triggering task to the tasks with which the triggered DAG begins.",
+    )
     salt: Literal["namespace"] | None = Field(
         default=None,
         description="`namespace` keeps equal run ids of two installations apart by their job namespaces; run ids then no"

@@ -22,6 +22,7 @@ from facet_cases import (
     orders,
     pair,
     told,
+    totals,
 )
 from openlineage.client.generated import job_dependencies_run as client
 
@@ -85,6 +86,17 @@ def test_a_flow_without_a_twin_keeps_its_upstream_jobs_on_the_run():
         pair(run=run, namespace="air", name="other_dag", producer=AIRFLOW, job={"jobType": facet(jobType="DAG")})
     )
     assert json.loads(found.kept(DPI)[f"{KEY}.upstream"])[0]["job"]["name"] == "dag.task"
+    assert found.entities("dataJob") == set()  # no dataJob comes of the edge alone (ruling 5)
+
+
+def test_a_flow_with_a_twin_has_its_upstream_jobs_there_whichever_event_told_of_them():
+    run = {KEY: facet(upstream=[on("dag.task")])}
+    events = [event("START", name="etl", run=run), event("COMPLETE", name="etl", outputs=[totals()])]
+    for order in (events, events[::-1]):
+        found = told(order)
+        (twin,) = found.entities("dataJob")
+        flow = "urn:li:dataFlow:(openlineage,dag,shop)"
+        assert f"/inputDatajobEdges/urn:li:dataJob:({flow},dag.task)" in found.patched(twin, "dataJobInputOutput")
 
 
 def test_the_job_and_the_run_itself_are_no_upstream():

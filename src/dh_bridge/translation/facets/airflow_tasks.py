@@ -9,6 +9,7 @@ from dh_bridge.translation.facet import Open, facet, kept, mapped, property_stat
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.silent import task_jobs
 from dh_bridge.translation.slots import JOB, JOB_EDGE, QUIET_TASK, Statements
+from dh_bridge.translation.triggers import triggers
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -59,6 +60,10 @@ def _graph(tasks: dict[str, Any], at: Place) -> Statements:
         yield job.job_urn, JOB, "", job
         if at.run and part(tasks, task).get("emits_ol_events") is False:
             yield at.run, QUIET_TASK, job.job_urn, None
+    downstream_tasks = {one for task in tasks for one in members(part(tasks, task).get("downstream_task_ids") or "")}
+    for upstream in triggers(at):
+        for task in jobs.keys() - downstream_tasks:  # with these the DAG begins
+            yield jobs[task].job_urn, JOB_EDGE, upstream, {}
     for task in tasks:
         where = f"tasks.{task}.downstream_task_ids"
         if not at.options.settings.airflow.task_graph:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import JOB_EDGE, JOB_PROPERTIES, UPSTREAM_RUN, Statements
+from dh_bridge.translation.triggers import own_task
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -83,7 +84,7 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
             at.withheld(f"upstream[{position}]", "no-home:the job itself")
             continue
         if upstream is not None:
-            yield at.task, JOB_EDGE, upstream, _edge(one)
+            yield own_task(at), JOB_EDGE, upstream, _edge(one)
         if upstream is None or not _has_edges(at):
             loose.append(_plain(one))
             at.reached(f"upstream[{position}]", "kept", _RUN)

@@ -9,7 +9,8 @@ from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_sta
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import TYPE_INHERITED
-from dh_bridge.translation.slots import JOB_PROPERTIES, PARENT, RUN_TYPE, STUB_JOB, STUB_RUN, Statements
+from dh_bridge.translation.slots import JOB_EDGE, JOB_PROPERTIES, PARENT, RUN_TYPE, STUB_JOB, STUB_RUN, Statements
+from dh_bridge.translation.triggers import own_task, parent_job, started_by
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -90,16 +91,7 @@ def parent(facet: Parent, at: Place) -> Statements:
             yield at.run, PARENT, "", (urn, job.namespace, job.name)
             if at.options.stubs:
                 yield from _stubs(urn, run, job, at)
-    properties: dict[str, str] = {}
-    if facet.root is not None:
-        root_run, root_job = facet.root.run or Run(), facet.root.job or Job()
-        if root_run.runId:
-            properties["root.runId"] = root_run.runId
-            properties["root.dpi"] = at.identity.run_urn(root_job.namespace, root_job.name, root_run.runId)
-        if root_job.name or root_job.namespace:
-            properties["root.job"] = f"{root_job.namespace}/{root_job.name}"
-        _forwarded("root.run.facets", root_run.facets, properties)
-        _forwarded("root.job.facets", root_job.facets, properties)
+    properties = _root(facet.root, at) if facet.root is not None else {}
     _forwarded("parent.run.facets", run.facets, properties)
     _forwarded("parent.job.facets", job.facets, properties)
     if properties:
@@ -109,29 +101,42 @@ def parent(facet: Parent, at: Place) -> Statements:
         above["root.job"] = properties["root.job"]
     if at.owner and above:
         yield at.owner, JOB_PROPERTIES, "parent", above
+    yield from _started(at)
     word = part(job.facets or {}, "jobType").get("processingType")
     if isinstance(word, str) and word and at.run:
         yield at.run, RUN_TYPE, TYPE_INHERITED, word
 
 
+def _root(root: Root, at: Place) -> dict[str, str]:
+    """Return the properties that tell of the outermost run."""
+    properties: dict[str, str] = {}
+    run, job = root.run or Run(), root.job or Job()
+    if run.runId:
+        properties["root.runId"] = run.runId
+        properties["root.dpi"] = at.identity.run_urn(job.namespace, job.name, run.runId)
+    if job.name or job.namespace:
+        properties["root.job"] = f"{job.namespace}/{job.name}"
+    _forwarded("root.run.facets", run.facets, properties)
+    _forwarded("root.job.facets", job.facets, properties)
+    return properties
+
+
+def _started(at: Place) -> Statements:
+    """The edge from the parent's job, where it is asked for."""
+    upstream = started_by(at)
+    if upstream is not None and at.owner:
+        yield own_task(at), JOB_EDGE, upstream, {}
+
+
 def _stubs(urn: str, run: Run, job: Job, at: Place) -> Statements:
     """The parent's run, job and flow, as far as its child can tell: weak, for its own events say more (ruling 10)."""
-    said = _integration(run.facets or {}, job.facets or {})
-    found = at.identity.parent(job.namespace, job.name, near=at.job, integration=said) if job.name else None
+    found = parent_job(job.namespace, job.name, run.facets or {}, job.facets or {}, at)
     template = at.identity.template(found, has_io=False) if found is not None else None
     yield urn, STUB_RUN, (bare(run.runId), template or ""), at.event.time
     if found is not None and template:
         yield found.flow_urn, STUB_JOB, "", found
         if found.level == "job":
             yield found.job_urn, STUB_JOB, "", found
-
-
-def _integration(run: dict[str, Any], job: dict[str, Any]) -> str:
-    """Return what the forwarded facets say the parent is of, "" when they do not."""
-    if "airflow" in run:
-        return "airflow"
-    said = part(job, "jobType").get("integration") or part(run, "processing_engine").get("name")
-    return said if isinstance(said, str) else ""
 
 
 def _forwarded(key: str, facets: dict[str, Any] | None, into: dict[str, str]) -> None:

@@ -21,7 +21,7 @@ from dh_bridge.translation.render.jobs import (
     job_of,
     job_proposals,
 )
-from dh_bridge.translation.slots import JOB, STUB_JOB, SUBTYPES
+from dh_bridge.translation.slots import JOB, JOB_EDGE, STUB_JOB, SUBTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -52,12 +52,13 @@ def of_flow(urn: str, slots: Slots, options: Options) -> Sequence[Proposal]:
 def of_job(urn: str, slots: Slots, shared: Cells, options: Options) -> Sequence[Proposal]:
     """Return the aspects of a dataJob: what it is, remembered, and what it reads and writes, whose times are the run's."""
     job = job_of(slots)
+    if job is not None and job.level == "flow":  # what its events say of the flow, this twin of it has, too
+        flow = shared.get(job.flow_urn, {})
+        told = {SUBTYPES: flow.get(SUBTYPES, {}), JOB_EDGE: {**flow.get(JOB_EDGE, {}), **slots.get(JOB_EDGE, {})}}
+        slots = {**{slot: said for slot, said in slots.items() if slot not in told}, **told}
     io = io_proposal(urn, slots, options, job)
     if job is None:  # another job's lineage names it as a target: its edges are known, its own words are not
         return [] if io is None else [io]
-    if job.level == "flow":
-        subtypes = shared.get(job.flow_urn, {}).get(SUBTYPES, {})
-        slots = {**{slot: said for slot, said in slots.items() if slot is not SUBTYPES}, SUBTYPES: subtypes}
     found = _rendered((urn,), slots, IO, options, lambda facts: job_proposals(urn, facts, options, job))
     return found if io is None else [found[0], io, *found[1:]]
 
