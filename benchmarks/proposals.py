@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path)
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--runs", type=int, default=24)
-    parser.add_argument("--batch", type=int, default=1_000)
+    parser.add_argument("--batch", type=int, default=5_000)
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
     options = parser.parse_args()
     where = machine()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Failure, Sink
     from dh_bridge.translation.options import Options
 
-BYTES = 16 * 1024 * 1024
+BYTES = 64 * 1024 * 1024
 """A batch ends early when its raw events are this large, so that memory stays flat whatever the events' size."""
 
 PATIENCE = 60.0

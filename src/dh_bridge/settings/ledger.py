@@ -16,9 +16,10 @@ class LedgerSettings(BaseModel):
         default=None, description="SQLite file of the ledger for targets other than `catalog:`, which is its own."
     )
     batch: int = Field(
-        default=1000,
+        default=5000,
         ge=1,
-        description="Events that are folded in one transaction; more are faster and need more memory.",
+        description="Events that are folded in one transaction, 64 MiB of them at most; more send less, for what changes with"
+        " every run is sent once a batch, and need more memory.",
     )
     refresh_days: int = Field(
         default=7, ge=1, description="Age at which an unchanged aspect of an entity that is told of is sent again."
