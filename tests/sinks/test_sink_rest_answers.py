@@ -124,6 +124,31 @@ def test_certificates_and_timeouts_are_those_of_the_settings(web, tmp_path):
     assert seen["timeout"] == (3.0, 7.0)
 
 
+@pytest.mark.parametrize(("direct", "proxies"), [("", {"http": "http://proxy:3128"}), ("gms", {})])
+def test_proxies_and_authorities_are_those_of_the_environment(web, direct, proxies, monkeypatch, tmp_path):
+    for name in (
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+        "no_proxy",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://proxy:3128")
+    monkeypatch.setenv("no_proxy", direct)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "company.pem"))
+    web.get(f"{URL}/config", json=CONFIG)
+    web.post(BATCH)
+    emitted()
+    for call in web.calls:
+        found = call.request.req_kwargs
+        assert {key: value for key, value in found["proxies"].items() if key == "http"} == proxies
+        assert found["verify"] == str(tmp_path / "company.pem")
+
+
 @pytest.mark.parametrize(("rest", "seen"), [({}, True), ({"verify": False}, False)])
 def test_the_servers_certificate_is_checked_unless_somebody_says_no(web, rest, seen, monkeypatch):
     monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import requests
 from requests import exceptions
+from requests.utils import get_environ_proxies
 
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.rest.answers import Answer, answer
@@ -42,7 +43,9 @@ class Connection:
         self._pace = Pace(options.max_rate)
         #: when the server is to refuse what it comes to write; None: never
         self.deadline = Deadline(options.timeout) if options.refuse_late else None
-        self._verify: bool | str = (_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
+        self._verify: bool | str | None = (
+            (_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
+        )
         self._session = requests.Session()
         self._session.headers.update({**_HEADERS, **options.headers})
         # An auth of our own, else requests would put what ~/.netrc says in the place of our header.
@@ -52,6 +55,10 @@ class Connection:
         key = _file(options.client_key, "rest.client_key")
         if certificate:
             self._session.cert = (certificate, key) if key else certificate
+        # What the environment says of proxies and certificates; requests would look through all of it for each request.
+        said = self._session.merge_environment_settings(self._url, {}, None, self._verify, None)
+        self._verify, self._proxies = said["verify"], said["proxies"]
+        self._session.trust_env = False
 
     def send(
         self,
@@ -106,6 +113,7 @@ class Connection:
                 timeout=(options.connect_timeout, options.timeout),
                 allow_redirects=False,  # a POST would come out as a GET
                 verify=self._verify,
+                proxies=self._proxies,
             )
         except (exceptions.RequestException, OSError) as error:
             return None, self._error(error), None
@@ -125,6 +133,7 @@ class Connection:
                 timeout=(self._options.connect_timeout, self._options.timeout),
                 allow_redirects=False,
                 verify=self._verify,
+                proxies=get_environ_proxies(url),
             )
         except (exceptions.RequestException, OSError) as error:
             raise self._error(error, "rest.oauth.token_endpoint") from error
