@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dh_bridge.openlineage.events import RANKS
-from dh_bridge.translation.history import history
+from dh_bridge.translation.history import history, thinned
 from dh_bridge.translation.laws import Digest
 
 VECTORS = yaml.safe_load((Path(__file__).parent / "identity" / "identity_vectors.yaml").read_text(encoding="utf-8"))[
@@ -178,3 +178,30 @@ def test_the_history_is_a_function_of_the_set_of_events(told, streaming, heartbe
     ends = {time // 1000 for word, time in told if word in ("COMPLETE", "FAIL", "ABORT")}
     assert {point.time // 1000 for point in found.points if point.result} == ends
     assert all(point.duration is None or point.duration >= 0 for point in found.points)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([*RESULTS, "START", "RUNNING", "RUNNING", "OTHER"]), st.integers(0, 40)), max_size=14
+    ),
+    st.lists(st.tuples(st.sampled_from([*RESULTS, "START", "RUNNING"]), st.integers(0, 40)), max_size=4),
+    st.sampled_from(["5m", "hour", "day", "off"]),
+)
+def test_events_that_are_let_go_change_no_history_whatever_else_comes(told, more, heartbeat):
+    first = events(*{f"{kind or ''}@{time * 60 * SECOND}": None for kind, time in told})
+    later = events(*{f"{kind or ''}@{time * 60 * SECOND + 1}": None for kind, time in more})
+    if not first:
+        return
+    for streaming in (False, True):
+        whole = history([*first, *later], streaming=streaming, heartbeat=heartbeat)
+        assert history([*thinned(first), *later], streaming=streaming, heartbeat=heartbeat) == whole
+    assert thinned([*first, *first]) == thinned(first)
+
+
+def test_of_the_running_of_five_minutes_the_first_and_the_last_are_kept():
+    said = events("START@0", *(f"RUNNING@{second * SECOND}" for second in range(1, 900)), "COMPLETE@950000000")
+    kept = [(stamp[0] // SECOND, kind) for stamp, kind in thinned(said)]
+    assert kept == [
+        *((0, "START"), (1, "RUNNING"), (299, "RUNNING"), (300, "RUNNING"), (599, "RUNNING")),
+        *((600, "RUNNING"), (899, "RUNNING"), (950, "COMPLETE")),
+    ]

@@ -121,6 +121,7 @@ EARLY, LATE = (1, 0), (2, 0)
         (laws.largest, (EARLY, 3), (LATE, 3), (LATE, 3)),
         (laws.span, (LATE, 20), (EARLY, 10), (LATE, 10)),
         (laws.collected, (LATE, ((LATE, "b"),)), (EARLY, ((EARLY, "a"),)), (LATE, ((EARLY, "a"), (LATE, "b")))),
+        (laws.collected, (LATE, ((LATE, "a"),)), (EARLY, ((EARLY, "a"),)), (LATE, ((LATE, "a"),))),
         (laws.joined, (EARLY, frozenset("ab")), (LATE, frozenset("bc")), (LATE, frozenset("abc"))),
         (
             laws.edge,
