@@ -167,6 +167,7 @@ class Airflow3(Airflow):
         address = f"http://127.0.0.1:{self.port}"
         self.env |= {
             "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{address}/execution/",
+            "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",  # a busy machine fails no task
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
             "AIRFLOW__API__BASE_URL": address,
             "AIRFLOW__API__HOST": "127.0.0.1",
