@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import re
 from functools import cache
 from typing import NamedTuple
 
@@ -86,21 +87,31 @@ class Line(NamedTuple):
     broken: bool = False
 
 
+DAY = 2_000
+"""Lines after which the same jobs have other runs: a run that went on for ever would grow with each new name that it is told."""
+
+
 def lines(count, seed):
     """Yield the lines of a stream: four fifths spoilt, the rest scribbled over, cut off, or left as it was."""
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     originals = [one.raw for one in examples()]
     yield Line(originals[0], whole=True)
-    for _ in range(count - 1):
-        roll = chance.random()
-        if roll < 0.8:
-            number = chance.randrange(len(documents()))
-            yield Line(json.dumps(spoilt(documents()[number], chance, known_places()[number])).encode())
-            continue
-        raw = chance.choice(originals)
-        if roll < 0.9:
-            yield Line(scribbled(raw, chance).translate(None, b"\r\n"))
-        elif roll < 0.95:
-            yield Line(raw[: chance.randrange(1, len(raw))], broken=True)
-        else:
-            yield Line(raw, whole=True)
+    for number in range(1, count):
+        line = _line(chance, originals)
+        yield line._replace(raw=_runs.sub(rb"\g<1>%08x" % (number // DAY), line.raw))
+
+
+_runs = re.compile(rb'("runId": ?")[0-9a-f]{8}(?=-)')
+
+
+def _line(chance, originals):
+    roll = chance.random()
+    if roll < 0.8:
+        number = chance.randrange(len(documents()))
+        return Line(json.dumps(spoilt(documents()[number], chance, known_places()[number])).encode())
+    raw = chance.choice(originals)
+    if roll < 0.9:
+        return Line(scribbled(raw, chance).translate(None, b"\r\n"))
+    if roll < 0.95:
+        return Line(raw[: chance.randrange(1, len(raw))], broken=True)
+    return Line(raw, whole=True)
