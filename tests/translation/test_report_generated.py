@@ -78,3 +78,22 @@ def test_each_leaf_of_a_facet_drawn_from_its_schema_has_one_line(named):
         check(DEFINITIONS[named], key, facet, profile)
 
     each()
+
+
+LIES = [
+    ("DatasetFacet", "columnLineage", {"fields": {"id": {"inputFields": [], "transformationDescription": "d"}}}, "no-home:no input column"),
+    ("InputDatasetFacet", "dataQualityMetrics", {"columnMetrics": {"a": {"quantiles": {"most": 5}}}}, "malformed"),
+    ("JobFacet", "sourceCodeLocation", {"type": "svn", "url": "svn://code/x"}, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("base", "key", "facet", "reason"), LIES, ids=lambda one: one if isinstance(one, str) else "")
+def test_what_drawn_facets_found_is_told_as_it_is(base, key, facet, reason):
+    lines = [line for line in lines_of(carried(base, key, facet), "1.7") if key in line["path"]]
+    last = lines[-1]
+    assert last["reason"] == reason
+    if reason is None:
+        assert (last["verdict"], last["target"]) == (
+            "kept",
+            "dataJobInfo.customProperties[openlineage.sourceCodeLocation.url]",
+        )

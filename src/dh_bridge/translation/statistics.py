@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet
@@ -17,6 +18,18 @@ _UNKNOWN = 2**63 - 1
 def meaningful(count: int) -> bool:
     """Whether a count is one: neither negative, nor more than DataHub's long, nor Spark's word for unknown."""
     return 0 <= count < _UNKNOWN
+
+
+def share_of(quantile: str) -> float | None:
+    """Return what part of a column lies below a quantile (``25`` and ``25%`` mean ``0.25``), None when it names none."""
+    word = quantile.strip()
+    try:
+        share = float(word.rstrip("%"))
+    except ValueError:
+        return None
+    if word.endswith("%") or share > 1:
+        share /= 100
+    return share if math.isfinite(share) else None
 
 
 class Statistics(Facet):

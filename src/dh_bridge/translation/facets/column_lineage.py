@@ -183,6 +183,9 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
             at.withheld(f"fields.{name}", "no-such-column")
             continue
         down = downs[name]
+        if not entry.inputFields:  # DataHub has lineage between columns only
+            for leaf in ("transformationType", "transformationDescription"):
+                at.withheld(f"fields.{name}.{leaf}", "no-home:no input column")
         for position, source in enumerate(entry.inputFields or ()):
             key = source.namespace, source.name
             known = ups.get(key)

@@ -11,7 +11,7 @@ from dh_bridge.openlineage.times import instant
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
-from dh_bridge.translation.statistics import meaningful
+from dh_bridge.translation.statistics import meaningful, share_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -109,4 +109,7 @@ def _columns(facet: DataQualityMetrics, at: Place) -> Statements:
             elif value is not None:
                 yield at.dataset, METRIC, (METRICS_RANK, "column", column, leaf), value
         for quantile, value in (metrics.quantiles or {}).items():
+            if share_of(quantile) is None:
+                at.withheld(f"columnMetrics.{name}.quantiles.{quantile}", "malformed")
+                continue
             yield at.dataset, METRIC, (METRICS_RANK, "quantile", column, quantile), value

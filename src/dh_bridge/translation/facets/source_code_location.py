@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.facet import PROPERTY_ASPECTS, Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.properties import PREFIX, flattened
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.slots import JOB_FIELD, Statements
 
@@ -45,5 +45,9 @@ def source_code_location(facet: SourceCodeLocation, at: Place) -> Statements:
             yield at.owner, JOB_FIELD, ("externalUrl", 0), redacted(facet.url)
         else:
             properties["sourceCodeLocation.url"] = redacted(facet.url)
+            targets = (
+                f"{aspect}.customProperties[{PREFIX}sourceCodeLocation.url]" for aspect in PROPERTY_ASPECTS["job"]
+            )
+            at.reached("url", "kept", *targets)
     if properties:
         yield property_statement(at, properties)

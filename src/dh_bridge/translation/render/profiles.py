@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from dh_bridge.translation.statistics import share_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.laws import Cell
@@ -64,18 +65,9 @@ def _field_profile(column: str, measured: dict[str, Any], rows: int | None) -> d
 
 
 def _quantiles(measured: dict[str, float]) -> list[tuple[str, str]]:
-    """Return (quantile, value) texts, sorted; ``25`` and ``25%`` mean ``0.25``."""
-    found: dict[float, str] = {}
-    for key, number in measured.items():
-        word = key.strip().rstrip("%")
-        try:
-            share = float(word)
-        except ValueError:
-            continue
-        if key.strip().endswith("%") or share > 1:
-            share /= 100
-        if math.isfinite(share):
-            found[share] = _text(number)
+    """Return (quantile, value) texts, sorted."""
+    shares = {key: share_of(key) for key in measured}
+    found = {share: _text(measured[key]) for key, share in shares.items() if share is not None}
     return [(_text(share), found[share]) for share in sorted(found)]
 
 
