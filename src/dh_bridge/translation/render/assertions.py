@@ -83,7 +83,9 @@ def _columns(slots: Slots) -> ColumnOf:
 
 def result_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield a result of each check for each terminal event; at once for dataset events, never for job events (5.3)."""
-    stamps = [history.last] if state.kind == "dataset" else history.terminals if state.kind == "run" else []
+    stamps = history.terminals if state.kind == "run" else []
+    if state.kind == "dataset":  # several in one millisecond may each tell of another part (ruling 2)
+        stamps = [stamp for stamp, _ in state.events]
     if not stamps:
         return
     for dataset in sorted(state.cells):
