@@ -1,6 +1,6 @@
 """The ledger over a long story: events a second, memory, size of its file; ``make bench-ledger``.
 
-    python benchmarks/ledger.py [--events 1000000] [--runs 100000] [--to catalog] [--batch 1000] [--write]
+    python benchmarks/ledger.py [--events 1000000] [--runs 100000] [--to catalog] [--batch 5000] [--write]
 
 The jobs of `synthetic_day.py` run hour after hour; each run has --events / --runs events, RUNNING between START and COMPLETE.
 A program of its own reads, parses and folds them into a ledger on disk, ``--to catalog`` into its own catalogue, ``--to file``
@@ -40,9 +40,9 @@ AT_ONCE = 10_000
 HEAD = """## The ledger
 
 Written by `make bench-ledger ARGS=--write`; profile 1.7, one process. The jobs of `benchmarks/synthetic_day.py` run hour after
-hour, with RUNNING between START and COMPLETE; each row is of its own part. Speed is of processor time, from bytes to the committed
-transaction. The file grows by what the ledger remembers of runs until `ledger.retention_days` and `ledger.max_runs` let go of
-them, and by the catalogue, which keeps all."""
+hour; RUNNING between START and COMPLETE tells that a run is alive. Each row is of its own part. Speed is of processor time, from
+bytes to the committed transaction. The file grows by what the ledger remembers of runs until `ledger.retention_days` and
+`ledger.max_runs` let go of them, and by the catalogue, which keeps all."""
 
 
 def tenths(events: int, runs: int, to: str, batch: int) -> None:
@@ -91,7 +91,7 @@ def _seconds(ledger: Ledger, file: Path) -> float:
 
 def table(events: int, runs: int, to: str, batch: int) -> Table:
     """Return the table of all tenths, each printed as soon as it is known."""
-    title = f"{events:,} events of {runs:,} runs, to {to}:"
+    title = f"{events:,} events of {runs:,} runs in batches of {batch:,}, to {to}:"
     found: Table = [(title, "events/s", "MB held", "MB on disk")]
     for one in told("ledger.py", "--child", "--events", events, "--runs", runs, "--to", to, "--batch", batch):
         if "peak" in one:
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=100_000)
     parser.add_argument("--to", choices=["catalog", "file"], default="catalog")
-    parser.add_argument("--batch", type=int, default=1_000)
+    parser.add_argument("--batch", type=int, default=5_000)
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/RESULTS.md")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -53,11 +53,9 @@ class Facts:
         self._by_number: dict[int, Any] = {}
         self._now = 0
         #: what pickle asks how to write an object of a class
-        self._table = {
-            **dispatch_table,
-            slots.Slot: _slot_reduced,
-            **dict.fromkeys((SchemaFields, Name, Job), self._reduced),
-        }
+        self._table: dict[type, Any] = {**dispatch_table, slots.Slot: _slot_reduced}
+        for kind in (SchemaFields, Name, Job):
+            self._table[kind] = self._reduced
 
     def packed(self, value: Any, now: int) -> bytes:
         """Return the state of a run as bytes, at ``now`` (milliseconds)."""
