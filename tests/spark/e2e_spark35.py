@@ -40,6 +40,24 @@ QUICK = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+# Spark's own settings know no dots in the names of Kafka's.
+TRANSPORT = """
+transport:
+  type: composite
+  continueOnFailure: false
+  transports:
+    one:
+      type: file
+      location: {file}
+    two:
+      type: kafka
+      topicName: {topic}
+      properties:
+        bootstrap.servers: {servers}
+        acks: all
+        key.serializer: org.apache.kafka.common.serialization.StringSerializer
+        value.serializer: org.apache.kafka.common.serialization.StringSerializer
+"""
 
 
 @pytest.fixture(scope="module")
@@ -60,29 +78,20 @@ def told(python, kafka, tmp_path_factory):
     home, topic = tmp_path_factory.mktemp("shop"), kafka.topic("openlineage", partitions=2)
     lake(home / "lake")
     (home / "events").mkdir()
+    told = home / "openlineage.yml"
+    told.write_text(TRANSPORT.format(file=home / "events" / "spark.ndjson", servers=kafka.bootstrap, topic=topic))
     line = {
         "spark.jars": jars(SPARK35_LISTENER, SPARK35_KAFKA),
         "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
         "spark.openlineage.namespace": "shop",
-        "spark.openlineage.transport.type": "composite",
-        "spark.openlineage.transport.continueOnFailure": "false",
-        "spark.openlineage.transport.transports.one.type": "file",
-        "spark.openlineage.transport.transports.one.location": home / "events" / "spark.ndjson",
-        "spark.openlineage.transport.transports.two.type": "kafka",
-        "spark.openlineage.transport.transports.two.topicName": topic,
-        "spark.openlineage.transport.transports.two.properties.bootstrap.servers": kafka.bootstrap,
-        "spark.openlineage.transport.transports.two.properties.acks": "all",
-        **{
-            f"spark.openlineage.transport.transports.two.properties.{side}.serializer": "org.apache.kafka.common.serialization.StringSerializer"
-            for side in ("key", "value")
-        },
         "spark.sql.ansi.enabled": "true",
         "spark.sql.warehouse.dir": home / "lake" / "warehouse",
         **QUICK,
     }
     confs = [part for key, value in line.items() for part in ("--conf", f"{key}={value}")]
     command = [python.with_name("spark-submit"), "--master", "local[2]", *confs]
-    run([*command, CAPTURE / "spark" / "order_totals.py", home / "lake"], python, home)
+    job = CAPTURE / "spark" / "order_totals.py"
+    run([*command, job, home / "lake"], python, home, OPENLINEAGE_CONFIG=str(told))
     return home, topic
 
 
@@ -110,8 +119,8 @@ def translated(python, told, kafka):
     return home
 
 
-def run(command, python, folder, said=None):
-    surroundings = {**os.environ, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
+def run(command, python, folder, said=None, **variables):
+    surroundings = {**os.environ, **variables, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": "127.0.0.1"}
     surroundings["PATH"] = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     surroundings = {name: value for name, value in surroundings.items() if name not in ("SPARK_HOME", "PYTHONPATH")}
     done = subprocess.run(
@@ -122,7 +131,7 @@ def run(command, python, folder, said=None):
         check=False,
         cwd=folder,
         env=surroundings,
-        timeout=300,
+        timeout=900,  # a minute, on a machine that has nothing else to do
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
 
