@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from gen_runs import group
+from pyarrow import parquet
 from samples import EXAMPLES, event
 from samples import packed as sent
 from test_replay import dumped
@@ -127,4 +128,8 @@ def test_a_stream_whose_driver_is_killed_goes_on_where_it_was(tmp_path):
     finished = subprocess.run(command, capture_output=True, text=True, check=False, env=plain)
     assert finished.returncode == 0, finished.stderr[-3000:]
     assert held(database) == expected(landing)
-    assert len(list(done.glob("batch=*"))) == files
+    # after a kill between Spark's own notes a batch may take two files; each event is there once all the same
+    assert KILLS < len(list(done.glob("batch=*"))) <= files
+    kept = (tmp_path / "state" / "dh_bridge" / "events").rglob("*.parquet")
+    events = [one for file in kept for one in parquet.read_table(file)["raw"].to_pylist() if one is not None]
+    assert len(events) == len(raws)
