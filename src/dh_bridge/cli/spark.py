@@ -81,12 +81,15 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--until", metavar="TIME", help="Only events before this time.")
 @click.option("--report", metavar="DIR", help="Folder for leaves, statistics, collisions, near misses, settings.")
 @click.option("--sums", is_flag=True, help="Statistics of --report over all runs, not of the last one alone.")
+@click.option("--dry-run", is_flag=True, help="Translate and count, but deliver nothing.")
 @profile_option
 @fail_option
 @with_settings
 @_plainly
 @examples("dh-bridge spark batch --events examples/events --to catalog:shop.db")
-def batch(*, settings: Settings, target: str, report: str | None, sums: bool, fail_on: str, **said: Any) -> None:
+def batch(  # noqa: PLR0913 - one parameter per option
+    *, settings: Settings, target: str, report: str | None, sums: bool, dry_run: bool, fail_on: str, **said: Any
+) -> None:
     """Translate all that --events or --kafka hold, and end."""
     from dh_bridge.spark.survey import Survey  # noqa: PLC0415 - Spark is loaded by the commands that need it
     from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - as above
@@ -94,7 +97,7 @@ def batch(*, settings: Settings, target: str, report: str | None, sums: bool, fa
     session = _session(said)
     events = _events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
-        settings, deliver = _delivery(target, settings, outcome, said["undelivered"])
+        settings, deliver = _delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
         between = (said["since"], said["until"])
         translated = Translated(events, settings, partitions=said["partitions"], between=between)
         counts = translated.counts()
@@ -220,12 +223,17 @@ def _stream_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
 
 
 def _delivery(
-    target: str, settings: Settings, outcome: Outcome, folder: str | None
+    target: str, settings: Settings, outcome: Outcome, folder: str | None, *, dry_run: bool = False
 ) -> tuple[Settings, Callable[[DataFrame], None]]:
     """Return the settings with the profile that the target wants, and what delivers proposals to it.
 
-    ``folder`` is for those that the target does not take.
+    ``folder`` is for those that the target does not take. A ``dry_run`` asks a server for its version and delivers nothing.
     """
+    if dry_run:
+        if not target.startswith(_FOLDERS):
+            sink, settings, _, _ = open_destination(target, settings, dry_run=True)
+            sink.close()
+        return settings, lambda _proposals: None
     from dh_bridge.spark import executors, targets  # noqa: PLC0415 - as above
 
     if target.startswith(_FOLDERS):
