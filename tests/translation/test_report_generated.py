@@ -9,7 +9,7 @@ from drawn import BAGS, SPEC, classes, of_class, of_schema, schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from samples import dataset, event
-from truth import bridge
+from truth import bridge, lies
 
 from dh_bridge.translation.facets import registry
 from dh_bridge.translation.report import leaves, shown
@@ -78,6 +78,22 @@ def test_each_leaf_of_a_facet_drawn_from_its_schema_has_one_line(named):
         check(DEFINITIONS[named], key, facet, profile)
 
     each()
+
+
+@pytest.mark.parametrize("named", sorted(CLASSES), ids=lambda named: named[0])
+def test_a_changed_leaf_of_a_drawn_facet_changes_the_target_that_its_line_names(named):
+    _, key, base = named
+    drawn = []
+
+    @few
+    @given(of_class(CLASSES[named]))
+    def each(facet):
+        drawn.append((key, carried(base, key, facet)))
+
+    each()
+    found, _ = lies(drawn, 0.5, lambda path: key in path, whole=True, profile="1.7")
+    # one column alone is in order wherever it says to stand
+    assert [one for one in found if not one[1].endswith(".ordinal_position")] == []
 
 
 LIES = [
