@@ -113,6 +113,7 @@ def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
     }
     story = [run(1, "daily.load", facets=said, producer=AIRFLOW), run(2, "app", above=1, second=1)]
     for order in itertools.permutations(story):
-        told = Told(joined, forgetful=True)
-        told.tell(*([one] for one in order))
-        assert kind(told, 2) == "BATCH_AD_HOC"
+        for batches in ([[one] for one in order], [order]):
+            told = Told(joined, forgetful=True)
+            told.tell(*batches)
+            assert kind(told, 2) == "BATCH_AD_HOC"

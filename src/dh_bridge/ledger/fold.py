@@ -52,7 +52,7 @@ class LedgerFold:
         self._kin = Kin(connection)
         runs = options.settings.runs
         self._heritage = Heritage(connection, self.runs, whole=runs.infer_upstream)
-        self._handover = HandOver(connection, self._heritage, runs) if runs.infer_upstream else None
+        self._handover = HandOver(connection, self.runs, self._heritage, runs) if runs.infer_upstream else None
         self.retention = Retention(connection, options.settings.ledger, self.runs, self.shared, self._kin)
         self.rejected: list[Rejected] = []
         #: events of this batch that came after the ledger had let go of their run (ruling 12)

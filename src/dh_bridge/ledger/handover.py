@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dh_bridge.ledger.heritage import Heritage
+    from dh_bridge.ledger.runs import Runs
     from dh_bridge.settings import RunSettings
     from dh_bridge.translation.handing_down import Read
     from dh_bridge.translation.history import History
@@ -26,19 +27,16 @@ _MOST = 1_000
 _KNOWN = "SELECT dataset, wrote, job, first, last, version FROM handed WHERE run = ?"
 _PUT = "INSERT INTO handed (run, dataset, wrote, job, first, last, version) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _WRITERS = """
-    SELECT run.key, handed.job, first, last, version FROM handed JOIN run ON run.id = handed.run
-    WHERE dataset = ? AND wrote = 1 AND last >= ? AND first <= ? ORDER BY last DESC, run.key LIMIT ?
+    SELECT run, job, first, last, version FROM handed WHERE dataset = ? AND wrote = 1 AND last >= ? AND first <= ? ORDER BY last DESC, run LIMIT ?
 """
 _EXACT_WRITERS = """
-    SELECT run.key, handed.job, first, last, version FROM handed JOIN run ON run.id = handed.run
-    WHERE dataset = ? AND wrote = 1 AND version = ? ORDER BY last DESC, run.key LIMIT ?
+    SELECT run, job, first, last, version FROM handed WHERE dataset = ? AND wrote = 1 AND version = ? ORDER BY last DESC, run LIMIT ?
 """
 _READERS = """
-    SELECT run.key FROM handed JOIN run ON run.id = handed.run
-    WHERE dataset = ? AND wrote = 0 AND last >= ? AND last <= ?
+    SELECT run FROM handed WHERE dataset = ? AND wrote = 0 AND last >= ? AND last <= ?
 """
 _EXACT_READERS = """
-    SELECT run.key FROM handed JOIN run ON run.id = handed.run WHERE dataset = ? AND wrote = 0 AND version = ?
+    SELECT run FROM handed WHERE dataset = ? AND wrote = 0 AND version = ?
 """
 
 
@@ -56,8 +54,9 @@ class _Row(NamedTuple):
 class HandOver:
     """What runs read and wrote; the caller owns the transactions."""
 
-    def __init__(self, connection: sqlite3.Connection, heritage: Heritage, settings: RunSettings) -> None:
+    def __init__(self, connection: sqlite3.Connection, runs: Runs, heritage: Heritage, settings: RunSettings) -> None:
         self._connection = connection
+        self._runs = runs
         self._heritage = heritage
         self._settings = settings
         self._skew = settings.upstream_skew_seconds * _SECOND
@@ -90,18 +89,19 @@ class HandOver:
         for (dataset, first, _, version), lasts in spans.items():
             since = min(lasts) if len(lasts) > 1 else first
             span = (dataset, since - self._skew, max(lasts) + self._window)
-            yield from (key for (key,) in self._connection.execute(_READERS, span))
+            found = self._connection.execute(_READERS, span).fetchall()
             if version is not None:
-                yield from (key for (key,) in self._connection.execute(_EXACT_READERS, (dataset, version)))
+                found += self._connection.execute(_EXACT_READERS, (dataset, version)).fetchall()
+            yield from (self._runs.key(number) for (number,) in found)
 
     def _writers(self, read: Read) -> Iterator[Write]:
         dataset, limit = _hash(read.dataset), read.time + self._skew
         rows = self._connection.execute(_WRITERS, (dataset, limit - self._window, limit, _MOST)).fetchall()
         if read.version is not None:
             rows += self._connection.execute(_EXACT_WRITERS, (dataset, read.version, _MOST)).fetchall()
-        for run, job, first, last, version in dict.fromkeys(rows):
+        for number, job, first, last, version in dict.fromkeys(rows):
             known = read.job if job == _hash(read.job) else job.hex()
-            yield Write(read.dataset, run, known, first, last, version)
+            yield Write(read.dataset, self._runs.key(number), known, first, last, version)
 
     def _above(self, run: str) -> str | None:
         state = self._heritage.state(run)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 _NOTE = "INSERT OR IGNORE INTO kin (token, run) VALUES (?, ?)"
 _FORGET = "DELETE FROM kin WHERE run = ? AND token GLOB ? AND token != ?"
-_HEIRS = "SELECT run.key FROM kin JOIN run ON run.id = kin.run WHERE token = ? AND state IS NOT NULL"
-_BY_ALIAS = "SELECT run.key FROM kin JOIN run ON run.id = kin.run WHERE token = ? AND run.key != ?"
+_WITH = "SELECT run FROM kin WHERE token = ?"
 
 
 class Heritage:
@@ -49,7 +48,7 @@ class Heritage:
         found: set[str] = set()
         left = [name for state in states for name in (state.urn, *state.cells.get(state.urn, {}).get(RUN_ALIAS, ()))]
         while left:
-            new = {key for (key,) in self._connection.execute(_HEIRS, (f"under {left.pop()}",))} - found
+            new = set(self._with(f"under {left.pop()}")) - found
             found |= new
             left.extend(new)
         return found
@@ -80,9 +79,12 @@ class Heritage:
         """Return what is known of a run that another one names, None for one that is not kept."""
         record = self._runs.record(urn)
         if record is None:  # a mode may know the run by another id
-            row = self._connection.execute(_BY_ALIAS, (f"run {urn}", urn)).fetchone()
-            record = self._runs.record(row[0]) if row is not None else None
+            record = next((self._runs.record(key) for key in self._with(f"run {urn}") if key != urn), None)
         return None if record is None else record.state
+
+    def _with(self, token: str) -> list[str]:
+        """Return the keys of the runs that have a token."""
+        return [self._runs.key(number) for (number,) in self._connection.execute(_WITH, (token,)).fetchall()]
 
     def _slots(self, urn: str) -> Slots | None:
         found = self.state(urn)

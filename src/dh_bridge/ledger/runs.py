@@ -81,11 +81,16 @@ class Runs(dict[str, RunState]):
         """Whether the run has had events of its own, kept or not."""
         return key in self or self.record(key) is not None or key in self.evicted
 
-    def by_number(self, number: int) -> Record:
-        """Return a run that is known to be kept, by the number of its row."""
+    def key(self, number: int) -> str:
+        """Return the key of a run by the number of its row, which a new run gets when the batch is saved."""
         key = self._new.get(number)
         if key is None:
             (key,) = self._connection.execute("SELECT key FROM run WHERE id = ?", (number,)).fetchone()
+        return str(key)
+
+    def by_number(self, number: int) -> Record:
+        """Return a run that is known to be kept, by the number of its row."""
+        key = self.key(number)
         found = self.record(key)
         if found is None:
             raise LookupError(f"run {key} is not kept")
