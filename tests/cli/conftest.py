@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from gms import Gms
 
 from dh_bridge.bridge import Counts, Translation
 from dh_bridge.cli import commands
@@ -25,6 +26,15 @@ def _empty_folder(tmp_path, monkeypatch):
     """Nobody's dh_bridge.yml and nobody's variables take part."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DH_BRIDGE_CONFIG", raising=False)
+    for name in ("URL", "HOST", "PORT", "TOKEN"):
+        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
+
+
+@pytest.fixture
+def gms(tmp_path):
+    """A metadata service on loopback."""
+    with Gms(tmp_path / "gms.db", version="1.4.0") as server:
+        yield server
 
 
 @pytest.fixture

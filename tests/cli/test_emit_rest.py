@@ -15,20 +15,8 @@ EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
 
 
 @pytest.fixture(autouse=True)
-def _no_server_of_anybody(monkeypatch):
-    for name in ("URL", "HOST", "PORT", "TOKEN"):
-        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
-
-
-@pytest.fixture(autouse=True)
 def _no_naps(monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
-
-
-@pytest.fixture
-def gms(tmp_path):
-    with Gms(tmp_path / "gms.db", version="1.4.0") as server:
-        yield server
 
 
 def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):

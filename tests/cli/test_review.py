@@ -7,24 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from gms import Gms
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spark.ndjson")
-
-
-@pytest.fixture(autouse=True)
-def _no_server_of_anybody(monkeypatch):
-    for name in ("URL", "HOST", "PORT", "TOKEN"):
-        monkeypatch.delenv(f"DATAHUB_GMS_{name}", raising=False)
-
-
-@pytest.fixture
-def gms(tmp_path):
-    with Gms(tmp_path / "gms.db", version="1.4.0") as server:
-        yield server
 
 
 def counted(text):
