@@ -1,7 +1,7 @@
 """In parts as with a ledger: the same catalogue, but for what only a ledger may say (ruling 1, docs/spark.md).
 
 A ledger knows that nothing came before; a batch does not. So the ledger alone writes stubs of parents that sent no events, and
-properties and relationships of runs whose START is not among the events.
+properties and relationships of runs whose START is not among the events. And it alone lets a run have its type from those above it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,19 @@ SETTINGS = Settings(profile="1.7", ledger={"stub_parents": False})
 ONLY_WHOLE = {"dataProcessInstanceProperties", "dataProcessInstanceRelationships"}
 
 
+def without_type(line):
+    """Return a line of a dump without the type of a run, which a ledger knows from the runs above, too."""
+    told = json.loads(line)
+    if told["aspectName"] == "dataProcessInstanceProperties":
+        told["aspect"]["json"].pop("type", None)
+    return json.dumps(told, sort_keys=True)
+
+
 def beyond(raws):
     """Return the lines that a batch has and the ledger has not, and the other way round, but for what is said above."""
     parsed = [parse(raw, f"e[{position}]") for position, raw in enumerate(raws)]
-    batch = set(dumped(in_parts(raws, SETTINGS)[0]))
-    ledger = set(catalogue(parsed, chosen=SETTINGS))
+    batch = set(map(without_type, dumped(in_parts(raws, SETTINGS)[0])))
+    ledger = set(map(without_type, catalogue(parsed, chosen=SETTINGS)))
     started = {f"urn:li:dataProcessInstance:{one.run_id.lower()}" for one in parsed if one.type == "START"}
     more = [
         line
