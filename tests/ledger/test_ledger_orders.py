@@ -40,7 +40,7 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
     assert late == []
 
 
-@pytest.mark.parametrize("number", [27, 75, 100, 374, 1073, 3180, 20127])
+@pytest.mark.parametrize("number", [27, 75, 100, 374, 1073, 3180, 20127, 21019])
 def test_groups_that_differed_once_do_not_again(number):
     assert strays(group(SEED, number), seed=number) == []
     assert strays(group(SEED, number), seed=-number, profile="0.15.0", forgetful=False) == []
