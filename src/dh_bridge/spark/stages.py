@@ -19,7 +19,7 @@ import orjson
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Counts
 from dh_bridge.datahub.proposal import Proposal, patch
-from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.replay.entities import Entities, gather
 from dh_bridge.replay.families import Links
@@ -89,9 +89,17 @@ def _items(place: str, value: bytes | None, bridge: Bridge, *, whole: bool | Non
         yield DeadLetter(place, "no event: the column is null here", b"")
     elif whole:
         for item in read_events(["-"], stdin=io.BytesIO(value), zone=bridge.zone):
-            yield msgspec.structs.replace(item, place=place + item.place.removeprefix("stdin"))
+            yield _placed(item, place)
     elif value := value.strip():
         yield from events_of(value, place, bridge.zone)
+
+
+def _placed(item: Event | DeadLetter, path: str) -> Event | DeadLetter:
+    """Return what was read as standard input as of ``path``."""
+    place = path + item.place.removeprefix("stdin")
+    if isinstance(item, DeadLetter):
+        return msgspec.structs.replace(item, place=place, reason=item.reason.replace(item.place, place, 1))
+    return msgspec.structs.replace(item, place=place)
 
 
 def _opened(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]:
