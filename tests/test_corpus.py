@@ -106,7 +106,7 @@ def test_fastavro_apache_avro_and_acryl_datahub_accept_what_the_examples_give(ve
 
 # -- hostile input ---------------------------------------------------------------------------------------------------
 
-SPOILT = int(os.environ.get("DH_BRIDGE_SPOILT", "800"))
+SPOILT = int(os.environ.get("TESTS_SPOILT", "800"))
 """Spoilt events of each kind; `make faults` has more."""
 
 

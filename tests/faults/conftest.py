@@ -1,7 +1,7 @@
 """A target that fails, an ``emit`` with a ledger beside it, and the end that an undisturbed one has.
 
-DH_BRIDGE_FAULTS=long lets every pause last as long as it does in life; DH_BRIDGE_SEEDS says how often what happens by chance is
-tried; DH_BRIDGE_TABLE names a file that gets a line of JSON for each trial, from which docs/reliability.md is made.
+TESTS_FAULTS=long lets every pause last as long as it does in life; TESTS_SEEDS says how often what happens by chance is
+tried; TESTS_TABLE names a file that gets a line of JSON for each trial, from which docs/reliability.md is made.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dh_bridge.ledger.outbox import Outbox
 
 ROOT = Path(__file__).resolve().parents[2]
 EVENTS = str(ROOT / "examples" / "events")
-LONG = os.environ.get("DH_BRIDGE_FAULTS") == "long"
+LONG = os.environ.get("TESTS_FAULTS") == "long"
 QUIET = {name: None for name in os.environ if name.startswith("DH_BRIDGE_")}
 """Our own variables would be taken for settings."""
 NAP = 0.05
@@ -228,7 +228,7 @@ class Trial:
 
 def note(row):
     """Add a line to the table, where somebody wants one."""
-    place = os.environ.get("DH_BRIDGE_TABLE")
+    place = os.environ.get("TESTS_TABLE")
     if place is not None:
         load = [round(one, 1) for one in os.getloadavg()]
         with Path(place).open("a", encoding="utf-8") as file:

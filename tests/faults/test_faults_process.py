@@ -1,6 +1,6 @@
 """``emit`` in a process of its own: killed at random points and started again, and without room for what it writes.
 
-Five kills for each target; with DH_BRIDGE_KILLS=100 as many as issue 6 asks for.
+Five kills for each target; with TESTS_KILLS=100 as many as issue 6 asks for.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-KILLS = int(os.environ.get("DH_BRIDGE_KILLS", "5"))
-SEEDS = range(int(os.environ.get("DH_BRIDGE_SEEDS", "1")))
+KILLS = int(os.environ.get("TESTS_KILLS", "5"))
+SEEDS = range(int(os.environ.get("TESTS_SEEDS", "1")))
 
 
 def done(process):

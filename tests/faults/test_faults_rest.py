@@ -12,7 +12,7 @@ from gms import Fault
 
 pytestmark = pytest.mark.slow
 
-SEEDS = range(int(os.environ.get("DH_BRIDGE_SEEDS", "1")))
+SEEDS = range(int(os.environ.get("TESTS_SEEDS", "1")))
 _GMS_500 = {"exceptionClass": "com.linkedin.restli.server.RestLiServiceException", "message": "no disk", "status": 500}
 
 

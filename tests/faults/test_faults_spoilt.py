@@ -1,6 +1,6 @@
 """A stream of spoilt events through ``emit``: no crash, each dead letter counted, memory bounded.
 
-2,000 events by default; DH_BRIDGE_STREAM=1000000 as many as issue 6 asks for, in pieces of 100,000, a process each.
+2,000 events by default; TESTS_STREAM=1000000 as many as issue 6 asks for, in pieces of 100,000, a process each.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dh_bridge.catalog.store import Catalog
 
 pytestmark = pytest.mark.slow
 
-STREAM = int(os.environ.get("DH_BRIDGE_STREAM", "2000"))
+STREAM = int(os.environ.get("TESTS_STREAM", "2000"))
 PIECES = [(number, min(100_000, STREAM - start)) for number, start in enumerate(range(0, STREAM, 100_000))]
 FOLDED = min(STREAM, 2_000 + STREAM // 20)
 """Events that go into a catalogue, whose ledger keeps every run that was ever named."""

@@ -12,8 +12,8 @@ from samples import corpus, dataset, event, examples, needs_corpus
 from told import Told, catalogue, read, settings
 
 SEED = 2026
-#: Groups of runs for each block; DH_BRIDGE_GROUPS=1700 makes 10,200 of them.
-GROUPS = int(os.environ.get("DH_BRIDGE_GROUPS", "60"))
+#: Groups of runs for each block; TESTS_GROUPS=1700 makes 10,200 of them.
+GROUPS = int(os.environ.get("TESTS_GROUPS", "60"))
 
 
 def ways(events, chance):

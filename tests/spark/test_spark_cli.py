@@ -26,7 +26,7 @@ from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import SinkOptions
 from dh_bridge.spark.executors import deliver_apart
 
-KILLS = int(os.environ.get("DH_BRIDGE_KILLS", "1"))
+KILLS = int(os.environ.get("TESTS_KILLS", "1"))
 """How often the driver is killed; ten for the whole proof."""
 CLIENT = EXAMPLES / "client.ndjson"
 
