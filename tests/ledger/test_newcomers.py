@@ -77,7 +77,7 @@ def ledger(file, sink, clock, limit):
 
 
 def waiting(found):
-    return {one.proposal.entity_urn for one in found.outbox.waiting()}
+    return {one.proposal.entity_urn for one in found.courier.outbox.waiting()}
 
 
 def test_so_many_new_entities_go_and_the_others_wait(file, clock):
@@ -90,8 +90,8 @@ def test_so_many_new_entities_go_and_the_others_wait(file, clock):
     held = waiting(found)
     assert held
     assert held.isdisjoint(gone)
-    assert found.newcomers.held() == (len(held), int(clock() * 1000) + 3_600_000)
-    assert {one.reason for one in found.outbox.waiting()} == {
+    assert found.courier.newcomers.held() == (len(held), int(clock() * 1000) + 3_600_000)
+    assert {one.reason for one in found.courier.outbox.waiting()} == {
         "held back: more new entities than max_new_entities_per_hour"
     }
 
@@ -106,16 +106,16 @@ def test_the_next_hour_takes_the_next_and_in_the_end_all_arrive(file, clock):
     while waiting(found):
         before = len({one.entity_urn for one in sink.proposals if not one.entity_urn.startswith(RUN)})
         clock.now += 59 * MINUTE
-        found.deliver()
+        found.courier.deliver()
         clock.now += MINUTE
-        found.deliver()
+        found.courier.deliver()
         hours += 1
         after = len({one.entity_urn for one in sink.proposals if not one.entity_urn.startswith(RUN)})
         assert after - before in {1, 2}
         assert hours < 9
     assert hours >= 2
     assert sorted(map(repr, sink.proposals)) == sorted(map(repr, whole.proposals))
-    assert found.newcomers.held()[0] == 0
+    assert found.courier.newcomers.held()[0] == 0
 
 
 def test_within_the_hour_nothing_more_goes(file, clock):
@@ -124,7 +124,7 @@ def test_within_the_hour_nothing_more_goes(file, clock):
     found.take(tables("a", "b"))
     before = len(sink.proposals)
     clock.now += 59 * MINUTE
-    found.deliver()
+    found.courier.deliver()
     assert len(sink.proposals) == before
 
 
@@ -135,7 +135,7 @@ def test_what_is_there_is_not_new(file, clock):
     assert sorted(datasets(sink)) == [urn("a"), urn("b")]
     assert urn("c") in waiting(found)
     asked = len(sink.asked)
-    found.deliver()
+    found.courier.deliver()
     assert len(sink.asked) == asked  # nobody looks twice
 
 
@@ -144,7 +144,7 @@ def test_what_was_let_through_goes_on_being_written(file, clock):
     found = ledger(file, sink, clock, 10)
     found.take(tables("a"))
     assert waiting(found) == set()
-    found.newcomers.limit = 0
+    found.courier.newcomers.limit = 0
     found.take(tables("a", "b", run=2))
     assert waiting(found) == {urn("b")}
 
@@ -155,9 +155,9 @@ def test_a_place_that_does_not_answer_gets_nothing_and_loses_nothing(file, clock
     found = ledger(file, sink, clock, 10)
     _, delivery = found.take(tables("a"))
     assert delivery == Delivery(0, [])
-    assert str(found.broken) == "does not answer"
+    assert str(found.courier.broken) == "does not answer"
     sink.gone = False
-    found.deliver()
+    found.courier.deliver()
     assert datasets(sink) == [urn("a")]
 
 
@@ -166,7 +166,7 @@ def test_without_the_limit_what_was_held_goes(file, clock):
     ledger(file, sink, clock, 0).take(tables("a", "b"))
     assert datasets(sink) == []
     free = ledger(file, sink, clock, None)
-    free.deliver()
+    free.courier.deliver()
     assert sorted(datasets(sink)) == [urn("a"), urn("b")]
     assert waiting(free) == set()
 
@@ -175,19 +175,19 @@ def test_what_was_dropped_takes_nobodys_place(file, clock):
     sink = MemorySink()
     found = ledger(file, sink, clock, 0)
     found.take(tables("a", "b"))
-    found.outbox.drop(dead=False)
-    found.newcomers.limit = 1
+    found.courier.outbox.drop(dead=False)
+    found.courier.newcomers.limit = 1
     with file.transaction():
-        found.newcomers.note([urn("c")])
-        found.outbox.put([upsert("dataset", urn("c"), "status", {"removed": False})], 1)
-    found.deliver()
+        found.courier.newcomers.note([urn("c")])
+        found.courier.outbox.put([upsert("dataset", urn("c"), "status", {"removed": False})], 1)
+    found.courier.deliver()
     assert datasets(sink) == [urn("c")]
 
 
 def test_a_pause_holds_them_too(file, clock):
     sink = Readable()
     found = ledger(file, sink, clock, 10)
-    found.outbox.pause(paused=True)
+    found.courier.outbox.pause(paused=True)
     found.take(tables("a"))
     assert sink.asked == []
     assert sink.proposals == []

@@ -47,7 +47,7 @@ def down(_proposal):
 def written(ledger, proposals):
     """Put proposals into a ledger's outbox."""
     with ledger._file.transaction():
-        ledger.outbox.put(proposals, 1_000)
+        ledger.courier.outbox.put(proposals, 1_000)
 
 
 @pytest.fixture
@@ -77,25 +77,27 @@ def test_what_waits_for_one_urn_holds_back_what_comes_after_it_and_nothing_else(
     sink = Moody(lambda one: "later" if one.entity_urn == A and not sink.proposals else "")
     told = ledger(file, sink)
     written(told, [renamed(A, "1"), *(status(f"{B}{i}") for i in range(1_200)), renamed(A, "2")])
-    first = told.deliver()
+    first = told.courier.deliver()
     assert (first.delivered, first.failed) == (1_200, [])
-    assert [one.reason for one in told.outbox.each()] == ["later, said the server", None]
-    second = told.deliver()
+    assert [one.reason for one in told.courier.outbox.each()] == ["later, said the server", None]
+    second = told.courier.deliver()
     assert second.delivered == 2
     assert names(sink.proposals[-2:]) == ["1", "2"]
-    assert told.outbox.count() == (0, 0)
+    assert told.courier.outbox.count() == (0, 0)
 
 
 def test_a_sink_that_breaks_off_leaves_all_of_it_and_says_why(file):
     sink = Moody(down)
     told = ledger(file, sink)
     written(told, [renamed(A, "1"), renamed(A, "2")])
-    assert told.deliver() == Delivery(0, [])
-    assert str(told.broken) == "does not answer"
-    assert [(one.tries, one.reason, one.dead) for one in told.outbox.each()] == [(1, "does not answer", False)] * 2
+    assert told.courier.deliver() == Delivery(0, [])
+    assert str(told.courier.broken) == "does not answer"
+    assert [(one.tries, one.reason, one.dead) for one in told.courier.outbox.each()] == [
+        (1, "does not answer", False)
+    ] * 2
     sink.mood = well
-    assert told.deliver().delivered == 2
-    assert told.broken is None
+    assert told.courier.deliver().delivered == 2
+    assert told.courier.broken is None
     assert names(sink.proposals) == ["1", "2"]
 
 
@@ -104,39 +106,39 @@ def test_a_server_that_takes_nothing_now_is_not_asked_a_thousand_times(file):
     sink = Moody(lambda one: asked.append(one) or "later")
     told = ledger(file, sink)
     written(told, [status(f"{B}{i}") for i in range(2_500)])
-    assert told.deliver() == Delivery(0, [])
+    assert told.courier.deliver() == Delivery(0, [])
     assert len(asked) == 1_000
-    assert told.outbox.count() == (2_500, 0)
+    assert told.courier.outbox.count() == (2_500, 0)
 
 
 def test_what_is_new_takes_the_place_of_what_is_old_waiting_or_dead(file):
     sink = Moody(lambda _one: "never")
     told = ledger(file, sink)
     written(told, [status(A), renamed(B, "old")])
-    assert len(told.deliver().failed) == 2
-    assert told.outbox.count() == (0, 2)
+    assert len(told.courier.deliver().failed) == 2
+    assert told.courier.outbox.count() == (0, 2)
     written(told, [status(A, removed=True), renamed(B, "new"), status(A, removed=False)])
-    assert [one.proposal for one in told.outbox.each()] == [renamed(B, "new"), status(A, removed=False)]
-    assert told.outbox.retry() == 0
+    assert [one.proposal for one in told.courier.outbox.each()] == [renamed(B, "new"), status(A, removed=False)]
+    assert told.courier.outbox.retry() == 0
 
 
 def test_every_point_in_time_counts(file):
     told = ledger(file, Moody(well))
     points = [upsert("dataset", A, "operation", {"timestampMillis": i}) for i in range(3)]
     written(told, points)
-    assert [one.proposal for one in told.outbox.each()] == points
+    assert [one.proposal for one in told.courier.outbox.each()] == points
 
 
 def test_a_pause_holds_everything(file):
     sink = Moody(well)
     told = ledger(file, sink)
     with file.transaction():
-        told.outbox.pause(paused=True)
+        told.courier.outbox.pause(paused=True)
     written(told, [status(A)])
-    assert told.deliver() == Delivery(0, [])
+    assert told.courier.deliver() == Delivery(0, [])
     with file.transaction():
-        told.outbox.pause(paused=False)
-    assert told.deliver().delivered == 1
+        told.courier.outbox.pause(paused=False)
+    assert told.courier.deliver().delivered == 1
 
 
 def test_a_full_outbox_folds_nothing_and_goes_on_when_there_is_room(file):
@@ -149,9 +151,9 @@ def test_a_full_outbox_folds_nothing_and_goes_on_when_there_is_room(file):
     assert found.value.retryable
     assert file.connection.execute("SELECT count(*) FROM run").fetchone() == before
     sink.mood = well
-    told.deliver()
+    told.courier.deliver()
     told.take(read(group(1, 2)))
-    assert told.outbox.count() == (0, 0)
+    assert told.courier.outbox.count() == (0, 0)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -172,8 +174,8 @@ def test_whatever_the_server_does_in_between_the_end_is_the_same(seed):
             for batch in batches:
                 told.take(batch)
             sink.mood = well
-            told.deliver()
-            assert told.outbox.count() == (0, 0)
+            told.courier.deliver()
+            assert told.courier.outbox.count() == (0, 0)
             assert CatalogSink(server).emit(sink.proposals).failed == []
             ends.append(list(dump(server)))
     assert ends[0] == ends[1]

@@ -59,12 +59,12 @@ def test_what_comes_while_another_delivers_is_delivered_by_that_one(two):
     def meanwhile():
         _, delivery = second.take(read(EVENTS[1]))
         assert delivery.delivered == 0
-        assert "another process" in str(second.broken)
+        assert "another process" in str(second.courier.broken)
 
     sink = Interrupted(meanwhile)
     two(sink).take(read(EVENTS[0]))
     assert late.proposals == []
-    assert second.outbox.count() == (0, 0)
+    assert second.courier.outbox.count() == (0, 0)
     alone = MemorySink()
     with Catalog(":memory:") as file:
         ledger = Ledger(file, compiled(settings()), alone)
@@ -81,10 +81,10 @@ def test_the_last_delivery_of_a_stream_waits_for_the_turn(two, monkeypatch):
         assert ours
         *_, (_, delivery) = ledger.stream(read(EVENTS[0]))
         assert (delivery.delivered, sink.proposals) == (0, [])
-        assert "another process" in str(ledger.broken)
+        assert "another process" in str(ledger.courier.broken)
     found = list(ledger.stream([]))
     assert sum(delivery.delivered for _, delivery in found) == len(sink.proposals) > 10
-    assert ledger.broken is None
+    assert ledger.courier.broken is None
 
 
 def test_a_turn_is_one_process_s_and_ends_with_its_block(tmp_path):

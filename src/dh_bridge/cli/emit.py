@@ -160,7 +160,7 @@ def _deliver(
                 outcome.add(translation)
                 outcome.deliver(delivery)
         finally:
-            outcome.hold(*held(ledger))
+            outcome.hold(*held(ledger.courier))
     else:
         for translation in bridge.stream(items, report=outcome.reports):
             outcome.add(translation)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dh_bridge.ledger import Ledger
+    from dh_bridge.ledger.courier import Courier
     from dh_bridge.ledger.newcomers import Newcomers
     from dh_bridge.ledger.outbox import Waiting
     from dh_bridge.settings import Settings
@@ -30,18 +30,18 @@ _SHOWN = 100
 """Dead letters that the table shows one by one; --json has all of them."""
 
 
-def held(ledger: Ledger) -> tuple[int, str]:
+def held(courier: Courier) -> tuple[int, str]:
     """Return how many proposals wait, and the sentence that says so."""
-    outbox = ledger.outbox
+    outbox = courier.outbox
     waits, _ = outbox.count()
     oldest = outbox.oldest()
     if not waits or oldest is None:
         return 0, ""
-    new = _held_back(ledger.newcomers)
+    new = _held_back(courier.newcomers)
     if outbox.paused:
         why = "deliveries pause (`dh-bridge queue resume`)"
-    elif ledger.broken is not None:
-        why = "; ".join(filter(None, (str(ledger.broken), new)))
+    elif courier.broken is not None:
+        why = "; ".join(filter(None, (str(courier.broken), new)))
     else:
         why = new or "the server took them not yet"
     return waits, (

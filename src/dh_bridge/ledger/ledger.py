@@ -12,14 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from dh_bridge.call import Call, Translation
-from dh_bridge.errors import SinkError
+from dh_bridge.ledger.courier import Courier
 from dh_bridge.ledger.fold import LedgerFold
-from dh_bridge.ledger.newcomers import Newcomers, new_at
-from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.recall import Deliveries
 from dh_bridge.ledger.sent import DAY, Sent
 from dh_bridge.ledger.story import Journal
-from dh_bridge.ledger.turn import turn
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.sinks.base import Delivery
 
@@ -32,6 +29,9 @@ if TYPE_CHECKING:
 
 BYTES = 64 * 1024 * 1024
 """A batch ends early when its raw events are this large, so that memory stays flat whatever the events' size."""
+
+SECONDS = 10.0
+"""A batch ends early when its first event came this long ago, so that a slow pipe is not held up."""
 
 PATIENCE = 60.0
 """Seconds that the end of a stream waits for another process to end its delivery."""
@@ -72,13 +72,7 @@ class Ledger:
         self._sent = Sent(file.connection, refresh=settings.refresh_days * DAY, full=full, revive=revive)
         self._journal = Journal(file.connection)
         self._seen: int | None = None
-        self._limit = settings.outbox_limit
-        #: why the last delivery broke off
-        self.broken: SinkError | None = None
-        #: whether the last delivery was left to another process
-        self._stands_back = False
-        self.outbox = Outbox(file.connection)
-        self.newcomers = Newcomers(file.connection, options.settings.max_new_entities_per_hour)
+        self.courier = Courier(file, sink, options.settings, clock, self._forget)
         self._gate = gate
         self._deliveries = Deliveries(file.connection)
         self._delivery = delivery
@@ -91,26 +85,27 @@ class Ledger:
         process delivers from the same ledger, batches are folded and nothing is sent; their end waits for that process.
         """
         if not self._inside:
-            yield self._nothing(), self.deliver()
+            yield self._nothing(), self.courier.deliver()
         batch: list[Event | DeadLetter] = []
-        size = 0
+        size, began = 0, 0.0
         for item in items:
+            began = began if batch else self._clock()
             batch.append(item)
             size += len(item.raw)
-            if len(batch) >= self._batch or size >= BYTES:
+            if len(batch) >= self._batch or size >= BYTES or self._clock() - began >= SECONDS:
                 yield self.take(batch)
                 batch, size = [], 0
         if batch:
             yield self.take(batch)
-        if self._stands_back:
-            yield self._nothing(), self.deliver(patience=PATIENCE)
+        if self.courier.stands_back:
+            yield self._nothing(), self.courier.deliver(PATIENCE)
 
     def take(self, items: Iterable[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened.
 
         Nothing is folded either when the outbox is full: a SinkError says so.
         """
-        self._look_for_room()
+        self.courier.look_for_room()
         now = int(self._clock() * 1000)
         delivery = _EMPTY
         try:
@@ -131,78 +126,12 @@ class Ledger:
                     delivery = self._sink.emit(translation.proposals)
                     self._forget(delivery.failed)
                 else:
-                    self.newcomers.note(self._sent.fresh)
-                    self.outbox.put(translation.proposals, now)
+                    self.courier.put(translation.proposals, self._sent.fresh, now)
         except BaseException:
             self._fold.forget()
             self._journal.forget()
             raise
-        return translation, delivery if self._inside else self.deliver()
-
-    def deliver(self, *, patience: float = 0) -> Delivery:
-        """Send what waits in the outbox, oldest first; the failures are those for good, the rest stays there.
-
-        A sink that breaks off ends the delivery (``broken`` says why), and so does one that takes nothing now. One process
-        delivers at a time: ``patience`` is how many seconds to wait for another one.
-        """
-        with turn(self._file.path, patience=patience) as ours:
-            self._stands_back = not ours
-            if ours:
-                return self._delivered()
-        self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)
-        return _EMPTY
-
-    def _delivered(self) -> Delivery:
-        delivered, refused, after = 0, [], 0
-        blocked: set[str] = set()
-        self.broken = None
-        try:
-            self._admit()
-        except SinkError as error:
-            self.broken = error
-            return _EMPTY
-        while not self.outbox.paused and (waiting := self.outbox.waiting(after=after, held=False)):
-            after = waiting[-1].number
-            ready = [one for one in waiting if one.proposal.entity_urn not in blocked]
-            try:
-                found = self._sink.emit([one.proposal for one in ready])
-            except SinkError as error:
-                self.broken = error
-                with self._file.transaction():
-                    self.outbox.postpone(ready, str(error))
-                break
-            for_good = [failure for failure in found.failed if not failure.retryable]
-            with self._file.transaction():
-                self.outbox.settle(ready, found.failed)
-                self._forget(for_good)
-            blocked |= {failure.proposal.entity_urn for failure in found.failed if failure.retryable}
-            delivered += found.delivered
-            refused += for_good
-            if ready and len(found.failed) == len(ready) and not for_good:
-                break
-        return Delivery(delivered, refused)
-
-    def _admit(self) -> None:
-        """Let through what is not new at the place, and of the new entities those that the hour has room for."""
-        limited = self.newcomers.limit is not None
-        if self.outbox.paused or not (limited or self.newcomers.held()[0]):
-            return
-        while limited and (urns := self.newcomers.unseen()):
-            new = new_at(self._sink, urns)
-            with self._file.transaction():
-                self.newcomers.looked(urns, new)
-        with self._file.transaction():
-            self.newcomers.admit(int(self._clock() * 1000))
-
-    def _look_for_room(self) -> None:
-        waits, dead = self.outbox.count()
-        if waits + dead >= self._limit:
-            raise SinkError(
-                f"the outbox is full: {waits:,} proposals wait and {dead:,} are given up (ledger.outbox_limit)",
-                where=self._file.path,
-                now="see `dh-bridge queue list`; what is in the outbox is safe, send the events again later",
-                retryable=True,
-            )
+        return translation, delivery if self._inside else self.courier.deliver()
 
     def _translated(self, items: Iterable[Event | DeadLetter]) -> Translation:
         for item in items:

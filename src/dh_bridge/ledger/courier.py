@@ -1,0 +1,115 @@
+"""The way out of a ledger: what waits in its outbox is sent, oldest first, by one process at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dh_bridge.errors import SinkError
+from dh_bridge.ledger.newcomers import Newcomers, new_at
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.turn import turn
+from dh_bridge.sinks.base import Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dh_bridge.catalog.store import Catalog
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.settings import Settings
+    from dh_bridge.sinks.base import Failure, Sink
+
+
+class Courier:
+    """Sends to ``sink`` what waits in the outbox of ``file``; ``forget`` is told what was refused for good."""
+
+    def __init__(
+        self,
+        file: Catalog,
+        sink: Sink,
+        settings: Settings,
+        clock: Callable[[], float],
+        forget: Callable[[Iterable[Failure]], None],
+    ) -> None:
+        self._file = file
+        self._sink = sink
+        self._clock = clock
+        self._forget = forget
+        self._limit = settings.ledger.outbox_limit
+        self.outbox = Outbox(file.connection)
+        self.newcomers = Newcomers(file.connection, settings.max_new_entities_per_hour)
+        #: why the last delivery broke off
+        self.broken: SinkError | None = None
+        #: whether the last delivery was left to another process
+        self.stands_back = False
+
+    def look_for_room(self) -> None:
+        """Raise a SinkError when the outbox is full."""
+        waits, dead = self.outbox.count()
+        if waits + dead >= self._limit:
+            raise SinkError(
+                f"the outbox is full: {waits:,} proposals wait and {dead:,} are given up (ledger.outbox_limit)",
+                where=self._file.path,
+                now="see `dh-bridge queue list`; what is in the outbox is safe, send the events again later",
+                retryable=True,
+            )
+
+    def put(self, proposals: Sequence[Proposal], fresh: Iterable[str], now: int) -> None:
+        """Add proposals at ``now`` (milliseconds), in the caller's transaction; ``fresh``: entities that were never sent before."""
+        self.newcomers.note(fresh)
+        self.outbox.put(proposals, now)
+
+    def deliver(self, patience: float = 0) -> Delivery:
+        """Send what waits, oldest first; the failures are those for good, the rest stays.
+
+        A sink that breaks off ends the delivery (``broken`` says why), and so does one that takes nothing now. One process
+        delivers at a time: ``patience`` is how many seconds to wait for another one.
+        """
+        with turn(self._file.path, patience=patience) as ours:
+            self.stands_back = not ours
+            if ours:
+                return self._delivered()
+        self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)
+        return Delivery(0, [])
+
+    def _delivered(self) -> Delivery:
+        delivered = after = 0
+        refused: list[Failure] = []
+        blocked: set[str] = set()
+        self.broken = None
+        try:
+            self._admit()
+        except SinkError as error:
+            self.broken = error
+            return Delivery(0, [])
+        while not self.outbox.paused and (waiting := self.outbox.waiting(after=after, held=False)):
+            after = waiting[-1].number
+            ready = [one for one in waiting if one.proposal.entity_urn not in blocked]
+            try:
+                found = self._sink.emit([one.proposal for one in ready])
+            except SinkError as error:
+                self.broken = error
+                with self._file.transaction():
+                    self.outbox.postpone(ready, str(error))
+                break
+            for_good = [failure for failure in found.failed if not failure.retryable]
+            with self._file.transaction():
+                self.outbox.settle(ready, found.failed)
+                self._forget(for_good)
+            blocked |= {failure.proposal.entity_urn for failure in found.failed if failure.retryable}
+            delivered += found.delivered
+            refused += for_good
+            if ready and len(found.failed) == len(ready) and not for_good:
+                break
+        return Delivery(delivered, refused)
+
+    def _admit(self) -> None:
+        """Let through what is not new at the place, and of the new entities those that the hour has room for."""
+        limited = self.newcomers.limit is not None
+        if self.outbox.paused or not (limited or self.newcomers.held()[0]):
+            return
+        while limited and (urns := self.newcomers.unseen()):
+            new = new_at(self._sink, urns)
+            with self._file.transaction():
+                self.newcomers.looked(urns, new)
+        with self._file.transaction():
+            self.newcomers.admit(int(self._clock() * 1000))

@@ -1,0 +1,43 @@
+"""When a batch of a stream ends: it is full, it is large, or it is old."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+from gen_runs import group
+from told import compiled, read, settings
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.ledger import Ledger
+from dh_bridge.settings.ledger import LedgerSettings
+from dh_bridge.sinks.catalog import CatalogSink
+
+EVENTS = [event for number in range(3) for event in group(2026, number)]
+NOW = 1_796_000_000
+
+
+@pytest.fixture
+def batches():
+    """Return a function that streams EVENTS into a ledger: the sizes of its batches, and the catalogue's dump."""
+
+    def streamed(clock=lambda: NOW, **said):
+        chosen = compiled(settings(ledger=LedgerSettings(**said)))
+        with Catalog(":memory:") as file:
+            ledger = Ledger(file, chosen, CatalogSink(file), clock=clock)
+            sizes = [translation.counts.events for translation, _ in ledger.stream(read(EVENTS))]
+            return sizes, list(dump(file))
+
+    return streamed
+
+
+def test_a_batch_ends_when_it_is_full_or_large_or_its_first_event_is_old(batches, monkeypatch):
+    whole, said = batches()
+    assert whole == [len(EVENTS)]
+    assert len(EVENTS) > 3
+    assert batches(batch=2) == ([2] * (len(EVENTS) // 2) + [1] * (len(EVENTS) % 2), said)
+    slow = count(NOW, 11)
+    assert batches(clock=lambda: next(slow)) == ([1] * len(EVENTS), said)
+    monkeypatch.setattr("dh_bridge.ledger.ledger.BYTES", 1)
+    assert batches() == ([1] * len(EVENTS), said)
