@@ -5,9 +5,9 @@
 ``--write`` measures 10 k, 100 k and 1 M events: some 20 minutes on a quiet machine, and 25 GB of disk.
 
 Each figure is of a program of its own that, with all its children, may use so many cores; those of one core run at the same time,
-each on a core of its own. Events are START and COMPLETE in turn,
-6.5 KB on average; of four runs three share their tables with others, as in a warehouse, one has tables of its own. Peak memory
-is that of the program and all its children together (resident, shared pages counted once for each), sampled ten times a second.
+each on a core of its own. Events are START and COMPLETE in turn, 6.5 KB on average; of four runs three share their tables with
+others, as in a warehouse, one has tables of its own. Peak memory is that of the program and all its children together (resident,
+shared pages counted once for each), sampled ten times a second.
 Times are of the work alone: Spark's session has started, and a small batch has warmed it up. Goals: 65 % of the plain loop, flat
 memory, each tenfold within 15 % of ten times the time, two cores 1.7 times as fast as one.
 """
