@@ -37,6 +37,7 @@ from dh_bridge.datahub import schemas, structs, urns
 from dh_bridge.datahub.patches import patch
 from dh_bridge.datahub.proposal import Proposal, Remembered
 from dh_bridge.errors import AspectError
+from dh_bridge.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,8 +111,8 @@ class _Large:
 
     def __init__(self, check: Callable[[Any], Any]) -> None:
         self._check = check
-        self._sound: dict[int, list[Any]] = {}
-        self._once: set[int] = set()
+        #: lists that were found sound, by identity
+        self._sound: Memory[list[Any]] = Memory(_SOUND // 2)
 
     def __call__(self, value: Any) -> None:
         """Check the whole aspect; of fields that were found sound before, that they are the same object."""
@@ -120,19 +121,8 @@ class _Large:
             self._check({**value, "fields": []})
             return
         self._check(value)
-        if fields is not None and self._came_before(id(fields)):
-            if len(self._sound) >= _SOUND:
-                self._sound.clear()
-            self._sound[id(fields)] = fields
-
-    def _came_before(self, mark: int) -> bool:
-        """Say whether a list is worth keeping: one that nobody remembers comes once, and would fill the memory."""
-        if mark in self._once:
-            return True
-        if len(self._once) >= _REMEMBERED:
-            self._once.clear()
-        self._once.add(mark)
-        return False
+        if fields is not None and self._sound.again(id(fields)):
+            self._sound.keep(id(fields), fields, 1)
 
 
 class _Entities(dict[str, bool]):

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from dh_bridge.translation.memory import Memory
+from dh_bridge.memory import Memory
 from dh_bridge.translation.mending import UNUSABLE, Mending, mended
 from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import PREFIX

@@ -55,9 +55,9 @@ def writes_of(state: RunState, history: History) -> Iterator[Write]:
     job = state.job()
     if not state.urn or (job is not None and job.skip) or (not endless and history.winner != "COMPLETE"):
         return
-    ends = [stamp[0] for stamp, word in state.events if word == "COMPLETE"]
+    end = max((stamp[0] for stamp, word in state.events if word == "COMPLETE"), default=0)
     for dataset, (stamp, first) in io_of(state, OUTPUT).items():
-        when = (first, stamp[0]) if endless else (max(ends), max(ends))
+        when = (first, stamp[0]) if endless else (end, end)
         yield Write(dataset, state.urn, _job(state), *when, _version(state, "outputs", dataset))
 
 
@@ -91,7 +91,9 @@ def winners(
 
     ``above`` gives the URN of a run's parent. A job that feeds itself has no older writer instead: that would be wrong.
     """
-    left = [write for write in writes if write.run != read.run and not _related(write.run, read.run, above)]
+    # An application repeats what its jobs read and wrote: neither of two runs is to be inside the other.
+    inside = {read.run, *_ancestors(read.run, above)}
+    left = [write for write in writes if write.run not in inside and read.run not in _ancestors(write.run, above)]
     exact = [write for write in left if read.version is not None and write.version == read.version]
     if exact:
         last = exact
@@ -121,11 +123,6 @@ def parent_of(state: RunState) -> str | None:
     """Return the URN of a run's parent."""
     parent = value(state.cells.get(state.urn, {}), PARENT)
     return None if parent is None else str(parent[0])
-
-
-def _related(one: str, other: str, above: Callable[[str], str | None]) -> bool:
-    """Whether one of two runs is inside the other: an application repeats what its jobs read and wrote."""
-    return other in _ancestors(one, above) or one in _ancestors(other, above)
 
 
 def _ancestors(run: str, above: Callable[[str], str | None]) -> set[str]:

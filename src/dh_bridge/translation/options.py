@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.profiles import Profile, profile
 from dh_bridge.datahub.validation import validator
+from dh_bridge.memory import Memory
 from dh_bridge.translation.columns import TypeTable, default_types, load
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.identity import Identity
-from dh_bridge.translation.memory import Memory
 from dh_bridge.translation.naming import Naming
 
 if TYPE_CHECKING:

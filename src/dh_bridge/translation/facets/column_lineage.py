@@ -8,8 +8,8 @@ import msgspec
 
 from dh_bridge.datahub.fine_grained import SoundPairs
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
+from dh_bridge.memory import Memory
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
-from dh_bridge.translation.memory import Memory
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.properties import Joined
 from dh_bridge.translation.slots import (

@@ -12,7 +12,7 @@ from dh_bridge.translation.properties import capped
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.render.ladders import Slots, combined, fields
 from dh_bridge.translation.render.runs import platform_instance
-from dh_bridge.translation.render.shared import domain, people_and_tags
+from dh_bridge.translation.render.shared import domain, edge, people_and_tags
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
 from dh_bridge.translation.slots import (
     FINE_LINEAGE,
@@ -173,8 +173,8 @@ def _companions(entity: str, urn: str, slots: Slots, job: Job | Flow, *, tags: b
 def _io(slots: Slots, prefix: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for slot, path in ((INPUT_EDGE, "/inputDatasetEdges/"), (OUTPUT_EDGE, "/outputDatasetEdges/")):
-        for dataset, (_, edge) in sorted(slots.get(slot, {}).items()):
-            found.append(add(path + escaped(dataset), _edge(dataset, edge, prefix)))
+        for dataset, (_, (created, modified, properties)) in sorted(slots.get(slot, {}).items()):
+            found.append(add(path + escaped(dataset), edge(dataset, created, modified, properties, prefix)))
     jobs = {job: properties for job, (_, properties) in slots.get(JOB_EDGE, {}).items()}
     for job in sorted({*jobs, *slots.get(LINEAGE_JOB, ())}):
         properties = jobs.get(job)
@@ -194,13 +194,3 @@ def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
     if any([type(key) is tuple for key in cells]):  # noqa: C419 - a list is faster
         return fine_grained.by_query([(key[1] if type(key) is tuple else "", cells[key][1]) for key in cells])
     return fine_grained.fine_operations(fine_grained.together([pairs for _, pairs in cells.values()]))
-
-
-def _edge(dataset: str, edge: tuple[tuple[int, str], tuple[int, str], dict[str, str]], prefix: str) -> dict[str, Any]:
-    created, modified, properties = edge
-    found: dict[str, Any] = {"destinationUrn": dataset, "created": audit_stamp(*created)}
-    if modified[0]:
-        found["lastModified"] = audit_stamp(*modified)
-    if properties:
-        found["properties"] = {prefix + key: properties[key] for key in sorted(properties)}
-    return found

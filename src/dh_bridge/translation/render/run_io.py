@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.translation.contributions import actor_of, edge_properties, io_of
-from dh_bridge.translation.render.stamps import audit_stamp
+from dh_bridge.translation.render.shared import edge
 from dh_bridge.translation.slots import INPUT, OUTPUT
 
 if TYPE_CHECKING:
@@ -31,15 +31,14 @@ def run_io(state: RunState, history: History, options: Options) -> Iterator[Prop
             described = _described(state, side) if history.terminals else {}
             actor = actor_of(state.cells.get(state.urn, {}), options)
             found[f"{side}Edges"] = [
-                _edge(
+                edge(
                     urn,
-                    named[urn][1],
-                    named[urn][0][0] if history.terminals else None,
-                    described.get(urn),
-                    actor,
-                    options,
+                    (first, actor),
+                    (stamp[0] if history.terminals else 0, actor),
+                    described.get(urn, {}),
+                    options.prefix,
                 )
-                for urn in sorted(named)
+                for urn, (stamp, first) in sorted(named.items())
             ]
         yield upsert(_ENTITY, state.urn, aspect, found)
 
@@ -51,15 +50,4 @@ def _described(state: RunState, side: str) -> dict[str, dict[str, str]]:
         for (direction, dataset), properties in edge_properties(task, state).items():
             if direction == side:
                 found.setdefault(dataset, {}).update(properties)
-    return found
-
-
-def _edge(  # noqa: PLR0913 - the parts of an edge
-    urn: str, first: int, last: int | None, properties: dict[str, str] | None, actor: str, options: Options
-) -> dict[str, Any]:
-    found: dict[str, Any] = {"destinationUrn": urn, "created": audit_stamp(first, actor)}
-    if last is not None:
-        found["lastModified"] = audit_stamp(last, actor)
-    if properties:
-        found["properties"] = {options.prefix + key: properties[key] for key in sorted(properties)}
     return found

@@ -1,4 +1,4 @@
-"""Owners, tags and domains: of whatever entity, always by PATCH, so that people's own stay (facets.md 0.2)."""
+"""Owners, tags and domains: of whatever entity, always by PATCH, so that people's own stay (facets.md 0.2); and edges."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.settings.domains import domain_of
-from dh_bridge.translation.render.stamps import add, escaped
+from dh_bridge.translation.render.stamps import add, audit_stamp, escaped
 from dh_bridge.translation.slots import OWNER, TAG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from dh_bridge.settings.domains import DomainRule
     from dh_bridge.translation.render.ladders import Slots
@@ -25,6 +25,18 @@ def people_and_tags(entity: str, urn: str, slots: Slots) -> Iterator[Proposal]:
     tags = slots.get(TAG)
     if tags:
         yield patch(entity, urn, "globalTags", [_tag(name, tags[name][1]) for name in sorted(tags)])
+
+
+def edge(
+    urn: str, created: tuple[int, str], modified: tuple[int, str], properties: Mapping[str, str], prefix: str
+) -> dict[str, Any]:
+    """Return an edge to a dataset; the times are (microseconds, actor), ``modified`` of 0 for a run that has not ended."""
+    found: dict[str, Any] = {"destinationUrn": urn, "created": audit_stamp(*created)}
+    if modified[0]:
+        found["lastModified"] = audit_stamp(*modified)
+    if properties:
+        found["properties"] = {prefix + key: properties[key] for key in sorted(properties)}
+    return found
 
 
 def domain(entity: str, urn: str, rules: Iterable[DomainRule], namespace: str, name: str) -> Iterator[Proposal]:

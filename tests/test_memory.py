@@ -6,8 +6,8 @@ from samples import dataset, event, examples, packed
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.memory import Memory
 from dh_bridge.settings import Settings
-from dh_bridge.translation.memory import Memory
 
 
 def taught(memory, key, value, size):
