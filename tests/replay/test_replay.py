@@ -9,6 +9,8 @@ from zlib import crc32
 
 import pytest
 from gen_runs import group
+from hypothesis import example, given
+from hypothesis import strategies as st
 from msgspec import structs
 from samples import AIRFLOW, SPARK, corpus, dataset, event, examples, needs_corpus
 from samples import packed as sent
@@ -24,6 +26,7 @@ from dh_bridge.replay.families import Links, families
 from dh_bridge.replay.others import named_runs
 from dh_bridge.replay.records import Record, record
 from dh_bridge.replay.runs import Run, Runs, Said
+from dh_bridge.translation.identity.granularity import application_of
 from dh_bridge.translation.packing import packed, unpacked
 
 SEED = 2026
@@ -178,10 +181,30 @@ def test_a_run_of_very_many_events_is_held_in_the_memory_of_some_hundreds():
     assert "dataProcessInstanceRunEvent" in {one.aspect_name for one in run.proposals}
 
 
-def test_a_job_without_words_of_its_own_is_of_the_flow_that_its_urn_names():
-    urn = "urn:li:dataJob:(urn:li:dataFlow:(spark,app,ns),a.b)"
-    assert group_of(urn, {}) == "urn:li:dataFlow:(spark,app,ns)"
+def test_a_job_stands_alone_unless_it_may_be_the_twin_of_its_flow():
+    flow = "urn:li:dataFlow:(spark,live.app,ns)"
+    assert group_of(f"urn:li:dataJob:({flow},app.insert)", {}) == f"urn:li:dataJob:({flow},app.insert)"
+    assert group_of(f"urn:li:dataJob:({flow},app)", {}) == flow
+    assert group_of(f"urn:li:dataJob:({flow},long--0123456789abcdef)", {}) == flow
     assert group_of("urn:li:assertion:x", {}) == "urn:li:assertion:x"
+
+
+@given(
+    st.text(min_size=1, max_size=400),
+    st.sampled_from(["ns", "a,b(c)", "n" * 300, "ünïcode" * 40]),
+    st.sampled_from([SPARK, AIRFLOW, "https://example.com/own"]),
+    st.sampled_from([None, "live"]),
+)
+@example("app" * 150, "ns", SPARK, "live")
+@example("ä,(" * 60, "n" * 300, AIRFLOW, None)
+def test_every_twin_is_of_its_flows_group(name, namespace, producer, instance):
+    """Ruling 5: also where names are cut, and where an instance comes before the flow's."""
+    rules = [{"namespace": ".*", "instance": instance}] if instance else []
+    identity = bridge(Settings(identity={"rules": rules})).options.identity
+    job = identity.job(namespace, name, producer)
+    if job.level != "flow":
+        job = application_of(structs.replace(job, platform="spark", granularity="application"))
+    assert group_of(job.job_urn, {}) == job.flow_urn
 
 
 def test_who_handed_data_down_cannot_be_told_in_parts():

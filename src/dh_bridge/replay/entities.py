@@ -1,7 +1,8 @@
 """Stage two: pieces of what many runs share, folded by entity, into proposals.
 
 A *piece* is ``(group, urn, slots)``: what some runs contribute to one entity. Entities whose aspects look at each other are
-of one group: a flow and its jobs, a dataset and its checks.
+of one group: a flow and the job that is its twin (ruling 5), a dataset and its checks. The other jobs of a flow stand alone, so
+that a flow of a million jobs is no group of a million.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dh_bridge.translation.fold import Cells, merge, value
 from dh_bridge.translation.joined import told
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.redaction import redaction
-from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, JOB, TAG
+from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, TAG
 from dh_bridge.translation.translate import Rejected, proposals, valid
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.render.ladders import Slots
 
 Piece = tuple[str, str, "Slots"]
+
+_JOB = "urn:li:dataJob:("
 
 
 def pieces(shared: Cells, options: Options) -> Iterator[Piece]:
@@ -45,15 +48,22 @@ def pieces(shared: Cells, options: Options) -> Iterator[Piece]:
 
 
 def group_of(urn: str, slots: Slots) -> str:
-    """Return the group of an entity: a job's flow, a check's dataset, else itself."""
-    if urn.startswith("urn:li:dataJob:"):
-        job = value(slots, JOB)
-        # a job that only another one's lineage names is told by its URN: dataJob:(dataFlow:(…),name)
-        return job.flow_urn if job is not None else urn[len("urn:li:dataJob:(") :].partition("),")[0] + ")"
+    """Return the group of an entity: the flow of a job that may be its twin, a check's dataset, else the entity itself."""
+    if urn.startswith(_JOB):
+        flow, _, job = urn[len(_JOB) : -1].rpartition("),")
+        return f"{flow})" if _may_be_twin(flow, job) else urn
     if urn.startswith("urn:li:assertion:"):
         stated = value(slots, ASSERTION)
         return stated.dataset if stated is not None else urn
     return urn
+
+
+def _may_be_twin(flow: str, job: str) -> bool:
+    """Whether a job may have its flow's name, by the URN alone: a piece need not know the job (another's lineage names it).
+
+    The flow's may begin with an instance, and a name with ``--`` may have been cut: some jobs stand with their flow in vain.
+    """
+    return job in flow or "--" in flow or "--" in job
 
 
 class Entities:
