@@ -237,6 +237,14 @@ def test_demo_sums_up_and_shows_where_a_dataset_comes_from(run, scripted, good, 
     assert (tmp_path / "out" / "demo.db").is_file()
 
 
+def test_a_dry_demo_leaves_no_file(run, good, tmp_path):
+    result = run("demo", str(good), "--dry-run")
+    assert result.exit_code == 0
+    assert "events" in result.stdout
+    assert "Look further" not in result.stdout
+    assert not (tmp_path / "out").exists()
+
+
 def test_demo_without_lineage_shows_no_tree(run, scripted, good):
     scripted([PROPOSAL])
     assert "comes from" not in run("demo", good).stdout

@@ -46,6 +46,54 @@ def test_a_catalogue_before_and_after(run):
     assert run("verify", EVENTS, "--against", "catalog:c.db", "--profile", "1.4", "--sample", "50%").exit_code == 0
 
 
+def parts(tmp_path):
+    """Write the START and the COMPLETE of a job to a file each, and return their names."""
+    table = {"namespace": "postgres://h:5432", "name": "shop.public.orders"}
+    for number, (kind, outputs) in enumerate((("START", []), ("COMPLETE", [table]))):
+        told = {
+            "eventType": kind,
+            "eventTime": f"2026-11-20T10:0{number}:00Z",
+            "producer": "https://example.com/own",
+            "run": {"runId": "018cc251-f400-734d-88b3-000000000001"},
+            "job": {"namespace": "ns", "name": "etl.load"},
+            "outputs": outputs,
+        }
+        (tmp_path / f"{kind}.json").write_text(json.dumps(told))
+    return "START.json", "COMPLETE.json"
+
+
+def test_a_plan_with_a_ledger_is_what_emit_would_send(run, tmp_path):
+    start, complete = parts(tmp_path)
+    run("emit", start, "--to", "file:first.ndjson", "--ledger", "l.db")
+    before = Path("l.db").read_bytes()
+    said = [
+        run("plan", complete, "--against", "/dev/null", "--json", *more).stdout for more in ([], ["--ledger", "l.db"])
+    ]
+    assert Path("l.db").read_bytes() == before
+    dry = run("emit", complete, "--to", "file:second.ndjson", "--ledger", "l.db", "--dry-run")
+    assert not Path("second.ndjson").exists()
+    run("emit", complete, "--to", "file:second.ndjson", "--ledger", "l.db")
+    sent = [json.loads(line) for line in Path("second.ndjson").read_text().splitlines()]
+    assert f"proposals          {len(sent)}" in dry.stderr
+    assert "delivered" not in dry.stderr
+    alone, beside = ({row["urn"] for row in map(json.loads, text.splitlines())} for text in said)
+    assert beside == {one["entityUrn"] for one in sent}
+    known = {"urn:li:dataFlow:(openlineage,etl,ns)", "urn:li:dataPlatform:openlineage"}  # the START has told of them
+    assert alone - beside == known
+    again = run("plan", start, complete, "--against", "/dev/null", "--ledger", "l.db", "--fail-on", "new>0")
+    assert again.exit_code == 0, again.stdout
+
+
+def test_a_dry_run_into_a_catalogue_knows_what_is_there(run, tmp_path):
+    start, complete = parts(tmp_path)
+    first = run("emit", start, complete, "--to", "catalog:c.db", "--dry-run")
+    assert not Path("c.db").exists()
+    done = run("emit", start, complete, "--to", "catalog:c.db")
+    counter = re.compile(r"^proposals +(\d+)$", re.MULTILINE)
+    assert counter.findall(first.stderr) == counter.findall(done.stderr) != ["0"]
+    assert counter.findall(run("emit", complete, "--to", "catalog:c.db", "--dry-run").stderr) == ["0"]
+
+
 def test_new_entities_may_fail_a_build(run, tmp_path):
     (tmp_path / "urns.txt").write_text("")
     result = run("plan", EVENTS, "--against", "urns.txt", "--fail-on", "new>0")

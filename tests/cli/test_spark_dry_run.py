@@ -7,13 +7,13 @@ from gms import Gms
 
 from dh_bridge import Settings
 from dh_bridge.cli.outcome import Outcome
-from dh_bridge.cli.spark import _delivery
+from dh_bridge.cli.spark_targets import delivery
 
 
 @pytest.mark.parametrize("target", ["catalog:c.db", "ndjson:lines", "parquet:lines", "file:out.json"])
 def test_nothing_is_made(target, tmp_path):
     with Outcome() as outcome:
-        settings, deliver = _delivery(target, Settings(), outcome, None, dry_run=True)
+        settings, deliver = delivery(target, Settings(), outcome, None, dry_run=True)
         deliver(None)
     assert settings == Settings()
     assert outcome.delivered == 0
@@ -22,7 +22,7 @@ def test_nothing_is_made(target, tmp_path):
 
 def test_a_server_tells_its_version_and_takes_nothing(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms, Outcome() as outcome:
-        settings, deliver = _delivery(f"rest:{gms.url}", Settings(), outcome, None, dry_run=True)
+        settings, deliver = delivery(f"rest:{gms.url}", Settings(), outcome, None, dry_run=True)
         deliver(None)
         assert settings.profile == "1.4"
         assert gms.writes == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import count
 
 import pytest
 from gen_runs import group
@@ -56,9 +57,9 @@ def file():
         yield found
 
 
-def ledger(file, sink, **said):
+def ledger(file, sink, clock=lambda: 1, **said):
     chosen = settings().model_copy(update={"ledger": settings().ledger.model_copy(update=said)})
-    return Ledger(file, Options(chosen, stateful=True), sink, clock=lambda: 1)
+    return Ledger(file, Options(chosen, stateful=True), sink, clock=clock)
 
 
 def status(urn, *, removed=False):
@@ -170,7 +171,7 @@ def test_whatever_the_server_does_in_between_the_end_is_the_same(seed):
     for chosen in (well, mood):
         with Catalog(":memory:") as file, Catalog(":memory:") as server:
             sink = Moody(chosen)
-            told = ledger(file, sink)
+            told = ledger(file, sink, count(0, 60).__next__)
             for batch in batches:
                 told.take(batch)
             sink.mood = well
@@ -192,3 +193,38 @@ def test_numbers_are_never_given_twice(file):
     (second,) = box.each()
     assert second.number > first.number
     assert box.oldest() == 2
+
+
+def test_a_place_that_is_down_is_left_alone_longer_and_longer_and_asked_once_more_at_the_end(file):
+    """A sink that breaks off has tried for long: not every batch is to wait for that."""
+    asked = []
+
+    def noted(_proposal):
+        asked.append(now[0])
+        raise SinkError("does not answer", retryable=True)
+
+    now = [0.0]
+    sink = Moody(noted)
+    told = ledger(file, sink, lambda: now[0], batch=1)
+
+    def events():
+        for number in range(41):
+            now[0] = float(5 * number)
+            yield from read(group(1, number))[:1]
+        sink.mood = well
+
+    delivered = sum(delivery.delivered for _, delivery in told.stream(events()))
+    assert asked == [0.0, 5.0, 15.0, 35.0, 75.0, 135.0, 195.0]
+    assert delivered == len(sink.proposals) > 40
+    assert told.courier.outbox.count() == (0, 0)
+
+
+def test_a_single_batch_that_breaks_off_is_not_tried_twice(file):
+    asked = []
+
+    def noted(_proposal):
+        asked.append(1)
+        raise SinkError("does not answer", retryable=True)
+
+    list(ledger(file, Moody(noted)).stream(read(group(1, 1))))
+    assert asked == [1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -91,6 +92,22 @@ def test_the_example_of_every_help_text_runs_as_it_stands(name, tmp_path, monkey
     done = CliRunner().invoke(commands, [*line.split()[1:], "--partitions", "1"])
     assert done.exit_code == 0, done.output
     assert (tmp_path / ("shop.db" if name else "proposals")).exists()
+
+
+@pytest.mark.usefixtures("session")
+def test_a_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
+    landing, state = tmp_path / "landing", tmp_path / "state"
+    landing.mkdir()
+    (landing / "one.json").write_bytes(sent([event("START")])[0])
+    where = ("--events", str(landing), "--checkpoint", str(state), "--to", f"catalog:{tmp_path / 'c.db'}")
+    said = ("stream", *where, "--partitions", "1")
+    assert invoke(*said).exit_code == 0
+    (landing / "two.json").write_bytes(sent([event("COMPLETE")])[0])
+    before, told = sorted(state.rglob("*")), held(tmp_path / "c.db")
+    dry = invoke(*said, "--dry-run", "--every", "1 second")
+    assert re.search(r"batch 1: [1-9]\d* proposals$", dry.stderr, re.MULTILINE)
+    assert sorted(state.rglob("*")) == before
+    assert held(tmp_path / "c.db") == told
 
 
 def test_what_cannot_be_done_is_said_before_spark_starts():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from dh_bridge.errors import SinkError
@@ -123,6 +124,15 @@ _MIGRATIONS = (
     CREATE INDEX handed_dataset ON handed (dataset, wrote, last);
     """,
 )
+
+
+def copy(path: str | Path, into: str | Path) -> None:
+    """Copy a file as it is at one moment, whoever writes to it meanwhile; a SinkError says why it cannot be done."""
+    try:
+        with closing(_open(str(path), readonly=True)) as here, closing(sqlite3.connect(into)) as there:
+            here.backup(there)
+    except sqlite3.Error as error:
+        raise SinkError(f"cannot be copied to {into}: {error}", where=str(path)) from error
 
 
 def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:

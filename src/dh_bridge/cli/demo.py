@@ -27,18 +27,20 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("events", nargs=-1, metavar="[EVENTS...]", type=click.Path(exists=True, allow_dash=True))
 @click.option("--catalog", "file", default="out/demo.db", show_default=True, help="The catalogue to write.")
+@click.option("--dry-run", is_flag=True, help="Show it, and leave no file.")
 @with_settings
 @examples("dh-bridge demo")
-def demo(*, settings: Settings, events: tuple[str, ...], file: str) -> None:
+def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: bool) -> None:
     """Translate the example events into a catalogue and show what came of them.
 
     EVENTS are those of examples/events when none are named. No server and no settings are needed.
     """
     if not events and not Path("examples/events").is_dir():
         raise click.UsageError("there is no examples/events here: run it in a checkout, or name your EVENTS")
-    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    if not dry_run:
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
     bridge = Bridge(settings)
-    with Outcome() as outcome, Catalog(file) as catalog:
+    with Outcome() as outcome, Catalog(":memory:" if dry_run else file) as catalog:
         sink = CatalogSink(catalog)
         for translation in bridge.stream(events_of(events or ("examples/events",), bridge), report=True):
             outcome.add(translation)
@@ -49,7 +51,8 @@ def demo(*, settings: Settings, events: tuple[str, ...], file: str) -> None:
     if root is not None:
         click.echo("\nWhere one of the datasets comes from:\n")
         write_tree(lineage_tree(root, "up"))
-        click.echo(f"\nLook further: dh-bridge lineage '{root.urn}' --catalog {file} --columns")
+        if not dry_run:
+            click.echo(f"\nLook further: dh-bridge lineage '{root.urn}' --catalog {file} --columns")
     outcome.leave()
 
 

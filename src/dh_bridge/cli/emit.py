@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,13 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger, last_version, opened
+from dh_bridge.ledger import Ledger, last_version, opened, trial
 from dh_bridge.replay.processes import translations
+from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from dh_bridge.settings import Settings
 
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format", "file_format", type=click.Choice(["ndjson", "json"]), help="Format of a file whose ending tells none."
 )
-@click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing.")
+@click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing; a ledger is looked into.")
 @click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -101,14 +104,14 @@ def emit(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("--processes goes with neither --ledger, --report nor --dry-run")
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
-            place = None if dry_run or processes > 1 else ledger or settings.ledger.file
+            place = None if processes > 1 else ledger or settings.ledger.file
             if place is None and not dry_run:
                 need_ledger(target, settings)
             known = last_version(place)
             destination = open_destination(
                 target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run, last_version=known
             )
-            with destination.sink:
+            with destination.sink, _tried(target, place) if dry_run else nullcontext(place) as place:
                 _announce(target, destination, dry_run=dry_run)
                 gate = _gate(target, destination, unasked=dry_run or yes)
                 if processes > 1:
@@ -116,7 +119,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 else:
                     with opened(
                         place,
-                        destination.sink,
+                        MemorySink() if dry_run else destination.sink,
                         destination.settings,
                         version=destination.version,
                         full=full,
@@ -130,6 +133,12 @@ def emit(  # noqa: PLR0913 - one parameter per option
         for line in outcome.summary():
             say(line)
         outcome.leave()
+
+
+def _tried(target: str, place: Path | None) -> AbstractContextManager[Path | None]:
+    """Return what gives a copy of the ledger to a dry run; a catalogue is its own ledger."""
+    scheme, _, path = target.partition(":")
+    return trial(Path(path) if scheme == "catalog" else place)
 
 
 def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
@@ -158,9 +167,11 @@ def _deliver(
         try:
             for translation, delivery in ledger.stream(items):
                 outcome.add(translation)
-                outcome.deliver(delivery)
+                if gate is not None:
+                    outcome.deliver(delivery)
         finally:
-            outcome.hold(*held(ledger.courier))
+            if gate is not None:
+                outcome.hold(*held(ledger.courier))
     else:
         for translation in bridge.stream(items, report=outcome.reports):
             outcome.add(translation)

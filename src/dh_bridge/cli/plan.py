@@ -10,17 +10,22 @@ import click
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
+from dh_bridge.cli.options import events_argument, json_option, ledger_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.places import allowed, opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.ledger import opened, trial
 from dh_bridge.review.plan import COUNTS
 from dh_bridge.review.plan import plan as planned
 from dh_bridge.review.state import State
+from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
     from collections import Counter
+    from collections.abc import Iterator
+    from pathlib import Path
 
+    from dh_bridge.bridge import Translation
     from dh_bridge.settings import Settings
 
 _SHOWN = ("near", "foreign", "removed", "refused")
@@ -46,24 +51,33 @@ def _limits(_context: click.Context, _parameter: click.Parameter, texts: tuple[s
 @click.option(
     "--fail-on", "limits", multiple=True, callback=_limits, metavar="COUNT>N", help="Exit code 1 for more, e.g. new>0."
 )
+@ledger_option
 @json_option
 @profile_option
 @with_settings
 @examples(
     "dh-bridge emit examples/events --to catalog:shop.db && dh-bridge plan examples/events --against catalog:shop.db",
 )
-def plan(
-    *, settings: Settings, events: tuple[str, ...], target: str, limits: list[tuple[str, int]], as_json: bool
+def plan(  # noqa: PLR0913 - one parameter per option
+    *,
+    settings: Settings,
+    events: tuple[str, ...],
+    target: str,
+    limits: list[tuple[str, int]],
+    ledger: Path | None,
+    as_json: bool,
 ) -> None:
     """Tell what EVENTS would change at PLACE; nothing is written.
 
     Entities found and new, near misses (datasets that are there under another case, instance, environment, tier, quoting,
     platform or host) with the rule that would make them one, aspects whose last writer is somebody else, edges of lineage
     that come and go. --json tells all of it, without it the lists end after 20 rows.
+
+    With --ledger it is what `emit --ledger` would send now, beside what waits in it: runs go on where they stood, and edges of ours
+    leave. It is tried on a copy.
     """
     with Outcome() as outcome, opened_place(target, settings) as (place, known, chosen), State(place) as state:
-        bridge = Bridge(chosen)
-        for translation in bridge.stream(events_of(events, bridge)):
+        for translation in _translated(events, chosen, ledger or settings.ledger.file):
             outcome.add(translation)
             state.add(allowed(translation.proposals, settings))
         counts, rows = planned(state, pipeline=settings.pipeline_name, known=known)
@@ -77,6 +91,18 @@ def plan(
         if over:
             raise click.exceptions.Exit(EXIT_EVENTS)
         outcome.leave()
+
+
+def _translated(events: tuple[str, ...], settings: Settings, ledger: Path | None) -> Iterator[Translation]:
+    """Yield what the events come to, for itself or beside what a ledger knows."""
+    bridge = Bridge(settings)
+    items = events_of(events, bridge)
+    with trial(ledger) as copy, opened(copy, MemorySink(), settings) as found:
+        if found is None:
+            yield from bridge.stream(items)
+        else:
+            for translation, _ in found.stream(items):
+                yield translation
 
 
 def _show(counts: Counter[str], rows: list[dict[str, Any]]) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,20 +18,18 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.screen import say
-from dh_bridge.delivery import need_ledger, open_destination
+from dh_bridge.cli.spark_targets import bury, delivery
 from dh_bridge.errors import BridgeError, SinkError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
     from dh_bridge.settings import Settings
-    from dh_bridge.sinks.base import Failure
 
-_FOLDERS = ("parquet:", "ndjson:")
-_SHOWN = 20
 _JAVA = re.compile(r"\AAn error occurred while calling \S+\n: (?:[\w$.]+: )?")
+_SCHEME = re.compile(r"\w+://")
 _OURS = re.compile(r"dh_bridge\.errors\.(\w+): (.+)")
 
 
@@ -97,12 +99,12 @@ def batch(  # noqa: PLR0913 - one parameter per option
     session = _session(said)
     events = _events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
-        settings, deliver = _delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
+        settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
         between = (said["since"], said["until"])
         translated = Translated(events, settings, partitions=said["partitions"], between=between)
         counts = translated.counts()
         _count(outcome, counts)
-        _bury(outcome, translated.bad_records, said["bad_records"])
+        bury(outcome, translated.bad_records, said["bad_records"])
         try:
             deliver(translated.proposals)
         except SinkError as error:
@@ -131,6 +133,9 @@ def batch(  # noqa: PLR0913 - one parameter per option
     metavar="DAYS",
     help="Let go of runs this long after their last event (default: never).",
 )
+@click.option(
+    "--dry-run", is_flag=True, help="Translate and count what is there, on a copy of the checkpoint; deliver nothing."
+)
 @profile_option
 @fail_option
 @with_settings
@@ -143,6 +148,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     checkpoint: str,
     every: str | None,
     retain: float | None,
+    dry_run: bool,
     fail_on: str,
     **said: Any,
 ) -> None:
@@ -153,21 +159,43 @@ def stream(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("a stream cannot write one JSON array: end the file in .ndjson, or write ndjson:DIR")
     session = _session(said)
     events = _stream_events(session, said)
-    with Outcome(fail_on=fail_on) as outcome:
-        settings, deliver = _delivery(target, settings, outcome, said["undelivered"])
+    with Outcome(fail_on=fail_on) as outcome, _checkpoint(checkpoint, copied=dry_run) as place:
+        settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
 
         def take(proposals: DataFrame, bad: DataFrame, number: int) -> None:
             before = outcome.delivered
             deliver(proposals)
-            _bury(outcome, bad, said["bad_records"])
-            say(f"batch {number}: {outcome.delivered - before:,} proposals delivered")
+            bury(outcome, bad, None if dry_run else said["bad_records"])
+            told = (
+                f"{proposals.count():,} proposals" if dry_run else f"{outcome.delivered - before:,} proposals delivered"
+            )
+            say(f"batch {number}: {told}")
 
-        parts = said["partitions"]
         query = started(
-            events, take, checkpoint=checkpoint, settings=settings, partitions=parts, every=every, retain=retain
+            events,
+            take,
+            checkpoint=place,
+            settings=settings,
+            partitions=said["partitions"],
+            every=None if dry_run else every,
+            retain=retain,
         )
         query.awaitTermination()
         outcome.leave()
+
+
+@contextmanager
+def _checkpoint(place: str, *, copied: bool) -> Iterator[str]:
+    """Yield the checkpoint of a stream, or a copy that goes afterwards."""
+    if not copied:
+        yield place
+        return
+    if _SCHEME.match(place):
+        raise click.UsageError("a dry run copies the checkpoint, so it has to be a folder of this machine")
+    with tempfile.TemporaryDirectory(prefix="dh_bridge_trial_") as folder:
+        if Path(place).is_dir():
+            shutil.copytree(place, folder, dirs_exist_ok=True)
+        yield folder
 
 
 def _session(said: dict[str, Any]) -> SparkSession:
@@ -222,67 +250,6 @@ def _stream_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
     return frame(rows, said["column"], place=said["source_format"])
 
 
-def _delivery(
-    target: str, settings: Settings, outcome: Outcome, folder: str | None, *, dry_run: bool = False
-) -> tuple[Settings, Callable[[DataFrame], None]]:
-    """Return the settings with the profile that the target wants, and what delivers proposals to it.
-
-    ``folder`` is for those that the target does not take. A ``dry_run`` asks a server for its version and delivers nothing.
-    """
-    if dry_run:
-        if not target.startswith(_FOLDERS):
-            sink, settings, _, _ = open_destination(target, settings, dry_run=True)
-            sink.close()
-        return settings, lambda _proposals: None
-    from dh_bridge.spark import executors, targets  # noqa: PLC0415 - as above
-
-    if target.startswith(_FOLDERS):
-
-        def into_folder(proposals: DataFrame) -> None:
-            targets.write_folder(proposals, target)
-            outcome.delivered += proposals.count()
-
-        return settings, into_folder
-    need_ledger(target, settings)
-    sink, settings, options, _ = open_destination(target, settings)
-    sink.close()
-
-    def from_executors(proposals: DataFrame) -> None:
-        done = executors.deliver_apart(proposals, target, options, writes=settings.writes)
-        outcome.delivered += done.delivered
-        outcome.refused += done.refused
-        for row in done.undelivered.limit(_SHOWN).collect() if done.refused else ():
-            say(f"not delivered: {row.entity_urn} {row.aspect_name}: {row.reason}")
-        _keep(done.undelivered, folder if done.refused else None)
-        done.close()
-
-    def from_driver(proposals: DataFrame) -> None:
-        refused: list[Failure] = []
-        # opened for each batch: a stream's are worked on by a thread of Spark's, and a SQLite file belongs to one thread
-        with open_destination(target, settings, run_id=options.run_id).sink as sink:
-            for delivery in targets.deliver(proposals, sink):
-                outcome.deliver(delivery)
-                refused += delivery.failed if folder else ()
-        if refused:
-            _keep(executors.undelivered(proposals.sparkSession, refused), folder)
-
-    return settings, from_executors if target.startswith("kafka:") else from_driver
-
-
 def _count(outcome: Outcome, counts: Counts) -> None:
     outcome.add(Translation([], [], [], counts, None))
     outcome.rejected += counts.rejected
-
-
-def _bury(outcome: Outcome, bad: DataFrame, folder: str | None) -> None:
-    """Count the events that cannot be used, tell of the first ones, and keep all of them where ``folder`` says."""
-    number = bad.count()
-    outcome.dead += number
-    for row in bad.limit(_SHOWN).collect() if number else ():
-        say(f"{row.place}: {row.reason}")
-    _keep(bad, folder if number else None)
-
-
-def _keep(rows: DataFrame, folder: str | None) -> None:
-    if folder is not None:
-        rows.write.mode("append").parquet(folder)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Failure, Sink
 
 
+REST, LONGEST = 5.0, 60.0
+"""Seconds between deliveries to a place that takes nothing: after the first failure, and at most (they double)."""
+
+
 class Courier:
     """Sends to ``sink`` what waits in the outbox of ``file``; ``forget`` is told what was refused for good."""
 
@@ -39,8 +43,9 @@ class Courier:
         self.newcomers = Newcomers(file.connection, settings.max_new_entities_per_hour)
         #: why the last delivery broke off
         self.broken: SinkError | None = None
-        #: whether the last delivery was left to another process
-        self.stands_back = False
+        #: whether a delivery was left out: to another process, or as the place took nothing just before
+        self.owes = False
+        self._rest = self._until = 0.0
 
     def look_for_room(self) -> None:
         """Raise a SinkError when the outbox is full."""
@@ -65,10 +70,20 @@ class Courier:
         delivers at a time: ``patience`` is how many seconds to wait for another one.
         """
         with turn(self._file.path, patience=patience) as ours:
-            self.stands_back = not ours
+            self.owes = not ours
             if ours:
-                return self._delivered()
+                found = self._delivered()
+                self._rest = 0.0 if self.broken is None else min(max(2 * self._rest, REST), LONGEST)
+                self._until = self._clock() + self._rest
+                return found
         self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)
+        return Delivery(0, [])
+
+    def deliver_by_the_way(self) -> Delivery:
+        """As :meth:`deliver`, but leave a place alone that took nothing a moment ago: its sink would try again and again."""
+        if self._clock() >= self._until:
+            return self.deliver()
+        self.owes = True
         return Delivery(0, [])
 
     def _delivered(self) -> Delivery:

@@ -81,8 +81,9 @@ class Ledger:
     def stream(self, items: Iterable[Event | DeadLetter]) -> Iterator[tuple[Translation, Delivery]]:
         """Yield what each batch of ``items`` changed, and what was delivered; what waited from before goes first.
 
-        What a sink that breaks off did not take waits in the outbox, and is tried again with the next batch. While another
-        process delivers from the same ledger, batches are folded and nothing is sent; their end waits for that process.
+        What a sink that breaks off did not take waits in the outbox, and is tried again with a later batch, and once more at the
+        end. While another process delivers from the same ledger, batches are folded and nothing is sent; their end waits for that
+        process.
         """
         if not self._inside:
             yield self._nothing(), self.courier.deliver()
@@ -97,7 +98,7 @@ class Ledger:
                 batch, size = [], 0
         if batch:
             yield self.take(batch)
-        if self.courier.stands_back:
+        if self.courier.owes:
             yield self._nothing(), self.courier.deliver(PATIENCE)
 
     def take(self, items: Iterable[Event | DeadLetter]) -> tuple[Translation, Delivery]:
@@ -131,7 +132,7 @@ class Ledger:
             self._fold.forget()
             self._journal.forget()
             raise
-        return translation, delivery if self._inside else self.courier.deliver()
+        return translation, delivery if self._inside else self.courier.deliver_by_the_way()
 
     def _translated(self, items: Iterable[Event | DeadLetter]) -> Translation:
         for item in items:

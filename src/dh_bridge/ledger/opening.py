@@ -1,11 +1,14 @@
-"""Which ledger belongs to a destination: a catalogue's own, or the file that was named."""
+"""Which ledger belongs to a destination: a catalogue's own, or the file that was named; and a copy to try things on."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.catalog.tables import copy
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
@@ -13,7 +16,6 @@ from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from dh_bridge.ledger.ledger import Gate
     from dh_bridge.settings import Settings
@@ -31,6 +33,22 @@ def last_version(place: Path | None) -> str | None:
             return Outbox(file.connection).note(_VERSION)
     except SinkError:  # of an older release, or left empty by a full disk: opening it for writing mends it or says so
         return None
+
+
+@contextmanager
+def trial(place: Path | None) -> Iterator[Path | None]:
+    """Yield a copy of the ledger ``place`` to try things on, which goes afterwards; nobody has to wait for it.
+
+    A ledger that is not there yet is tried as an empty one; None stays None.
+    """
+    if place is None:
+        yield None
+        return
+    with TemporaryDirectory(prefix="dh_bridge_trial_") as folder:
+        into = Path(folder) / "ledger.db"
+        if place.is_file():
+            copy(place, into)
+        yield into
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def _seconds(dag_run: dict[str, Any]) -> float | None:
     """Return how long the DAG run took, as it says or from its two dates; it serves where no START was seen (3.6)."""
     said = dag_run.get("duration")
     if isinstance(said, (int, float)) and not isinstance(said, bool):
-        return float(said)
+        return float(said) if 0 <= said < _MOST_SECONDS else None  # a whole number may be larger than any float
     start, end = dag_run.get("start_date"), dag_run.get("end_date")
     if not (isinstance(start, str) and isinstance(end, str)):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -44,17 +45,17 @@ def _field_profile(column: str, measured: dict[str, Any], rows: int | None) -> d
     found: dict[str, Any] = {"fieldPath": column}
     if distinct is not None:
         found["uniqueCount"] = distinct
-        if present:
-            found["uniqueProportion"] = distinct / present
+        if (share := _over(distinct, present)) is not None:
+            found["uniqueProportion"] = share
     if nulls is not None:
         found["nullCount"] = nulls
-        if rows:
-            found["nullProportion"] = nulls / rows
+        if (share := _over(nulls, rows)) is not None:
+            found["nullProportion"] = share
     for leaf in ("min", "max"):
         if leaf in measured:
             found[leaf] = _text(measured[leaf])
-    if measured.get("sum") is not None and count:
-        found["mean"] = _text(measured["sum"] / count)
+    if measured.get("sum") is not None and (mean := _over(measured["sum"], count)) is not None:
+        found["mean"] = _text(mean)
     quantiles = _quantiles(measured.get("quantiles", {}))
     for quantile, number in quantiles:
         if quantile == "0.5":
@@ -62,6 +63,17 @@ def _field_profile(column: str, measured: dict[str, Any], rows: int | None) -> d
     if quantiles:
         found["quantiles"] = [{"quantile": quantile, "value": number} for quantile, number in quantiles]
     return found
+
+
+def _over(part: float | None, whole: float | None) -> float | None:
+    """Return a quotient; None where a number is not known, and where no float holds it."""
+    if part is None or not whole:
+        return None
+    try:
+        found = part / whole
+    except OverflowError:  # of whole numbers without end
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _quantiles(measured: dict[str, float]) -> list[tuple[str, str]]:
