@@ -195,6 +195,20 @@ class Trial:
         with Catalog(self.ledger, readonly=True) as file:
             return Outbox(file.connection).count()
 
+    def waits(self, first, words, least):
+        """Assert that the first ``emit`` says ``words`` and that more than ``least`` proposals wait; return how many."""
+        assert first.code == 3
+        assert words in first.stderr
+        waiting, dead = self.queue()
+        assert (waiting > least, dead) == (True, 0)
+        return waiting
+
+    def sends_what_waits(self, first, waiting):
+        """Assert that a second ``emit`` sends what the first one left."""
+        said = self.emit()
+        assert said.code == 0, said.stderr
+        self.ends_well(said, waited=waiting, **{"first exit code": first.code})
+
     def ends_well(self, said, *, without=lambda _one: False, **seen):
         """Assert that the server has what an undisturbed one has (less ``without``) and nothing waits; note the line."""
         left_out = [one for one in self._calm if without(one)]
