@@ -129,3 +129,8 @@ def test_pages_and_readme_are_in_step_with_the_code():
         cwd=ROOT,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_python_runs_it_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "dh_bridge", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("dh-bridge ")
