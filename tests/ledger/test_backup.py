@@ -61,3 +61,19 @@ def test_a_catalogue_of_the_first_version_becomes_a_ledger(tmp_path):
         told.take(read(FIRST))
         told.take(read(LATER))
         assert list(dump(file)) == whole()
+
+
+def test_who_is_below_whom_is_kept_from_version_five(tmp_path):
+    """It stood among the tokens of kin."""
+    rows = [("under urn:li:dataProcessInstance:up", 1), ("hands down BATCH MANUAL", 1), ("under x", 2), ("run y", 2)]
+    with closing(sqlite3.connect(tmp_path / "old.db")) as old:
+        old.executescript("".join(_MIGRATIONS[:5]))
+        old.executemany("INSERT INTO kin (token, run) VALUES (?, ?)", rows)
+        old.commit()
+        old.executescript(f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = 5;")
+    with Catalog(tmp_path / "old.db") as file:
+        assert file.connection.execute("SELECT run, parent, handed FROM heritage ORDER BY run").fetchall() == [
+            (1, "urn:li:dataProcessInstance:up", "BATCH MANUAL"),
+            (2, "x", None),
+        ]
+        assert file.connection.execute("SELECT token, run FROM kin").fetchall() == [("run y", 2)]

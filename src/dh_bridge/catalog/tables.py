@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dh_bridge.errors import SinkError
 
-VERSION = 5
+VERSION = 6
 """``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
 
 _APPLICATION = 0x64684272
@@ -122,6 +122,20 @@ _MIGRATIONS = (
         PRIMARY KEY (run, dataset, wrote)
     ) WITHOUT ROWID;
     CREATE INDEX handed_dataset ON handed (dataset, wrote, last);
+    """,
+    # 5 -> 6. Who is below whom has a table of its own, as it makes nobody kin.
+    """
+    CREATE TABLE heritage (
+        run INTEGER PRIMARY KEY REFERENCES run,
+        parent TEXT, -- the run above it, NULL where it asks nobody
+        handed TEXT -- what those below have from it
+    );
+    CREATE INDEX heritage_parent ON heritage (parent);
+    INSERT INTO heritage
+        SELECT run, max(CASE WHEN token LIKE 'under %' THEN substr(token, 7) END),
+            max(CASE WHEN token LIKE 'hands down %' THEN substr(token, 12) END)
+        FROM kin WHERE token LIKE 'under %' OR token LIKE 'hands down %' GROUP BY run;
+    DELETE FROM kin WHERE token LIKE 'under %' OR token LIKE 'hands down %';
     """,
 )
 

@@ -58,9 +58,9 @@ def delivery(
         refused: list[Failure] = []
         # opened for each batch: a stream's are worked on by a thread of Spark's, and a SQLite file belongs to one thread
         with open_destination(target, settings, run_id=options.run_id).sink as sink:
-            for delivery in targets.deliver(proposals, sink):
-                outcome.deliver(delivery)
-                refused += delivery.failed if folder else ()
+            for done in targets.deliver(proposals, sink):
+                outcome.deliver(done)
+                refused += done.failed if folder else ()
         if refused:
             _keep(executors.undelivered(proposals.sparkSession, refused), folder)
 

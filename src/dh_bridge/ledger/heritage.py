@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from dh_bridge.translation.render.ladders import Slots
     from dh_bridge.translation.runstate import RunState
 
-_NOTE = "INSERT OR IGNORE INTO kin (token, run) VALUES (?, ?)"
-_FORGET = "DELETE FROM kin WHERE run = ? AND token GLOB ? AND token != ?"
-_WITH = "SELECT run FROM kin WHERE token = ?"
+_KNOWN = "SELECT parent, handed FROM heritage WHERE run = ?"
+_NOTE = "INSERT OR REPLACE INTO heritage (run, parent, handed) VALUES (?, ?, ?)"
+_BELOW = "SELECT run FROM heritage WHERE parent = ?"
+_ALIKE = "SELECT run FROM kin WHERE token = ?"
 
 
 class Heritage:
-    """Parents, and what they hand down, as tokens of runs that make nobody kin: ``under`` and ``hands down``."""
+    """Parents of runs, and what runs hand down."""
 
     def __init__(self, connection: sqlite3.Connection, runs: Runs, *, whole: bool = False) -> None:
         """``whole``: the parents of all runs are asked for, not only of those that lack something."""
@@ -36,19 +37,23 @@ class Heritage:
         slots = state.cells.get(state.urn, {})
         processing, kind = handed_down(slots)
         parent = value(slots, PARENT)
-        news = False
+        before = self._connection.execute(_KNOWN, (number,)).fetchone() or (None, None)
+        above, handed = before
         if parent is not None and (self._whole or not (processing and kind)):  # one that has both asks nobody above
-            news = self._noted(number, "under", parent[0])
+            above = parent[0]
         if processing or kind:
-            news = self._noted(number, "hands down", f"{processing} {kind}") or news
-        return news
+            handed = f"{processing} {kind}"
+        if (above, handed) == before:
+            return False
+        self._connection.execute(_NOTE, (number, above, handed))
+        return True
 
     def heirs(self, states: Iterable[RunState]) -> set[str]:
         """Return the keys of all runs below these."""
         found: set[str] = set()
         left = [name for state in states for name in (state.urn, *state.cells.get(state.urn, {}).get(RUN_ALIAS, ()))]
         while left:
-            new = set(self._with(f"under {left.pop()}")) - found
+            new = set(self._keys(_BELOW, left.pop())) - found
             found |= new
             left.extend(new)
         return found
@@ -68,23 +73,16 @@ class Heritage:
         if state.urn:
             inherit(state, self._slots)
 
-    def _noted(self, number: int, word: str, said: str) -> bool:
-        token = f"{word} {said}"
-        if not self._connection.execute(_NOTE, (token, number)).rowcount:
-            return False
-        self._connection.execute(_FORGET, (number, f"{word} *", token))
-        return True
-
     def state(self, urn: str) -> RunState | None:
         """Return what is known of a run that another one names, None for one that is not kept."""
         record = self._runs.record(urn)
         if record is None:  # a mode may know the run by another id
-            record = next((self._runs.record(key) for key in self._with(f"run {urn}") if key != urn), None)
+            record = next((self._runs.record(key) for key in self._keys(_ALIKE, f"run {urn}") if key != urn), None)
         return None if record is None else record.state
 
-    def _with(self, token: str) -> list[str]:
-        """Return the keys of the runs that have a token."""
-        return [self._runs.key(number) for (number,) in self._connection.execute(_WITH, (token,)).fetchall()]
+    def _keys(self, query: str, said: str) -> list[str]:
+        """Return the keys of the runs that a query finds."""
+        return [self._runs.key(number) for (number,) in self._connection.execute(query, (said,)).fetchall()]
 
     def _slots(self, urn: str) -> Slots | None:
         found = self.state(urn)

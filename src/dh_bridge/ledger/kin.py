@@ -23,8 +23,7 @@ _LARGEST = 5_000
 """Runs of a family that are settled together, at most; what lies beyond is settled by itself."""
 #: Runs that name the same dataset are kin only if one of them calls it temporary.
 _RELATIVES = """
-    SELECT DISTINCT b.run FROM kin a JOIN kin b USING (token) WHERE a.run = ?
-    AND a.token NOT LIKE 'under %' AND a.token NOT LIKE 'hands down %' AND (
+    SELECT DISTINCT b.run FROM kin a JOIN kin b USING (token) WHERE a.run = ? AND (
         a.token NOT LIKE 'touches %' OR EXISTS (SELECT 1 FROM kin WHERE token = 'through' || substr(a.token, 8)))
 """
 

@@ -76,6 +76,7 @@ class Retention:
         execute = self._connection.execute
         urn = self._runs.evict(number)
         execute("DELETE FROM kin WHERE run = ?", (number,))
+        execute("DELETE FROM heritage WHERE run = ?", (number,))
         execute("DELETE FROM story WHERE run = ?", (number,))
         execute("DELETE FROM handed WHERE run = ?", (number,))
         touched = self._shared.let_go(number)
