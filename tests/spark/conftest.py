@@ -27,8 +27,6 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 on the PATH"))
             item.add_marker(pytest.mark.xdist_group("spark"))
-            # pyspark looks at pandas whenever Arrow is used, and warns of a version that we do not use at all
-            item.add_marker(pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
 
 

@@ -15,7 +15,7 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.spark import Translated, frame, read, report, sources, translate
-from dh_bridge.spark.sources import file_parts
+from dh_bridge.spark.sources import file_parts, parts_for
 
 SETTINGS = Settings(profile="1.7")
 
@@ -56,6 +56,16 @@ def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch
     assert row.run_id
     assert row.place
     found.close()
+
+
+def test_large_files_are_shuffled_in_parts_of_128_megabytes(session, tmp_path):
+    cores = session.sparkContext.defaultParallelism
+    assert parts_for(session, "s3a://bucket/not-here") == 3 * cores
+    with (tmp_path / "large.ndjson").open("wb") as file:
+        file.truncate(1000 * 128 * 2**20 + 1)  # a file of nothing takes no room
+    assert parts_for(session, str(tmp_path)) == 1001
+    (tmp_path / "large.ndjson").rename(tmp_path / "large.ndjson.gz")
+    assert parts_for(session, [str(tmp_path), "s3a://bucket/not-here"]) == 8001
 
 
 def test_runs_that_are_one_only_together_end_as_one_call(session, held):

@@ -71,7 +71,12 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--undelivered", metavar="DIR", help="Folder for the proposals that the target does not take."),
         click.option("--master", metavar="URL", help="Spark master, such as local[4] (default: this machine)."),
         click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="One setting of Spark."),
-        click.option("--partitions", type=click.IntRange(1), metavar="N", help="Parts (default: three for each core)."),
+        click.option(
+            "--partitions",
+            type=click.IntRange(1),
+            metavar="N",
+            help="Parts (default: three for each core; a batch of local files: of 128 MB each, if that is more).",
+        ),
     ):
         command = option(command)
     return command
@@ -100,8 +105,8 @@ def batch(  # noqa: PLR0913 - one parameter per option
     events = _events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
         settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
-        between = (said["since"], said["until"])
-        translated = Translated(events, settings, partitions=said["partitions"], between=between)
+        between, parts = (said["since"], said["until"]), _parts(session, said)
+        translated = Translated(events, settings, partitions=parts, between=between)
         counts = translated.counts()
         _count(outcome, counts)
         bury(outcome, translated.bad_records, said["bad_records"])
@@ -110,7 +115,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
         except SinkError as error:
             outcome.break_off(error)
         if report is not None:
-            survey = Survey(events, settings, partitions=said["partitions"], between=between)
+            survey = Survey(events, settings, partitions=parts, between=between)
             survey.write(report, sums=sums)
             survey.close()
         translated.close()
@@ -230,6 +235,14 @@ def _events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
     if said["kafka"]:
         return kafka(session, said["kafka"], said["topic"], options=options, since=said["since"])
     return read(session, said["events"], format=said["source_format"], column=said["column"], options=options)
+
+
+def _parts(session: SparkSession, said: dict[str, Any]) -> int | None:
+    """Return into how many parts a batch is shuffled, where somebody says or its files tell."""
+    from dh_bridge.spark.sources import parts_for  # noqa: PLC0415 - as above
+
+    told: int | None = said["partitions"]
+    return told if told or said["kafka"] or said["source_format"] else parts_for(session, said["events"])
 
 
 def _stream_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:

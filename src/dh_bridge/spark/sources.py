@@ -14,6 +14,7 @@ import msgspec
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import SUFFIXES
+from dh_bridge.spark.translation import PARTS_PER_CORE, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 PART = 64 << 20
 """Local files of JSON lines are read in parts of this size, of few events in smaller ones, so that no core is idle."""
 _SMALLEST = 16 << 20
-_PARTS_PER_CORE = 3
 _TASKS = 64
+_SHUFFLED = 128 << 20
+_UNZIPPED = 8
+"""Times that events are as large as their gzip, about."""
 WHOLE_MOST = 8 << 20
 """Files of a store up to this size are read whole by one task: JSON lines, one event, or an array, as ``dh-bridge emit`` reads them.
 Larger ones are split by Spark, and are taken for JSON lines."""
@@ -58,6 +61,13 @@ def read(
     for part in found[1:]:
         whole = whole.unionByName(part)
     return whole
+
+
+def parts_for(spark: SparkSession, paths: str | Sequence[str]) -> int:
+    """Return into how many parts events are to be shuffled: of 128 MB of local files, and three for each core at least."""
+    files = event_files(_local_ones([paths] if isinstance(paths, str) else list(paths)))
+    size = sum(_size(file) * (_UNZIPPED if file.suffix == ".gz" else 1) for file in files)
+    return max(parts_of(spark), -(-size // _SHUFFLED))
 
 
 def frame(events: DataFrame, column: str = "value", *, place: str | Column = "row") -> DataFrame:
@@ -101,13 +111,17 @@ def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] |
 
 
 def _files(spark: SparkSession, paths: list[str]) -> DataFrame:
-    local = [path for path in paths if "://" not in path and not path.startswith("dbfs:/")]
+    local = _local_ones(paths)
     remote = [path for path in paths if path not in local]
     parts = ([_local(spark, local)] if local else []) + ([_remote(spark, remote)] if remote else [])
     found = parts[0]
     for part in parts[1:]:
         found = found.unionByName(part)
     return found
+
+
+def _local_ones(paths: list[str]) -> list[str]:
+    return [path for path in paths if "://" not in path and not path.startswith("dbfs:/")]
 
 
 def _local(spark: SparkSession, paths: list[str]) -> DataFrame:
@@ -121,7 +135,7 @@ def _local(spark: SparkSession, paths: list[str]) -> DataFrame:
 def file_parts(paths: list[str], cores: int = 1) -> Iterator[tuple[str, int, int]]:
     """Yield (file, start, end in bytes): files of JSON lines that are large in parts, all others whole (0, 0)."""
     files = [(file, _size(file)) for file in event_files(paths)]
-    share = sum(size for _, size in files) // (_PARTS_PER_CORE * cores)
+    share = sum(size for _, size in files) // (PARTS_PER_CORE * cores)
     part = min(PART, max(share, _SMALLEST))
     for file, size in files:
         if size <= part or not _holds_lines(file):

@@ -40,7 +40,7 @@ last event, ``run_id`` of OpenLineage, ``place`` where that event stood; null fo
 BAD_RECORDS = "place string, reason string, raw binary"
 """Columns of bad records: where it stood, why it cannot be used, the event as it came."""
 
-_PARTS_PER_CORE = 3
+PARTS_PER_CORE = 3
 
 
 class Translated:
@@ -205,4 +205,4 @@ def columns_of(columns: str) -> list[str]:
 
 def parts_of(spark: SparkSession) -> int:
     """Return how many parts work is cut into where nobody says: three for each core."""
-    return _PARTS_PER_CORE * int(spark.sparkContext.defaultParallelism)
+    return PARTS_PER_CORE * int(spark.sparkContext.defaultParallelism)
