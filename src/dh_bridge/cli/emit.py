@@ -25,9 +25,8 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger, last_version, opened, trial
+from dh_bridge.ledger import Ledger, Nowhere, last_version, opened, trial
 from dh_bridge.replay.processes import translations
-from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,7 +118,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 else:
                     with opened(
                         place,
-                        MemorySink() if dry_run else destination.sink,
+                        Nowhere() if dry_run else destination.sink,
                         destination.settings,
                         version=destination.version,
                         full=full,

@@ -14,11 +14,10 @@ from dh_bridge.cli.options import events_argument, json_option, ledger_option, p
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.places import allowed, opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
-from dh_bridge.ledger import opened, trial
+from dh_bridge.ledger import Nowhere, opened, trial
 from dh_bridge.review.plan import COUNTS
 from dh_bridge.review.plan import plan as planned
 from dh_bridge.review.state import State
-from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -97,7 +96,7 @@ def _translated(events: tuple[str, ...], settings: Settings, ledger: Path | None
     """Yield what the events come to, for itself or beside what a ledger knows."""
     bridge = Bridge(settings)
     items = events_of(events, bridge)
-    with trial(ledger) as copy, opened(copy, MemorySink(), settings) as found:
+    with trial(ledger) as copy, opened(copy, Nowhere(), settings) as found:
         if found is None:
             yield from bridge.stream(items)
         else:

@@ -12,11 +12,13 @@ from dh_bridge.catalog.tables import copy
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.sinks.base import Closing, Delivery
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.ledger.ledger import Gate
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
@@ -33,6 +35,19 @@ def last_version(place: Path | None) -> str | None:
             return Outbox(file.connection).note(_VERSION)
     except SinkError:  # of an older release, or left empty by a full disk: opening it for writing mends it or says so
         return None
+
+
+class Nowhere(Closing):
+    """A sink for trials: takes everything and keeps nothing."""
+
+    name = "nowhere"
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Take a batch."""
+        return Delivery(len(proposals), [])
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 @contextmanager

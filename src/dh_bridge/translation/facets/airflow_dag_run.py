@@ -34,7 +34,7 @@ def airflow_dag_run(opened: Open, at: Place) -> Statements:
     yield from job_page_statements(part(opened.body, "dag").get("dag_id"), None, at)
     seconds = _seconds(dag_run)
     if seconds is not None and 0 <= seconds < _MOST_SECONDS:
-        yield at.run, DURATION, "", seconds
+        yield at.run, DURATION, "", float(seconds)  # no sooner: a whole number may be larger than any float
     properties = flattened("airflow.dagRun", with_conf(dag_run, at))
     flattened("airflowDagRun", without(opened.body, ("dag", "dagRun")), properties)
     if properties:
@@ -45,7 +45,7 @@ def _seconds(dag_run: dict[str, Any]) -> float | None:
     """Return how long the DAG run took, as it says or from its two dates; it serves where no START was seen (3.6)."""
     said = dag_run.get("duration")
     if isinstance(said, (int, float)) and not isinstance(said, bool):
-        return float(said) if 0 <= said < _MOST_SECONDS else None  # a whole number may be larger than any float
+        return said
     start, end = dag_run.get("start_date"), dag_run.get("end_date")
     if not (isinstance(start, str) and isinstance(end, str)):
         return None
