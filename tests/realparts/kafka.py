@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from realparts.certificates import loopback_certificate
 from realparts.jars import KAFKA, fetched
@@ -74,9 +74,17 @@ class Kafka:
     def make(self, name: str, partitions: int = 1, **config: str) -> str:
         """Make the topic ``name``; ``config`` as ``max_message_bytes="1000"``."""
         wanted = {key.replace("_", "."): value for key, value in config.items()}
-        admin = self.admin()  # held until the broker has answered
-        admin.create_topics([NewTopic(name, partitions, 1, config=wanted)])[name].result(30)
-        return name
+        for patience in (20, 40, 60):  # a busy disk keeps the controller waiting; a client may have found no controller
+            admin = self.admin()  # held until the broker has answered
+            try:
+                admin.create_topics([NewTopic(name, partitions, 1, config=wanted)])[name].result(patience)
+            except TimeoutError:
+                continue
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # an earlier attempt came through late
+                    raise
+            return name
+        raise TimeoutError(f"the broker of {self.bootstrap} made no topic {name} in two minutes")
 
     def admin(self) -> AdminClient:
         """Return a client that makes, changes and lists."""
