@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 LOCK := constraints.txt
+# Of two cores: one worker runs Spark, and mostly waits for it.
+WORKERS ?= 3
 LOG := out/pytest.log
 AIRFLOW := .venv-airflow
 AIRFLOW2 := .venv-airflow2
@@ -13,7 +15,7 @@ SPARK35 := .venv-spark35
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check faults bench bench-proposals bench-ledger bench-delivery bench-kafka bench-spark docs lock clean
+.PHONY: help demo test check slow e2e faults bench bench-proposals bench-ledger bench-delivery bench-kafka bench-spark docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -21,9 +23,9 @@ help:  ## say what there is
 demo: $(VENV)/.light  ## translate the events of examples/ into out/demo.db and show what came of them
 	@$(BIN)/dh-bridge demo
 
-test: check  ## run all checks and the whole test suite; pytest's summary comes last
+test: check  ## run all checks and the tests, but those of `make slow` and `make e2e`; pytest's summary comes last
 	@mkdir -p $(dir $(LOG))
-	@set -o pipefail; $(BIN)/python -m pytest -n auto --maxprocesses 4 --cov --cov-report= | tee $(LOG)
+	@set -o pipefail; $(BIN)/python -m pytest -n $(WORKERS) -m "not slow and not spark" --cov --cov-report= | tee $(LOG)
 	@for part in translation datahub; do \
 		echo "branch coverage of dh_bridge.$$part"; \
 		$(BIN)/coverage report --include "src/dh_bridge/$$part/*" --fail-under 95 || exit 1; \
@@ -35,6 +37,9 @@ check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+
+slow: $(VENV)/.dev  ## run the tests that take seconds each: Spark, faults, every leaf of every golden event (10 minutes)
+	@$(BIN)/python -m pytest -n $(WORKERS) -m "slow or spark"
 
 e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 translate (6 minutes)
 	@$(BIN)/python -m pytest tests/airflow/e2e_airflow.py tests/spark/e2e_spark35.py tests/spark/e2e_py_files.py -p no:randomly -n 0

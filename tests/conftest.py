@@ -13,8 +13,23 @@ pytest_plugins = ["realparts.fixtures"]
 
 _REAL = "TESTS_REAL_HOME"  # workers of xdist start with what their parent has set
 _TESTS = Path(__file__).parent
-#: What counts branches are the tests of translation and datahub themselves; to trace all others would double their time.
+#: What counts branches are the quick tests of translation and datahub themselves; to trace all others would double their time.
 _COUNTED = {"translation", "datahub", "golden"}
+#: Files of tests that take seconds each: whoever is free takes one of them. They come last, and fill what is left.
+_SPREAD = {
+    "tests/cli/test_help.py",
+    "tests/faults/test_faults_kafka.py",
+    "tests/faults/test_faults_process.py",
+    "tests/faults/test_faults_rest.py",
+    "tests/ledger/test_ledger_orders.py",
+    "tests/replay/test_families.py",
+    "tests/replay/test_replay.py",
+    "tests/sinks/test_sink_kafka_faults.py",
+    "tests/test_corpus.py",
+    "tests/test_orders.py",
+    "tests/test_packaging.py",
+    "tests/translation/test_report_truth.py",
+}
 
 
 def pytest_configure(config):
@@ -27,8 +42,24 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.relative_to(_TESTS).parts[0] not in _COUNTED:
+        slow = item.get_closest_marker("slow")
+        if slow or item.path.relative_to(_TESTS).parts[0] not in _COUNTED:
             item.add_marker("no_cover")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give a worker a whole file, as its tests share what they read; all of Spark's to one, as it starts once for each."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - not there without xdist
+
+    class Files(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            if file.startswith("tests/spark/"):
+                return "tests/spark"
+            return nodeid if file in _SPREAD else file
+
+    return Files(config, log)
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ def pytest_collection_modifyitems(items):
         if "tests/spark" in str(item.path):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 on the PATH"))
-            item.add_marker(pytest.mark.xdist_group("spark"))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
 
 

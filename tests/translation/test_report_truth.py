@@ -23,6 +23,7 @@ from dh_bridge.datahub.proposal import patch, upsert
 CALLS = [(False, "0.15.0"), (True, "0.15.0"), (True, "1.7"), (False, "1.7")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("whole", "profile"), CALLS)
 def test_every_leaf_of_every_golden_event_changes_the_target_that_its_line_names(whole, profile):
     found, tried = lies(golden(), 1, whole=whole, profile=profile)
@@ -55,6 +56,7 @@ def test_the_truth_test_finds_a_lie(monkeypatch):
     assert bears_out(elsewhere, before, after) is False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("whole", "profile"), CALLS[:2])
 def test_every_value_that_redaction_replaced_is_told_to_be_a_secret_whatever_facet_it_is_in(whole, profile):
     found, tried = lies(
