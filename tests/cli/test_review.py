@@ -94,6 +94,13 @@ def test_a_dry_run_into_a_catalogue_knows_what_is_there(run, tmp_path):
     assert counter.findall(run("emit", complete, "--to", "catalog:c.db", "--dry-run").stderr) == ["0"]
 
 
+def test_a_catalogue_takes_no_other_ledger_in_a_dry_run_either(run, tmp_path):
+    start, _ = parts(tmp_path)
+    words = ("emit", start, "--to", "catalog:c.db", "--ledger", "l.db")
+    assert run(*words).stderr.splitlines()[-1] == run(*words, "--dry-run").stderr.splitlines()[-1]
+    assert "its own ledger" in run(*words, "--dry-run").stderr
+
+
 def test_new_entities_may_fail_a_build(run, tmp_path):
     (tmp_path / "urns.txt").write_text("")
     result = run("plan", EVENTS, "--against", "urns.txt", "--fail-on", "new>0")

@@ -25,7 +25,7 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger, Nowhere, last_version, opened, trial
+from dh_bridge.ledger import Ledger, Nowhere, last_version, opened, refuse_beside_catalogue, trial
 from dh_bridge.replay.processes import translations
 
 if TYPE_CHECKING:
@@ -137,7 +137,10 @@ def emit(  # noqa: PLR0913 - one parameter per option
 def _tried(target: str, place: Path | None) -> AbstractContextManager[Path | None]:
     """Return what gives a copy of the ledger to a dry run; a catalogue is its own ledger."""
     scheme, _, path = target.partition(":")
-    return trial(Path(path) if scheme == "catalog" else place)
+    if scheme == "catalog":
+        refuse_beside_catalogue(place)
+        place = Path(path)
+    return trial(place)
 
 
 def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:

@@ -19,6 +19,7 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.ledger import refuse_beside_catalogue
 from dh_bridge.ledger.pruning import forget, forget_checks, old_runs, retired_checks
 from dh_bridge.translation.options import Options
 
@@ -116,8 +117,7 @@ def _place(target: str, settings: Settings, ledger: Path | None, hard: str | Non
     """Return the file that knows what is ours; a SettingsError for options that do not fit the target."""
     scheme, _, path = target.partition(":")
     if scheme == "catalog":
-        if ledger is not None:
-            raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
+        refuse_beside_catalogue(ledger)
         if hard is not None:
             raise SettingsError(
                 "is for servers", where="--hard", now="leave it out: a catalogue deletes what is ours itself"

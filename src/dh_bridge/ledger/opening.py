@@ -37,6 +37,12 @@ def last_version(place: Path | None) -> str | None:
         return None
 
 
+def refuse_beside_catalogue(place: Path | None) -> None:
+    """Raise a SettingsError when a ledger is named beside a catalogue."""
+    if place is not None:
+        raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
+
+
 class Nowhere(Closing):
     """A sink for trials: takes everything and keeps nothing."""
 
@@ -84,8 +90,7 @@ def opened(  # noqa: PLR0913 - what a door may choose
     """
     own = getattr(sink, "catalog", None)
     if isinstance(own, Catalog):
-        if place is not None:
-            raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
+        refuse_beside_catalogue(place)
         yield Ledger(
             own, Options(settings, stateful=True), sink, full=full, report=report, gate=gate, delivery=delivery
         )
