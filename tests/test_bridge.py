@@ -110,6 +110,29 @@ def test_what_cannot_be_used_is_a_dead_letter_and_the_others_are_translated(case
     assert lines(translation) == lines(translate([SAID, job_event()]))
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e400", "9" * 5000])
+def test_a_number_beyond_all_doubles_costs_its_facet_alone(number):
+    facet = '{"_producer": "p", "_schemaURL": "s", "x": 1}'.replace("1", number)
+    odd = [
+        TEXT.replace('"facets": {', f'"facets": {{"mine": {facet},', 1),
+        TEXT.replace("{", f'{{"x": {number},', 1),
+    ]
+    for report in (True, False):
+        translation = translate([*odd, TEXT], report=report)
+        assert (translation.dead, translation.counts.events) == ([], 3)
+        assert lines(translation) == lines(translate(TEXT))
+
+
+def test_a_run_that_names_another_job_and_checked_something_tells_both():
+    checked = {"dataQualityAssertions": {"assertions": [{"assertion": "not_null", "success": True, "column": "id"}]}}
+    named = {"lineage": {"inputs": [{"type": "JOB", "namespace": "ns", "name": "etl.extract"}]}}
+    translation = translate(
+        event("COMPLETE", inputs=[dataset("d.s.a", inputFacets=checked)], outputs=[dataset("d.s.b", facets=named)])
+    )
+    assert one(translation, "assertionRunEvent")["runtimeContext"]["job"] == "ns/etl.load"
+    assert any(b"etl.extract" in line for line in lines(translation))
+
+
 def test_a_dead_letter_among_the_events_is_passed_on():
     assert translate([LETTER, SAID]).dead == [LETTER]
     assert translate(LETTER).dead == [LETTER]

@@ -124,10 +124,10 @@ def _around(sink: Sink, settings: Settings) -> Sink:
     if (join or keep_schemas) and tells_what_is_there(sink):
         sink = Merging(sink, join=join, keep_schemas=keep_schemas, pipeline=settings.pipeline_name)
     elif join and sink.name != "memory":
-        sink.close()
-        raise SettingsError(
-            f"{sink.name}: cannot be read", where="state", now="deliver to rest: or catalog:, or set none"
-        )
+        with sink:  # left by an error, it leaves what is there alone
+            raise SettingsError(
+                f"{sink.name}: cannot be read", where="state", now="deliver to rest: or catalog:, or set none"
+            )
     if settings.writes.entities or settings.writes.aspects:
         sink = Guarded(sink, settings.writes)
     return sink

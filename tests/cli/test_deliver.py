@@ -237,6 +237,23 @@ def test_demo_sums_up_and_shows_where_a_dataset_comes_from(run, scripted, good, 
     assert (tmp_path / "out" / "demo.db").is_file()
 
 
+def test_an_array_is_no_place_for_a_ledger_as_it_is_there_only_at_its_end(run, good, tmp_path):
+    (tmp_path / "out.json").write_text("[1]")
+    result = run("emit", str(good), "--to", "file:out.json", "--ledger", "l.db")
+    assert result.exit_code == 2
+    assert "write a .ndjson file beside a ledger" in result.stderr
+    assert (tmp_path / "out.json").read_text() == "[1]"
+    assert run("emit", str(good), "--to", "file:out.ndjson", "--ledger", "l.db").exit_code == 0
+
+
+def test_settings_that_do_not_fit_a_file_leave_it_alone(run, good, tmp_path):
+    (tmp_path / "read.yml").write_text("state: read\n")
+    (tmp_path / "out.json").write_text("[1]")
+    assert run("emit", str(good), "--to", "file:out.json", "--config", "read.yml").exit_code == 2
+    assert (tmp_path / "out.json").read_text() == "[1]"
+    assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob(".*.partial"))
+
+
 def test_a_dry_demo_leaves_no_file(run, good, tmp_path):
     result = run("demo", str(good), "--dry-run")
     assert result.exit_code == 0

@@ -123,6 +123,34 @@ def test_what_is_new_takes_the_place_of_what_is_old_waiting_or_dead(file):
     assert told.courier.outbox.retry() == 0
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "kept"),
+    [
+        (renamed(A, "1"), renamed(A, "2"), 0),
+        (renamed(A, "1"), upsert("dataset", A, "datasetProperties", {"customProperties": {}}), 0),
+        (upsert("dataset", A, "datasetProperties", {"customProperties": {}}), renamed(A, "2"), 0),
+        (patch("dataset", A, "datasetProperties", [{"op": "remove", "path": "/description"}]), renamed(A, "2"), 1),
+        (renamed(A, "1"), status(A), 1),
+    ],
+    ids=["the same path", "whole after a patch", "a patch after the whole", "another path", "another aspect"],
+)
+def test_what_is_refused_while_newer_words_wait_behind_it_cannot_be_sent_after_them(file, older, newer, kept):
+    sink = Moody(lambda one: "never" if one == older else "later")
+    told = ledger(file, sink)
+    if newer.change_type == "UPSERT" and newer.aspect_name == older.aspect_name:  # it would take the older one's place
+        asked, still = sink.emit, [newer]
+        sink.emit = lambda proposals: (written(told, [still.pop()] if still else []), asked(proposals))[1]
+        written(told, [older])
+    else:
+        written(told, [older, newer])
+    assert told.courier.deliver().failed == [Failure(older, "never, said the server")]
+    sink.mood = well
+    assert told.courier.outbox.count()[1] == kept
+    assert told.courier.outbox.retry() == kept
+    told.courier.deliver()
+    assert sink.proposals == ([older, newer] if kept else [newer])
+
+
 def test_every_point_in_time_counts(file):
     told = ledger(file, Moody(well))
     points = [upsert("dataset", A, "operation", {"timestampMillis": i}) for i in range(3)]

@@ -65,6 +65,31 @@ def test_of_a_patch_the_part_that_was_sent_counts(sent):
     assert not sent.is_last(whole)
 
 
+def operations(proposals):
+    return [[(one["op"], one["path"]) for one in proposal.value] for proposal in proposals]
+
+
+def test_what_a_patch_took_back_that_did_not_arrive_is_taken_back_once_more_and_alone(sent):
+    a, b = "/customProperties/a", "/customProperties/b"
+    sent.changed([named(a, b)], 1)
+    (refused,) = sent.changed([named(a, value="y")], 2)
+    sent.forget(refused)
+    found = sent.changed([named(a, value="y")], 3)
+    assert operations(found) == [[("add", a)], [("remove", b)]]
+    assert all(map(sent.is_last, found))
+    sent.forget(found[1])  # it is not there: nobody asks again
+    assert operations(sent.changed([named(a, value="z")], 4)) == [[("add", a)]]
+
+
+def test_what_a_patch_added_that_did_not_arrive_comes_with_the_next_change_and_nothing_else_does(sent):
+    a, b, c = (f"/customProperties/{name}" for name in "abc")
+    sent.changed([named(a, b)], 1)
+    (refused,) = sent.changed([named(a, b, c)], 2)
+    assert operations([refused]) == [[("add", c)]]
+    sent.forget(refused)
+    assert operations(sent.changed([named(a, b, c)], 3)) == [[("add", c)]]
+
+
 def test_what_is_buried_waits_for_nobody_until_it_is_retried(file):
     outbox = Outbox(file.connection)
     outbox.bury(status(removed=False), "ValidationException", 7)

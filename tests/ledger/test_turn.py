@@ -91,6 +91,9 @@ def test_a_turn_is_one_process_s_and_ends_with_its_block(tmp_path):
     path = str(tmp_path / "ledger.db")
     with turn(path) as first, turn(path) as second:
         assert (first, second) == (True, False)
+    (tmp_path / "link.db").symlink_to(path)
+    with turn(path) as first, turn(str(tmp_path / "link.db")) as second:
+        assert (first, second) == (True, False)
     with turn(path) as third:
         assert third
     with turn(":memory:") as one, turn(":memory:") as other:

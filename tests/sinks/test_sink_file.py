@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,15 @@ def test_ndjson_is_the_line_of_each_proposal_and_grows(tmp_path):
     line = json.loads(path.read_text(encoding="utf-8").splitlines()[1])
     assert line["changeType"] == "PATCH"
     assert line["aspect"]["json"][0]["op"] == "add"
+
+
+def test_ndjson_goes_into_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe.ndjson"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as reader, open_sink(f"file:{pipe}") as sink:
+        sink.emit(proposals())
+        sink.close()
+        assert reader.stdout.read() == b"".join(map(ndjson_line, proposals()))
 
 
 def test_ndjson_can_be_read_after_each_batch(tmp_path):

@@ -101,6 +101,24 @@ def test_every_success_is_one(web, status):
     assert emitted() == Delivery(1, [])
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [("please log in", "please log in"), ('{"message": "session expired", "status": 401}', "session expired")],
+)
+def test_a_gateway_s_200_is_no_acknowledgement(web, body, words):
+    web.get(f"{URL}/config", json=CONFIG)
+    web.post(BATCH, body=body, content_type="text/plain")
+    found = failed()
+    assert f"answers 200: {words}: that is not how DataHub says that it took something" in str(found)
+    assert not found.retryable
+
+
+def test_an_address_that_is_none_is_an_answer_like_another(web):
+    web.get(f"{URL}/config", json=CONFIG)
+    web.post(BATCH, status=302, headers={"Location": "http://[bad"})
+    assert failed().where == f"rest:{URL}"
+
+
 def test_certificates_and_timeouts_are_those_of_the_settings(web, tmp_path):
     for name in ("ca.pem", "me.pem", "me.key"):
         (tmp_path / name).write_text("")

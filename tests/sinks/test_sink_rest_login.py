@@ -165,6 +165,19 @@ def test_a_file_s_token_is_read_each_time(gms, tmp_path):
             sink.emit([TAG])
 
 
+def test_a_token_is_read_without_the_mark_that_editors_put_before_it(gms, tmp_path):
+    (tmp_path / "token").write_text("t1\n", encoding="utf-8-sig")
+    with opened(gms, token_file=str(tmp_path / "token")) as sink:
+        assert sink.emit([TAG]).delivered == 1
+
+
+def test_a_token_that_no_header_can_hold_is_told_and_not_shown(gms):
+    with opened(gms, token="t☃1") as sink, pytest.raises(SinkError, match="and the token") as caught:  # noqa: S106 - none
+        sink.emit([TAG])
+    assert "t☃1" not in str(caught.value)
+    assert not caught.value.retryable
+
+
 def test_one_login_is_enough(gms, provider):
     with pytest.raises(SettingsError, match="token and oauth exclude each other"):
         opened(gms, token="t", oauth={**OAUTH, "token_endpoint": provider.url})  # noqa: S106 - none

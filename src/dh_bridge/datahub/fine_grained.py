@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub import urns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 Pair = tuple["str | None", str, str]
 
@@ -89,6 +89,15 @@ def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> list[dict[str, Any]
     for query in sorted(sets):
         found += fine_operations(together(sets[query]), query or NO_QUERY)
     return found[:_MOST]
+
+
+def over_cap(pairs: Collection[Pair]) -> list[Pair]:
+    """Return the pairs that :func:`fine_operations` leaves out: more beside them, or another query, brings none of them back."""
+    return sorted(pairs, key=_place)[_MOST:] if len(pairs) > _MOST else []
+
+
+def _place(pair: Pair) -> str:
+    return f"{_escaped(pair[0] or 'NONE')}/{_escaped(pair[1])}/{_escaped(pair[2])}"
 
 
 def _sound(pairs: Iterable[Pair]) -> bool:

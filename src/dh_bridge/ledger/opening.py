@@ -101,6 +101,12 @@ def opened(  # noqa: PLR0913 - what a door may choose
             )
         yield None
     else:
+        if getattr(sink, "late", False):
+            raise SettingsError(
+                "a JSON array is there only when it is whole, and takes the place of an older one",
+                where="--ledger",
+                now="write a .ndjson file beside a ledger",
+            )
         with Catalog(place) as file:
             if version is not None:
                 with file.transaction():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Failure
 
 _decode = msgspec.json.Decoder(Proposal).decode
-_WHOLE = "UPSERT"
+_WHOLE, _PATCH = "UPSERT", "PATCH"
 _PAUSED = "paused"
 
 
@@ -33,6 +33,13 @@ class Waiting(NamedTuple):
     tries: int
     reason: str | None
     dead: bool
+
+
+def _says_anew(newer: Proposal, older: Proposal) -> bool:
+    """Whether one of two proposals of an aspect says what the other said: all of it is anew, of patches the same paths."""
+    if newer.change_type != _PATCH or older.change_type != _PATCH:
+        return True
+    return not {one["path"] for one in newer.value}.isdisjoint(one["path"] for one in older.value)
 
 
 class Outbox:
@@ -102,7 +109,8 @@ class Outbox:
     def settle(self, sent: Sequence[Waiting], failed: Sequence[Failure]) -> None:
         """Remove what of ``sent`` has arrived; note why the others have not.
 
-        What arrived after something of the same URN that waits is sent again after it, or the older one would win.
+        What arrived after something of the same URN that waits is sent again after it, or the older one would win. What is
+        refused for good is no dead letter when something newer says the same: retried later, it would bring back what is old.
         """
         refused = {id(failure.proposal): failure for failure in failed}
         held: set[str] = set()
@@ -114,10 +122,23 @@ class Outbox:
             else:
                 if failure.retryable:
                     held.add(one.proposal.entity_urn)
+                elif self._is_old(one):
+                    self._connection.execute("DELETE FROM outbox WHERE id = ?", (one.number,))
+                    continue
                 self._connection.execute(
                     "UPDATE outbox SET tries = tries + 1, reason = ?, dead = ? WHERE id = ?",
                     (failure.reason, not failure.retryable, one.number),
                 )
+
+    def _is_old(self, one: Waiting) -> bool:
+        """Whether something behind it says anew what it says; of points in time each one counts."""
+        urn, aspect = one.proposal.entity_urn, one.proposal.aspect_name
+        if is_timeseries(aspect):
+            return False
+        newer = self._connection.execute(
+            "SELECT proposal FROM outbox WHERE urn = ? AND aspect = ? AND id > ?", (urn, aspect, one.number)
+        )
+        return any(_says_anew(_decode(row[0]), one.proposal) for row in newer)
 
     def postpone(self, tried: Sequence[Waiting], reason: str) -> None:
         """Note why nothing of ``tried`` counts as delivered; all of it goes on waiting."""

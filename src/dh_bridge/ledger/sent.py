@@ -100,19 +100,27 @@ class Sent:
         if proposal.change_type != "PATCH":
             return last.whole == _hash(proposal.value)
         return all(
-            one["path"] not in last.parts if one["op"] == "remove" else last.parts.get(one["path"]) == _hash(one)
+            last.parts.get(one["path"], _GONE) == _GONE
+            if one["op"] == "remove"
+            else last.parts.get(one["path"]) == _hash(one)
             for one in proposal.value
         )
 
     def forget(self, proposal: Proposal) -> None:
-        """Note that a proposal did not arrive: what it said is sent with the next change."""
+        """Note that a proposal did not arrive: what it said, and what it took back, is sent with the next change."""
         urn, name = proposal.entity_urn, proposal.aspect_name
         if is_timeseries(name):
             self._connection.execute("DELETE FROM sent_point WHERE key = ?", (_point(proposal),))
             return
         known = self._known(urn)
-        if known.pop(name, None) is not None:
-            self._write(urn, known)
+        last = known.pop(name, None)
+        if last is None:
+            return
+        if proposal.change_type == "PATCH":
+            paths = [operation["path"] for operation in proposal.value]
+            unsure = {path: _UNSURE for path in paths if last.parts.get(path) != _GONE}
+            known[name] = Aspect(last.time, _UNSURE, {**last.parts, **unsure})
+        self._write(urn, known)
 
     def bury(self, urn: str) -> None:
         """Note that an entity was deleted for good: as removed, and never to be refreshed, until there is news of it."""
@@ -143,11 +151,11 @@ class Sent:
                 changed = self._of_patch(proposal, known, now, stale=stale)
             else:
                 changed = self._of_upsert(proposal, known, now, stale=stale)
-            if changed is None:
-                self.unchanged += 1
-            else:
+            if changed:
                 sends = True
-                yield changed
+                yield from changed
+            else:
+                self.unchanged += 1
         if sends and stale and known and before and proposals[0].entity_type in self._revived and not self._full:
             yield upsert(proposals[0].entity_type, urn, "status", {"removed": False})
         if known and not before:
@@ -155,38 +163,40 @@ class Sent:
         if known != before or sends:
             self._write(urn, known)
 
-    def _of_upsert(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> Proposal | None:
+    def _of_upsert(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> list[Proposal]:
         mark = _whole(proposal)
         old = known.get(proposal.aspect_name)
         if old is not None and old.whole == mark and not stale:
-            return None
+            return []
         known[proposal.aspect_name] = Aspect(now, mark)
-        return proposal
+        return [proposal]
 
-    def _of_point(self, proposal: Proposal, now: int) -> Proposal | None:
+    def _of_point(self, proposal: Proposal, now: int) -> list[Proposal]:
         said = _point(proposal), _hash(proposal.value), now, self._full
-        return None if self._connection.execute(_NEW_POINT, said).fetchone() is None else proposal
+        return [] if self._connection.execute(_NEW_POINT, said).fetchone() is None else [proposal]
 
-    def _of_patch(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> Proposal | None:
+    def _of_patch(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> list[Proposal]:
         name, operations = proposal.aspect_name, proposal.value
         whole = _whole(proposal)
         old = known.get(name)
         if old is not None and old.whole == whole and not stale:
-            return None
+            return []
         marks = {operation["path"]: _hash(operation) for operation in operations}
         parts = old.parts if old is not None else {}
-        gone = [path for path in parts if path not in marks and (name in _ALL_OURS or path.startswith(_OURS))]
+        left = {path: mark for path, mark in parts.items() if path not in marks and mark != _GONE}
+        gone = [path for path in left if name in _ALL_OURS or path.startswith(_OURS)]
+        again = [path for path in gone if left[path] == _UNSURE]
         kept = {path: mark for path, mark in parts.items() if path not in marks and path not in gone}
-        known[name] = Aspect(now, whole, {**kept, **marks})
+        known[name] = Aspect(now, whole, {**kept, **marks, **dict.fromkeys(again, _GONE)})
         if old is None or stale:
             changed = operations
         else:
             new = {path for path, mark in marks.items() if parts.get(path) != mark}
             changed = _completed(name, operations, new) if new else []
-        removals = [{"op": "remove", "path": path} for path in gone]
-        if not changed and not removals:
-            return None
-        return patch(proposal.entity_type, proposal.entity_urn, name, [*changed, *removals])
+        # What may not be there is removed by a patch of its own: a server may refuse it for that, and all that is beside it.
+        certain = [*changed, *(_removal(path) for path in gone if path not in again)]
+        apart = [certain, [_removal(path) for path in again]]
+        return [patch(proposal.entity_type, proposal.entity_urn, name, some) for some in apart if some]
 
     def _known(self, urn: str) -> Aspects:
         row = self._connection.execute("SELECT aspects FROM sent WHERE urn = ?", (urn,)).fetchone()
@@ -194,6 +204,10 @@ class Sent:
 
     def _write(self, urn: str, known: Aspects) -> None:
         self._connection.execute("INSERT OR REPLACE INTO sent (urn, aspects) VALUES (?, ?)", (urn, _encode(known)))
+
+
+def _removal(path: str) -> dict[str, Any]:
+    return {"op": "remove", "path": path}
 
 
 def _is_buried(known: Aspects) -> bool:
@@ -229,6 +243,8 @@ def _whole(proposal: Proposal) -> bytes:
 
 
 _REMOVED = _hash({"removed": True})
+_UNSURE, _GONE = b"", b"-"
+"""In place of the hash: of what may or may not be at the place, and of what was then removed, once more and alone."""
 
 
 def _point(proposal: Proposal) -> bytes:

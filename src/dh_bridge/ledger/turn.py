@@ -7,6 +7,7 @@ is slow. Batches are folded meanwhile; what comes of them waits in the outbox, w
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ def turn(ledger: str, *, patience: float = 0) -> Iterator[bool]:
     if ledger == _MEMORY:  # nobody else has it
         yield True
         return
+    ledger = os.path.realpath(ledger)  # who names it by a link means the same one
     try:
         connection = sqlite3.connect(f"{ledger}{_ENDING}", timeout=patience, isolation_level=None)
     except sqlite3.Error as error:

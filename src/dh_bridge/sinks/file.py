@@ -90,7 +90,7 @@ class NdjsonSink(_Stream):
 
     def __init__(self, place: str) -> None:
         super().__init__(place, place, "ab")
-        if place != _STDOUT and self._file.tell() and not _ends_with_newline(place):
+        if place != _STDOUT and self._file.seekable() and self._file.tell() and not _ends_with_newline(place):
             self._write(b"\n")  # a writer that died in the middle of a line must not spoil ours
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
@@ -105,6 +105,8 @@ class NdjsonSink(_Stream):
 
 class ArraySink(_Stream):
     """Streams one JSON array; the file is there, whole, after close. Left by an error, it leaves an older file alone."""
+
+    late = True
 
     def __init__(self, place: str, options: SinkOptions | None = None) -> None:
         self._options = options

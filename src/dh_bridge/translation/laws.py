@@ -40,7 +40,7 @@ class Digest:
         if self._hash is None:
             try:
                 canonical = _canonical(_decode(self._raw))
-            except RecursionError:  # JSON nested hundreds deep
+            except (RecursionError, msgspec.DecodeError):  # nested hundreds deep, a number beyond all doubles
                 canonical = self._raw
             self._hash = hashlib.sha256(canonical).digest()
         return self._hash

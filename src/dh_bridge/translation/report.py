@@ -6,6 +6,7 @@ notes of the walk say where one ended, and a target counts only if its aspect is
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from functools import lru_cache
@@ -61,6 +62,14 @@ def shown(path: Sequence[Any]) -> str:
     return found
 
 
+def _document(raw: bytes) -> Any:
+    """Return an event as plain JSON; where a number of it is beyond all doubles, numbers as they are written."""
+    try:
+        return _decode(raw)
+    except msgspec.DecodeError:
+        return json.loads(raw, parse_int=str, parse_float=str)
+
+
 class Report:
     """The lines of a call's events, and their counts by verdict."""
 
@@ -90,7 +99,7 @@ class Report:
     def add(self, event: Event, notes: list[tuple[str, str]], written: dict[str, str | None]) -> None:
         """Add the lines of one event; ``written`` names the aspects that its run wrote, or why one was not."""
         withheld = sorted(notes, key=lambda note: -len(note[0]))
-        for path, value in leaves(_decode(event.raw)):
+        for path, value in leaves(_document(event.raw)):
             verdict, target, reason = _verdict(path, value, event, withheld, written)
             self.counts[verdict] += 1
             self._lines.append(

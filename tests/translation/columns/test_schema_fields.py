@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
+from dh_bridge.translation.columns import Field, over_caps, schema_fields, schema_metadata
 
 decode = msgspec.json.Decoder(list[Field]).decode
 
@@ -244,6 +244,39 @@ def test_there_are_at_most_15_levels():
     for _ in range(20):
         text = f"struct<a:{text}>"
     assert len(schema_fields(columns(f("t", text)), platform="x").fields) == 15
+
+
+def test_the_caps_tell_where_the_fields_stand_that_they_leave_out():
+    rows = f(
+        "rows", "array", f("_element", "struct", f("a", "int"), f("b", "map", f("key", "string"), f("value", "int")))
+    )
+    many = columns(*[f(f"c{i}", "int") for i in range(2999)], rows, f("last", "int"))
+    found = schema_fields(many, platform="x")
+    assert list(over_caps(many, platform="x")) == [
+        "fields[3000]",
+        "fields[2999].fields[0].fields[0]",
+        "fields[2999].fields[0].fields[1]",
+    ]
+    assert (len(found.fields), found.total) == (3000, 3003)
+    few = columns(f("id", "int"), f("", "int"), f("id", "int"))
+    assert (schema_fields(few, platform="x").total, list(over_caps(few, platform="x"))) == (0, [])
+
+
+def test_what_only_names_an_inside_is_not_counted_beyond_the_caps_either():
+    rows = f("rows", "array", f("_element", "struct", f("m", "map", f("key", "string"), f("value", "int"))))
+    many = [f(f"c{i}", "int") for i in range(3000)]
+    opened = f("o", "struct<p:int,q:array<struct<r:int>>>")
+    assert schema_fields(columns(*many, rows, opened), platform="hive").total == 3006
+    assert schema_fields(columns(*many, rows, opened), platform="hive", expand=False).total == 3003
+
+
+def test_the_columns_inside_too_many_wrappers_are_counted():
+    deep = f("_element", "struct", f("x", "int"))
+    for _ in range(70):
+        deep = f("_element", "array", deep)
+    (over,) = over_caps(columns(f("a", "array", deep)), platform="x")
+    assert over == "fields[0]" + ".fields[0]" * 65
+    assert schema_fields(columns(f("a", "array", deep)), platform="x").total > 1
 
 
 def test_endless_wrappers_end():

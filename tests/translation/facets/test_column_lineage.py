@@ -325,3 +325,66 @@ def test_the_client_s_classes_are_read():
     found = told(client_pair(outputs={"columnLineage": made}))
     assert entries(found) == {entry("a", "DIRECT:TRANSFORMATION", "b")}
     assert "b + 1" in found.kept(JOB)["columnLineage.descriptions"]
+
+
+def too_large(found, position=0):
+    start = f"$.outputs[{position}].facets.columnLineage."
+    return {
+        path.removeprefix(start)
+        for path, said in found.verdicts().items()
+        if said == ("withheld", "too-large") and path.startswith(start)
+    }
+
+
+@pytest.mark.parametrize("settings", [{}, {"column_lineage": {"target": "dataset"}}])
+def test_the_pairs_that_are_too_many_are_told_and_are_those_that_are_not_written(settings):
+    # an odd name, so that paths are escaped; operations come first in the order
+    sources = {f"c{number}": [column(f"c{number}", direct())] for number in range(1150)}
+    sources |= {
+        f"d~{number}": [column("a", direct("AGGREGATION")), column("b", {"subtype": "X"})] for number in range(400)
+    }
+    sources |= {f"e{number}": [column("a"), column("b", direct("ZZZ", description="why"))] for number in range(100)}
+    found = of_output("columnLineage", lineage(sources), report=True, **settings)
+    urn, aspect = (TOTALS, "upstreamLineage") if settings else (JOB, "dataJobInputOutput")
+    written = {path for path in found.patched(urn, aspect) if path.startswith("/fineGrainedLineages/")}
+    assert len(written) == 2000
+    lost = too_large(found)
+    places = {f"fields.{name}.inputFields[{number}]" for name, one in sources.items() for number in range(len(one))}
+    assert len([place for place in places if f"{place}.field" in lost]) == len(places) - 2000
+    for name, said in sources.items():
+        for number, source in enumerate(said):
+            words = operation_of_column(source)
+            down = field(TOTALS, name).replace("~", "~0")
+            path = f"/fineGrainedLineages/{words}/{down}/NONE/{field(ORDERS, source['field'])}"
+            place = f"fields.{name}.inputFields[{number}]"
+            assert (f"{place}.field" in lost) is (path not in written), path
+            assert (f"{place}.transformations[0].subtype" in lost) is (path not in written and words != "NONE")
+            assert not {f"{place}.namespace", f"{place}.name", f"{place}.transformations[0].description"} & lost
+
+
+def operation_of_column(source):
+    return f"DIRECT:{source['transformations'][0]['subtype']}" if source["transformations"] else "NONE"
+
+
+def test_columns_that_touch_everything_are_not_among_the_pairs_that_are_too_many():
+    sources = {f"c{number}": [column(f"c{number}"), column("day", indirect())] for number in range(2010)}
+    found = of_output("columnLineage", lineage(sources), report=True)
+    assert len(entries(found)) == 2000
+    assert f"/inputDatasetFields/{field(ORDERS, 'day')}" in found.patched(JOB, "dataJobInputOutput")
+    lost = too_large(found)
+    assert len(lost) == 10
+    assert all(path.endswith("inputFields[0].field") for path in lost)
+
+
+def test_the_old_word_for_an_entry_is_lost_with_the_last_of_its_pairs():
+    body = lineage({f"c{number:04}": [column("a"), column("b")] for number in range(1001)})
+    for entry_of in body["fields"].values():
+        entry_of["transformationType"] = "IDENTITY"
+    body["fields"]["c1000"]["inputFields"].append(column("c"))
+    body["fields"]["c0999"]["inputFields"].append(column("c"))
+    lost = too_large(of_output("columnLineage", body, report=True))
+    assert lost == {
+        "fields.c0999.inputFields[2].field",
+        *(f"fields.c1000.inputFields[{number}].field" for number in range(3)),
+        "fields.c1000.transformationType",
+    }

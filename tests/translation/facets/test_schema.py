@@ -183,3 +183,52 @@ def test_the_client_s_classes_are_read():
     (field,) = found.one(TOTALS, "schemaMetadata")["fields"]
     assert (field["fieldPath"], field["description"]) == ("a", "first")
     assert found.has(DPI, "dataProcessInstanceOutput")
+
+
+def nested(levels):
+    inside = {"name": f"n{levels}", "type": "int"}
+    for level in range(levels - 1, 0, -1):
+        inside = {"name": f"n{level}", "type": "struct", "fields": [inside]}
+    return inside
+
+
+def reasons(found):
+    start = "$.outputs[0].facets.schema."
+    return {path.removeprefix(start): said for path, said in found.verdicts().items() if path.startswith(start)}
+
+
+def test_columns_beyond_3000_are_told_as_too_large_and_their_number_is_kept():
+    many = fields(*[{"name": f"c{number}", "type": "int"} for number in range(3010)])
+    found = of_output("schema", many, report=True)
+    written = {field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]}
+    assert len(written) == 3000
+    assert found.kept(TOTALS)["schema.fields"] == "3010"
+    said = reasons(found)
+    for number in range(3010):
+        lost = f"c{number}" not in written
+        for leaf in ("name", "type"):
+            verdict, reason = said[f"fields[{number}].{leaf}"]
+            assert verdict == ("withheld" if lost else "mapped")
+            assert (reason == "too-large") is lost
+
+
+def test_columns_that_stand_too_deep_are_told_as_too_large_and_those_beside_them_are_not():
+    found = of_output("schema", fields(ID, nested(17), DAY | {"ordinal_position": 3}), report=True)
+    assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 17
+    assert found.kept(TOTALS)["schema.fields"] == "19"
+    lost = {path for path, said in reasons(found).items() if said == ("withheld", "too-large")}
+    deep = "fields[1]" + ".fields[0]" * 15
+    assert lost == {f"{deep}.name", f"{deep}.type", f"{deep}.fields[0].name", f"{deep}.fields[0].type"}
+
+
+def test_the_columns_that_are_too_many_are_those_that_come_last_by_their_ordinals():
+    many = [{"name": f"c{number}", "type": "int", "ordinal_position": 4000 - number} for number in range(3001)]
+    found = of_output("schema", fields(*many), report=True)
+    lost = {path for path, said in reasons(found).items() if said == ("withheld", "too-large")}
+    assert lost == {"fields[0].name", "fields[0].type", "fields[0].ordinal_position"}
+
+
+def test_a_schema_within_the_caps_has_no_count():
+    found = of_output("schema", fields(ID, nested(14), ID), report=True)
+    assert "schema.fields" not in found.kept(TOTALS)
+    assert "too-large" not in {reason for _, reason in found.verdicts().values()}

@@ -43,7 +43,7 @@ class TooOldError(Exception):
 
 
 class Answer(NamedTuple):
-    """A response, read: its status and body, the server's words, whether rest.li wrote them, and which limit was hit."""
+    """A response, read: its status and body, the server's words, whether they are rest.li's error, and which limit was hit."""
 
     status: int
     content: bytes
@@ -55,8 +55,13 @@ class Answer(NamedTuple):
 
     @property
     def fine(self) -> bool:
-        """Whether the proposals were taken."""
+        """Whether the server did what it was asked for."""
         return self.status < 300 and not self.page
+
+    @property
+    def taken(self) -> bool:
+        """Whether proposals were taken: GMS says nothing more, or a ``value``; a gateway before it may have its own words."""
+        return self.fine and (not self.content or _has_value(self.content))
 
     @property
     def later(self) -> bool:
@@ -71,6 +76,12 @@ class Answer(NamedTuple):
     def error(self, where: str) -> SinkError:
         """Return the error of a delivery that ends with this answer."""
         said = f"answers {self.status}" + (f": {self.words}" if self.words else "")
+        if self.status < 300 and not self.page:
+            return SinkError(
+                f"{said}: that is not how DataHub says that it took something",
+                where=where,
+                now="is this the address of DataHub's metadata service, and does a gateway before it want a login?",
+            )
         if self.status < 300:
             return SinkError(
                 "answers with a page, as DataHub's web interface does",
@@ -114,6 +125,14 @@ def answer(status: int, headers: Mapping[str, str], content: bytes, reason: str 
 def too_old(found: Answer) -> bool:
     """Say whether the answer is that of rest.li to an action that it does not have."""
     return found.status in (400, 404) and "ingestProposalBatch" in found.words and "not " in found.words
+
+
+def _has_value(content: bytes) -> bool:
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(body, dict) and "value" in body
 
 
 def _words(content: bytes) -> tuple[str, bool]:

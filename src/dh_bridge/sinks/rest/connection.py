@@ -32,6 +32,9 @@ _HEADERS = {
     "Accept": "application/json",
 }
 
+_OURS = (exceptions.InvalidURL, exceptions.InvalidHeader, exceptions.InvalidProxyURL, UnicodeError)
+"""What requests cannot even send: an address, or a header with a character that none can have."""
+
 
 class Connection:
     """One session with the server at ``where`` (``rest:http://host:8080``); one request at a time, in order."""
@@ -115,7 +118,7 @@ class Connection:
                 verify=self._verify,
                 proxies=self._proxies,
             )
-        except (exceptions.RequestException, OSError) as error:
+        except (exceptions.RequestException, OSError, ValueError) as error:
             return None, self._error(error), None
         if self.deadline is not None:
             self.deadline.heard(response.headers.get("Date"), sent, time())
@@ -157,9 +160,11 @@ class Connection:
                 now="it may have written all the same: sending it again does no harm",
                 retryable=True,
             )
-        if isinstance(error, (exceptions.InvalidURL, exceptions.InvalidHeader, exceptions.InvalidProxyURL)):
+        if isinstance(error, _OURS):
             return SinkError(
-                f"cannot be asked: {type(error).__name__}", where=where, now="look at rest.server and rest.headers"
+                f"cannot be asked: {type(error).__name__}",
+                where=where,
+                now="look at rest.server, rest.headers and the token",
             )
         return SinkError(f"the connection failed: {_cause(error)}", where=where, retryable=True)
 

@@ -96,7 +96,7 @@ class Login:
 
 def _read(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        return Path(path).read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
             f"{path} cannot be read", where="rest.token_file", now="name the file of the token"

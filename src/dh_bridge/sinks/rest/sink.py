@@ -128,9 +128,9 @@ class RestSink(Closing):
             raise TooOldError
         deadline = self._connection.deadline
         found = self._sent(items, None if deadline is None else deadline.header, again=again)
-        if deadline is not None and not found.fine and came_late(found.words):
+        if deadline is not None and not found.taken and came_late(found.words):
             found = self._sent(items, None, again=again)  # we are still waiting: others wrote there, or a clock is off
-        if found.fine:
+        if found.taken:
             return
         if not self._single and too_old(found):
             raise TooOldError

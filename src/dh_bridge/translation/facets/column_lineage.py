@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.datahub.fine_grained import SoundPairs
+from dh_bridge.datahub.fine_grained import Pair, SoundPairs, over_cap
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
 from dh_bridge.memory import Memory
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
@@ -149,7 +149,7 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
 
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
-    pairs, named, descriptions = _pairs(facet, at)
+    pairs, named, descriptions, places = _pairs(facet, at)
     words = {pair[0] for pair in pairs}
     indirect = {pair for pair in pairs if pair[0] and "INDIRECT" in pair[0]} if any(map(_is_indirect, words)) else set()
     collapsed: dict[str, list[str]] = {}
@@ -158,23 +158,39 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
         pairs -= {pair for pair in indirect if pair[2] in collapsed and only_indirect(pair[0])}
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
     written = Joined("columnLineage.descriptions", descriptions) if descriptions else None
+    if places and (over := {pair for pair in over_cap(pairs) if pair[2] not in collapsed}):
+        _note_over_cap(facet, over, places, at)
     return _Lineage(SoundPairs(pairs), whole, named, written)
 
 
-_Pair = tuple["str | None", str, str]
+_Places = list[tuple[Pair, str, int]]
+
+
+def _note_over_cap(facet: ColumnLineage, over: set[Pair], places: _Places, at: Place) -> None:
+    """Note the pairs that are more than an aspect can have; the edges of their tables, and what is said, are kept."""
+    partly = {name for pair, name, _ in places if pair not in over}
+    for name, position in [(name, position) for pair, name, position in places if pair in over]:
+        entry, path = (facet.fields or {})[name], f"fields.{name}.inputFields[{position}]"
+        at.withheld(f"{path}.field", "too-large")
+        for number, one in enumerate((entry.inputFields or ())[position].transformations or ()):
+            for leaf in [leaf for leaf in ("type", "subtype", "masking") if getattr(one, leaf) is not None]:
+                at.withheld(f"{path}.transformations[{number}].{leaf}", "too-large")
+        if entry.transformationType and name not in partly:
+            at.withheld(f"fields.{name}.transformationType", "too-large")
 
 
 def _is_indirect(operation: str | None) -> bool:
     return operation is not None and "INDIRECT" in operation
 
 
-def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name], dict[str, str]]:
-    """Return (operation, output field URN, input field URN) of every pair, the inputs' names, and what is said of pairs."""
+def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name], dict[str, str], _Places]:
+    """Return (operation, output field URN, input field URN) of every pair, the inputs' names, what is said of pairs, and the places."""
     columns = at.columns
     spelling = at.name.spelling if at.name is not None else None
     downs = FieldUrns(at.dataset, spelling)
     ups: dict[tuple[str, str], tuple[Name, FieldUrns]] = {}
-    pairs: set[_Pair] = set()
+    pairs: set[Pair] = set()
+    places: _Places = []
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
     drop = at.options.settings.column_lineage.indirect == "drop"
@@ -205,13 +221,15 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[_Pair], dict[str, Name]
                 at.withheld(f"fields.{name}.inputFields[{position}]", "policy:column_lineage.indirect")
                 continue
             pairs.add((operation, down, up))
+            if at.notes is not None:  # for the leaf report
+                places.append(((operation, down, up), name, position))
             if described := descriptions_of(source.transformations, entry.transformationDescription):
                 table = f"{at.name.dataset_name}.{at.name.column(name)}" if at.name is not None else f".{name}"
                 descriptions[f"{table}<-{known[0].dataset_name}.{source.field}"] = described
-    return pairs, named, descriptions
+    return pairs, named, descriptions, places
 
 
-def _everywhere(indirect: set[_Pair], outputs: int) -> dict[str, list[str]]:
+def _everywhere(indirect: set[Pair], outputs: int) -> dict[str, list[str]]:
     """Return the input fields that touch every column with lineage: a filter or join repeated for each; and how."""
     touched: dict[str, set[str]] = {}
     how: dict[str, set[str]] = {}

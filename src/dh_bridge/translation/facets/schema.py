@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.memory import Memory
-from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
-from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.columns import Field, SchemaFields, over_caps, schema_fields
+from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.columns import Paths, TypeTable
+    from dh_bridge.translation.naming import Name
     from dh_bridge.translation.place import Place
 
 _OBJECTS = 8  # the objects of a schema take about eight times the facet's JSON
@@ -51,6 +53,9 @@ def schema(facet: Schema, at: Place) -> Statements:
         at.withheld("", "schema-owned")
     elif found.typed:
         yield at.dataset, SCHEMA, "", found
+        if found.total:  # more than a schema can have (facets.md 4.1)
+            yield property_statement(at, {"schema.fields": str(found.total)})
+            _note_over_caps(facet, at)
     elif at.role == "input" and at.task:
         for position, field in enumerate(facet.fields):
             urn = schema_field_urn(at.dataset, at.name.column(field.name))
@@ -66,8 +71,7 @@ def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
     """Return the rendered fields; the same facet of the same kind of dataset is rendered once (same bytes)."""
     name = at.name
     assert name is not None  # noqa: S101 - the caller has looked
-    settings, types = at.options.settings.schema_, at.options.column_types
-    expand, paths = settings.expand_types, settings.field_paths.get(name.platform, "auto")
+    expand, paths, types = _choices(name, at)
     key = (bytes(at.raw), name.platform, name.lower_columns, name.column_case is not None, expand, paths, types)
     found = _remembered.get(key)
     if found is None:
@@ -77,3 +81,21 @@ def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
         if _remembered.again(key):
             _remembered.keep(key, found, _OBJECTS * len(at.raw))
     return found
+
+
+def _note_over_caps(facet: Schema, at: Place) -> None:
+    """Note the fields that are over the caps, for the leaf report; otherwise nobody asks which they were."""
+    name = at.name
+    if at.notes is None or name is None:
+        return
+    expand, paths, types = _choices(name, at)
+    for place in over_caps(
+        facet.fields or [], platform=name.platform, column=name.spelling, paths=paths, types=types, expand=expand
+    ):
+        at.withheld(place, "too-large")
+
+
+def _choices(name: Name, at: Place) -> tuple[bool, Paths, TypeTable | None]:
+    """Return whether types are opened, the style of paths and the table of types for a dataset."""
+    settings = at.options.settings.schema_
+    return settings.expand_types, settings.field_paths.get(name.platform, "auto"), at.options.column_types

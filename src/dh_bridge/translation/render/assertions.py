@@ -14,6 +14,7 @@ from dh_bridge.translation.assertions import (
     run_event,
 )
 from dh_bridge.translation.fold import first_rung, value
+from dh_bridge.translation.properties import Joined
 from dh_bridge.translation.render.stamps import millis
 from dh_bridge.translation.slots import (
     ASSERTION,
@@ -177,5 +178,6 @@ def runtime_context(state: RunState, slots: Slots) -> dict[str, str]:
         found["attempt"] = str(attempt)
     facets = sorted(slots.get(RUN_PROPERTIES, {}).items(), key=lambda entry: (entry[1][0], entry[0]))
     for _, (_, properties) in facets:
-        found.update({key.rpartition(".")[2]: text for key, text in properties.items() if key.startswith(_CONTEXT)})
+        if type(properties) is not Joined:
+            found.update({key.rpartition(".")[2]: text for key, text in properties.items() if key.startswith(_CONTEXT)})
     return dict(sorted(found.items()))

@@ -1,0 +1,220 @@
+"""Nested columns, one level after the other: paths, wrappers, unions, and the caps (facets.md 4.1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from dh_bridge.translation.columns.types import CONTAINERS, ColumnType, TypeTable
+from dh_bridge.translation.properties import capped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dh_bridge.translation.columns.field import Field
+
+MOST_FIELDS = 3000
+MOST_LEVELS = 15
+DESCRIPTION_CAP = 65_536
+_MOST_WRAPPERS = 64
+_WRAPPERS = {"ArrayType": frozenset({"_element"}), "MapType": frozenset({"key", "value"})}
+_V2 = "[version=2.0]."
+_RECORD = ColumnType("RecordType", {}, "", "struct", "struct")
+
+
+def end_of(kind: ColumnType, wire: dict[str, Any] | None = None, *, loop: bool = False) -> dict[str, Any]:
+    """Return what a schema field says of its type, at the end of its JSON."""
+    return {"type": wire or kind.wire, "nativeDataType": kind.native, "recursive": loop, "isPartOfKey": False}
+
+
+def description_of(text: str) -> str:
+    """Return a description, cut where it is longer than DataHub takes."""
+    return text if len(text) <= DESCRIPTION_CAP else capped(text, DESCRIPTION_CAP)
+
+
+class _At(NamedTuple):
+    """Where a column stands: the path before it, the level (from 1), and the named types around it."""
+
+    prefix: str
+    depth: int = 1
+    ancestors: tuple[str, ...] = ()
+
+    def below(self, path: str, kind: ColumnType) -> _At:
+        """Return where the columns inside the type ``kind`` stand."""
+        return _At(path + ".", self.depth + 1, (*self.ancestors, kind.name) if kind.name else self.ancestors)
+
+
+class Walk:
+    """One pass over the columns in one style of paths."""
+
+    def __init__(
+        self, types: TypeTable, platform: str, column: Callable[[str], str] | None, *, expand: bool, v2: bool
+    ) -> None:
+        self.fields: list[dict[str, Any]] = []
+        self.dropped = 0
+        #: the outermost of the columns that are over the caps
+        self.over: list[Field] = []
+        self.ambiguous = False
+        self.root = _At(_V2 if v2 else "")
+        self._read = types.read
+        self._wire = types.wire
+        self._platform = platform
+        self._column = column
+        self._expand = expand
+        self._v2 = v2
+        #: path -> (native type, prefix) of the field that has it
+        self._paths: dict[str, tuple[str, str]] = {}
+
+    def level(self, siblings: list[Field], at: _At) -> None:
+        """Render the columns of one level, and what is below them."""
+        prefix, depth, ancestors = at
+        if depth > MOST_LEVELS:
+            self._leave_out(siblings)
+            return
+        if all(field.ordinal_position is not None for field in siblings):
+            siblings = sorted(siblings, key=ordinal)
+        column, read, platform, v2 = self._column, self._read, self._platform, self._v2
+        for field in siblings:
+            if len(self.fields) >= MOST_FIELDS:
+                self._leave_out([field])
+                continue
+            if not field.name:
+                self.dropped += _count([field])
+                continue
+            kind = read(field.type, platform)
+            name = column(field.name) if column is not None else field.name
+            children = field.fields or (kind.children if self._expand else [])
+            if children or (kind.name and kind.name in ancestors):
+                self._nested(field, name, kind, children, at)
+            else:
+                path = self._path([kind], name, at) if v2 else prefix + name
+                self._add(path, prefix, kind, kind.wire, field.description)
+
+    def total(self) -> int:
+        """Return how many fields there are, those over the caps included and wrappers not."""
+        found, waiting = len(self.fields), [(self.over, "")]
+        for siblings, around in waiting:
+            wrappers = _WRAPPERS.get(around, frozenset())
+            for field in siblings:
+                kind = self._read(field.type, self._platform)
+                found += field.name not in wrappers and around != "UnionType"
+                children = field.fields or (kind.children if self._expand else [])
+                if children:
+                    waiting.append((children, kind.kind))
+        return found
+
+    def _leave_out(self, columns: list[Field]) -> None:
+        self.dropped += _count(columns)
+        self.over += columns
+
+    def _add(  # noqa: PLR0913 - the parts of a schema field
+        self,
+        path: str,
+        prefix: str,
+        kind: ColumnType,
+        wire: dict[str, Any],
+        description: str | None,
+        *,
+        loop: bool = False,
+    ) -> None:
+        held = self._paths.get(path)
+        if held is not None:
+            # the same column twice is one column; other columns of that path need v2 (facets.md 4.1)
+            self.dropped += 1
+            self.ambiguous = self.ambiguous or held != (kind.native, prefix)
+            return
+        self._paths[path] = (kind.native, prefix)
+        field = {"fieldPath": path, "nullable": not kind.required}
+        if description:
+            field["description"] = description_of(description)
+        self.fields.append(field | end_of(kind, wire, loop=loop))
+
+    def _nested(self, field: Field, name: str, kind: ColumnType, children: list[Field], at: _At) -> None:
+        own = _as_parent(kind, children)
+        chain, inside, loop = self._unwrapped(own, children, at.ancestors)
+        path = self._path(chain, name, at)
+        wire = self._wire(own.kind, children, self._platform) if children else self._wire("RecordType", [], "")
+        self._add(path, at.prefix, own, wire, field.description, loop=loop)
+        if not inside:
+            return
+        if chain[-1].kind == "UnionType":
+            self._union(inside, chain, name, at)
+        else:
+            self.level(inside, at.below(path, chain[-1]))
+
+    def _unwrapped(
+        self, kind: ColumnType, children: list[Field], ancestors: tuple[str, ...]
+    ) -> tuple[list[ColumnType], list[Field], bool]:
+        """Return the types from the outside in, the children of the innermost, and whether it names an ancestor."""
+        chain = [kind]
+        for _ in range(_MOST_WRAPPERS):
+            if kind.name and kind.name in ancestors:
+                return chain, [], True
+            if kind.kind not in {"ArrayType", "MapType"}:
+                return chain, children, False
+            wrapper = "_element" if kind.kind == "ArrayType" else "value"
+            wrapped = next((child for child in children if child.name == wrapper), None)
+            if wrapped is None:
+                # the members of the record inside, without their wrapper
+                bare = [child for child in children if kind.kind == "ArrayType" or child.name != "key"]
+                return ([*chain, _RECORD] if bare else chain), bare, False
+            self.dropped += _count([child for child in children if child.name not in ("key", wrapper)])
+            kind = self._read(wrapped.type, self._platform)
+            children = wrapped.fields or (kind.children if self._expand else [])
+            kind = _as_parent(kind, children)
+            chain.append(kind)
+        self._leave_out(children)
+        return chain, [], False
+
+    def _union(self, branches: list[Field], chain: list[ColumnType], name: str, at: _At) -> None:
+        read = [(branch, self._read(branch.type, self._platform)) for branch in branches]
+        real = [(branch, kind) for branch, kind in read if kind.kind != "NullType" or branch.fields or kind.name]
+        several = len(real) > 1
+        self.ambiguous = self.ambiguous or several
+        tokens: list[str] = []
+        for branch, kind in real:
+            children = branch.fields or (kind.children if self._expand else [])
+            own = _as_parent(kind, children)
+            # two branches of one base type (two records) must not share a path
+            again = tokens.count(own.token)
+            tokens.append(own.token)
+            if again:
+                own = msgspec.structs.replace(own, token=f"{own.token}_{again}")
+            inner, inside, loop = self._unwrapped(own, children, at.ancestors)
+            path = self._path(chain + inner, name, at)
+            if several and self._v2:
+                wire = self._wire(own.kind, children, self._platform)
+                self._add(path, at.prefix, own, wire, branch.description, loop=loop)
+            if inside:
+                self.level(inside, at.below(path, inner[-1]))
+
+    def _path(self, chain: list[ColumnType], name: str, at: _At) -> str:
+        return f"{at.prefix}{_tokens(chain, top=at.depth == 1)}{name}" if self._v2 else at.prefix + name
+
+
+def _tokens(chain: list[ColumnType], *, top: bool) -> str:
+    """Return ``[type=array].[type=struct].``; a nested column of the top level stands in a struct (DataHub's Hive form)."""
+    tokens = "".join(f"[type={kind.token}]." for kind in chain)
+    nested = chain[0].kind in CONTAINERS or chain[0].kind == "RecordType"
+    return f"[type=struct].{tokens}" if top and nested else tokens
+
+
+def _as_parent(kind: ColumnType, children: list[Field]) -> ColumnType:
+    """Return the type of a column with children: a record, unless it is a container."""
+    if not children or kind.kind in CONTAINERS or kind.kind == "RecordType":
+        return kind
+    token = "struct" if kind.missing or kind.kind != "NullType" else kind.token
+    return msgspec.structs.replace(kind, kind="RecordType", token=token)
+
+
+def ordinal(field: Field) -> int:
+    """Return where a column says it stands among its siblings."""
+    return field.ordinal_position or 0
+
+
+def _count(fields: list[Field]) -> int:
+    left = list(fields)
+    for field in left:
+        left.extend(field.fields)
+    return len(left)
