@@ -7,9 +7,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 pytest_plugins = ["realparts.fixtures"]
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("untimed")
 
 _REAL = "TESTS_REAL_HOME"  # workers of xdist start with what their parent has set
 _TESTS = Path(__file__).parent
