@@ -38,7 +38,7 @@ check: $(VENV)/.dev  ## run the checks alone: format, lint, types, imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
 
-slow: $(VENV)/.dev  ## run the tests that take seconds each: Spark, faults, every leaf of every golden event (10 minutes)
+slow: $(VENV)/.dev  ## run the tests that take seconds each: Spark, faults, every leaf of every golden event (8 minutes)
 	@$(BIN)/python -m pytest -n $(WORKERS) -m "slow or spark"
 
 e2e: $(VENV)/.dev $(AIRFLOW)/.ready $(AIRFLOW2)/.ready $(SPARK35)/.ready  ## let real Airflows, 3 and 2.10, call our callbacks, and PySpark 3.5 translate (6 minutes)

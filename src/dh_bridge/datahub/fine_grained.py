@@ -62,10 +62,7 @@ def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> list[dict[
     paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/{query}/{up}" for operation, down, up in pairs]
     whole = "".join(paths)
     if "~" in whole or whole.count("/") != _SLASHES * len(paths):  # none has fewer
-        paths = [
-            f"/fineGrainedLineages/{_escaped(operation or 'NONE')}/{_escaped(down)}/{query}/{_escaped(up)}"
-            for operation, down, up in pairs
-        ]
+        paths = [_path(pair, query) for pair in pairs]
     paths.sort()
     operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
     if _DATASET in whole:
@@ -93,11 +90,12 @@ def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> list[dict[str, Any]
 
 def over_cap(pairs: Collection[Pair]) -> list[Pair]:
     """Return the pairs that :func:`fine_operations` leaves out: more beside them, or another query, brings none of them back."""
-    return sorted(pairs, key=_place)[_MOST:] if len(pairs) > _MOST else []
+    return sorted(pairs, key=_path)[_MOST:] if len(pairs) > _MOST else []
 
 
-def _place(pair: Pair) -> str:
-    return f"{_escaped(pair[0] or 'NONE')}/{_escaped(pair[1])}/{_escaped(pair[2])}"
+def _path(pair: Pair, query: str = NO_QUERY) -> str:
+    operation, down, up = pair
+    return f"/fineGrainedLineages/{_escaped(operation or 'NONE')}/{_escaped(down)}/{query}/{_escaped(up)}"
 
 
 def _sound(pairs: Iterable[Pair]) -> bool:

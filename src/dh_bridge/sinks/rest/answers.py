@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -43,12 +43,16 @@ class TooOldError(Exception):
 
 
 class Answer(NamedTuple):
-    """A response, read: its status and body, the server's words, whether they are rest.li's error, and which limit was hit."""
+    """A response, read: its status and body, the server's words, and which limit was hit.
+
+    ``ours``: whether the body is rest.li's error; ``value``: whether it has what rest.li answers an action with.
+    """
 
     status: int
     content: bytes
     words: str
     ours: bool
+    value: bool
     limit: str
     page: bool
     location: str
@@ -61,7 +65,7 @@ class Answer(NamedTuple):
     @property
     def taken(self) -> bool:
         """Whether proposals were taken: GMS says nothing more, or a ``value``; a gateway before it may have its own words."""
-        return self.fine and (not self.content or _has_value(self.content))
+        return self.fine and (not self.content or self.value)
 
     @property
     def later(self) -> bool:
@@ -110,12 +114,14 @@ class Answer(NamedTuple):
 
 def answer(status: int, headers: Mapping[str, str], content: bytes, reason: str = "") -> Answer:
     """Read a response; ``headers`` are looked up in any case."""
-    words, ours = _words(content)
+    body = _body(content)
+    words, ours = _words(content, body)
     return Answer(
         status,
         content,
         words or (reason if status >= 400 else ""),
         ours,
+        isinstance(body, dict) and "value" in body,
         ", ".join(f"{name}: {value}" for name in _RATE_LIMIT if (value := headers.get(name))),
         "text/html" in headers.get("Content-Type", "") or content.lstrip()[:1] == b"<",
         headers.get("Location", ""),
@@ -127,19 +133,17 @@ def too_old(found: Answer) -> bool:
     return found.status in (400, 404) and "ingestProposalBatch" in found.words and "not " in found.words
 
 
-def _has_value(content: bytes) -> bool:
+def _body(content: bytes) -> Any:
+    """Return the body as JSON, or as it is where it is none."""
     try:
-        body = orjson.loads(content)
+        return orjson.loads(content)
     except orjson.JSONDecodeError:
-        return False
-    return isinstance(body, dict) and "value" in body
+        return content
 
 
-def _words(content: bytes) -> tuple[str, bool]:
+def _words(content: bytes, body: Any) -> tuple[str, bool]:
     """Return what the body says in short, and whether it is an error object of rest.li."""
-    try:
-        body = orjson.loads(content)
-    except orjson.JSONDecodeError:
+    if body is content:
         return _short(_tags.sub(" ", content[: 16 * _WORDS].decode("utf-8", "replace"))), False
     if not isinstance(body, dict):
         return "", False
