@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from realparts.certificates import loopback_certificate
 from realparts.jars import KAFKA, fetched
 from realparts.java import FRUGAL, java
-from realparts.process import Program, free_port
+from realparts.process import NotReadyError, Program, free_port
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -116,7 +116,11 @@ class Kafka:
 
 
 class Broker(Kafka):
-    """A broker of one's own in ``folder``: it can be killed and come back with what it has stored, on the same port."""
+    """A broker of one's own in ``folder``: it can be killed and come back with what it has stored, on the same port.
+
+    The folder may be that of an earlier broker that has ended: workers of xdist leave when they have nothing more to do, the
+    last user takes the broker with him, and a slower worker starts the next.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -132,8 +136,10 @@ class Broker(Kafka):
         self._java = [java(), *FRUGAL, "-Xmx384m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
         self._java += ["-cp", f"{fetched(KAFKA)}/*"]
         self.program: Program | None = None
-        storage = ["kafka.tools.StorageTool", "format", "-t", CLUSTER, "-c", str(self._settings)]
-        subprocess.run([*self._java, *storage], check=True, capture_output=True, timeout=120)
+        storage = ["kafka.tools.StorageTool", "format", "--ignore-formatted", "-t", CLUSTER, "-c", str(self._settings)]
+        done = subprocess.run([*self._java, *storage], check=False, capture_output=True, text=True, timeout=120)
+        if done.returncode:
+            raise NotReadyError(done.stdout + done.stderr)
 
     def start(self) -> None:
         """Start it, or start it again, and return when it answers."""

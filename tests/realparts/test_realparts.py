@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 from realparts import jars, java
-from realparts.kafka import QUIET
+from realparts.kafka import QUIET, Broker
 from realparts.process import GUARD, NotReadyError, Program, shared
 
 HERE = Path(__file__).resolve().parent
@@ -54,6 +54,25 @@ def test_a_killed_broker_comes_back_with_its_messages_on_its_port(own_broker):
     own_broker.start()
     sent(own_broker.bootstrap, topic, [b"after"])
     assert [message.value() for message in own_broker.messages(topic)] == [b"before", b"after"]
+
+
+@pytest.mark.kafka
+@pytest.mark.slow
+@pytest.mark.usefixtures("java_parts")
+def test_a_broker_starts_where_one_has_ended(tmp_path):
+    for _ in "ab":
+        broker = Broker(tmp_path)
+        broker.start()
+        broker.topic()
+        broker.stop()
+
+
+@pytest.mark.kafka
+@pytest.mark.usefixtures("java_parts")
+def test_a_broker_whose_folder_cannot_be_made_ready_says_why(tmp_path):
+    (tmp_path / "data").write_text("a file where the folder of logs should be")
+    with pytest.raises(NotReadyError, match="data"):
+        Broker(tmp_path)
 
 
 def program(folder, seconds=60):
