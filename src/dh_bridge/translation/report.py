@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -98,9 +99,9 @@ class Report:
 
     def add(self, event: Event, notes: list[tuple[str, str]], written: dict[str, str | None]) -> None:
         """Add the lines of one event; ``written`` names the aspects that its run wrote, or why one was not."""
-        withheld = sorted(notes, key=lambda note: -len(note[0]))
+        noted = dict(reversed(notes))  # the first of a place counts
         for path, value in leaves(_document(event.raw)):
-            verdict, target, reason = _verdict(path, value, event, withheld, written)
+            verdict, target, reason = _verdict(path, value, event, noted, written)
             self.counts[verdict] += 1
             self._lines.append(
                 {"event": event.place, "path": shown(path), "verdict": verdict, "target": target, "reason": reason}
@@ -110,14 +111,13 @@ class Report:
 _Verdict = tuple[str, "str | None", "str | None"]
 
 
-def _verdict(
-    path: Path, value: Any, event: Event, notes: list[tuple[str, str]], written: dict[str, str | None]
-) -> _Verdict:
+def _verdict(path: Path, value: Any, event: Event, notes: dict[str, str], written: dict[str, str | None]) -> _Verdict:
     text = shown(path)
-    plain = dotted(path)
-    for prefix, reason in notes:
-        if plain == prefix or plain.startswith((prefix + ".", prefix + "[")) or prefix == "$":
-            return _unless_secret(_noted(reason, written), "", path, value)
+    if notes:
+        places = accumulate(map(_step, path), initial="$")
+        for place in reversed(list(places)):  # what is noted of the leaf itself, else of the nearest that it is part of
+            if place in notes:
+                return _unless_secret(_noted(notes[place], written), "", path, value)
     if value is None:
         return "withheld", None, "no-home:null says nothing"
     found = _facet_leaf(path, value, event, written)
@@ -130,9 +130,9 @@ def _noted(reason: str, written: dict[str, str | None]) -> _Verdict:
     return _reached(verdict, targets.split("|"), written) if verdict in _REACHED else ("withheld", None, reason)
 
 
-def dotted(path: Path) -> str:
-    """Return the path in the plain form of the walk's notes."""
-    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+def _step(step: str | int) -> str:
+    """Return a step of a path as the walk's notes write it."""
+    return f"[{step}]" if isinstance(step, int) else f".{step}"
 
 
 # -- the envelope ----------------------------------------------------------------------------------------------------
@@ -239,7 +239,8 @@ def _unknown(attach: Attach, path: Path, value: Any, written: dict[str, str | No
     key = str(path[depth])
     targets = [f"{aspect}.customProperties[openlineage.facet.{key}]" for aspect in PROPERTY_ASPECTS[attach]]
     if path[0] in ("inputs", "outputs") and path[2] != "facets":
-        targets = [f"{EDGES[path[0]]}[].properties[openlineage.facet.{key}]"]
+        run = f"dataProcessInstanceProperties.customProperties[openlineage.{path[0]}.facet.{key}]"
+        targets = [f"{EDGES[path[0]]}[].properties[openlineage.facet.{key}]", run]
     return _unless_secret(_reached("kept", targets, written), "", path[depth:], value)
 
 

@@ -45,11 +45,16 @@ def only_indirect(operation: str | None) -> bool:
     )
 
 
-def descriptions_of(transformations: list[Transformation] | None, otherwise: str | None = None) -> str:
-    """Return what the transformations say in words, each text once; ``otherwise`` where they say nothing."""
+def is_legacy(kind: str) -> bool:
+    """Whether a ``transformationType`` is one that says how, where no transformations are listed."""
+    return kind.upper() in _LEGACY
+
+
+def descriptions_of(transformations: list[Transformation] | None, whole: str | None = None) -> str:
+    """Return what the transformations of a pair say in words, then what is said of the ``whole`` column, each text once."""
     if not transformations:
-        return otherwise or ""
-    if len(transformations) == 1:
-        return transformations[0].description or otherwise or ""
+        return whole or ""
+    if len(transformations) == 1 and not whole:
+        return transformations[0].description or ""
     said = dict.fromkeys(one.description for one in transformations if one.description)
-    return "; ".join(said) if said else otherwise or ""
+    return "; ".join([*said, whole] if whole and whole not in said else said)

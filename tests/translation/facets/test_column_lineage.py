@@ -108,13 +108,31 @@ def test_descriptions_are_kept_on_the_job_never_in_a_path():
     sources = [column("b", direct(description="sum of / b"))]
     body = facet(fields={"a": {"inputFields": sources, "transformationDescription": "old words"}})
     found = of_output("columnLineage", body)
-    assert "sum of" in found.kept(JOB)["columnLineage.descriptions"]
+    assert "sum of / b; old words" in found.kept(JOB)["columnLineage.descriptions"]
     assert not any("sum of" in path for path in found.patched(JOB, "dataJobInputOutput"))
 
 
 def test_the_description_of_an_entry_serves_where_its_transformations_have_none():
     body = facet(fields={"a": {"inputFields": [column("b")], "transformationDescription": "old words"}})
     assert "old words" in of_output("columnLineage", body).kept(JOB)["columnLineage.descriptions"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "sources", "verdict"),
+    [
+        ("MASKED", [column("b")], "mapped"),
+        ("MASKED", [column("b", direct()), column("c")], "mapped"),
+        ("MASKED", [column("b", direct())], "duplicate-of:transformations"),
+        ("HASHED", [column("b")], "no-home:neither IDENTITY nor MASKED"),
+        ("MASKED", [], "no-home:no input column"),
+        ("", [column("b")], "no-home:empty"),
+    ],
+)
+def test_the_older_word_of_an_entry_is_told_as_what_became_of_it(kind, sources, verdict):
+    body = facet(fields={"a": {"inputFields": sources, "transformationType": kind}})
+    found = of_output("columnLineage", body, report=True)
+    told_of = found.verdicts()["$.outputs[0].facets.columnLineage.fields.a.transformationType"]
+    assert verdict in told_of
 
 
 def test_columns_of_the_whole_dataset_become_input_fields_and_a_mark_on_the_edge():

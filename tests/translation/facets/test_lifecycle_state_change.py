@@ -11,6 +11,7 @@ from facet_cases import (
     dataset_event,
     event,
     facet,
+    job_event,
     of_input,
     of_output,
     spec,
@@ -45,6 +46,15 @@ def test_the_word_is_the_operation_and_kept_exactly(word, kind):
     edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
     assert edge["properties"] == {"openlineage.lifecycleStateChange": word.upper()}
     assert found.has(TOTALS, "status") is (word == "DROP")
+
+
+@pytest.mark.parametrize("word", ["TRUNCATE", "DROP"])
+def test_of_a_job_event_the_word_stands_on_the_edge_alone(word):
+    found = told(job_event(outputs=[totals(facets=change(word))]))
+    edge = found.patched(JOB, "dataJobInputOutput")[f"/outputDatasetEdges/{TOTALS}"]
+    assert edge["properties"] == {"openlineage.lifecycleStateChange": word}
+    assert not found.has(TOTALS, "status")
+    assert not found.has(TOTALS, "operation")
 
 
 def test_a_drop_removes_the_dataset_only_when_the_run_completes():

@@ -9,6 +9,7 @@ import msgspec
 from dh_bridge.datahub.fine_grained import Pair, SoundPairs, over_cap
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
 from dh_bridge.memory import Memory
+from dh_bridge.translation.columns.losses import Places, note_legacy, note_over_cap
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.properties import Joined
@@ -159,38 +160,22 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
     written = Joined("columnLineage.descriptions", descriptions) if descriptions else None
     if places and (over := {pair for pair in over_cap(pairs) if pair[2] not in collapsed}):
-        _note_over_cap(facet, over, places, at)
+        note_over_cap(facet, over, places, at)
     return _Lineage(SoundPairs(pairs), whole, named, written)
-
-
-_Places = list[tuple[Pair, str, int]]
-
-
-def _note_over_cap(facet: ColumnLineage, over: set[Pair], places: _Places, at: Place) -> None:
-    """Note the pairs that are more than an aspect can have; the edges of their tables, and what is said, are kept."""
-    partly = {name for pair, name, _ in places if pair not in over}
-    for name, position in [(name, position) for pair, name, position in places if pair in over]:
-        entry, path = (facet.fields or {})[name], f"fields.{name}.inputFields[{position}]"
-        at.withheld(f"{path}.field", "too-large")
-        for number, one in enumerate((entry.inputFields or ())[position].transformations or ()):
-            for leaf in [leaf for leaf in ("type", "subtype", "masking") if getattr(one, leaf) is not None]:
-                at.withheld(f"{path}.transformations[{number}].{leaf}", "too-large")
-        if entry.transformationType and name not in partly:
-            at.withheld(f"fields.{name}.transformationType", "too-large")
 
 
 def _is_indirect(operation: str | None) -> bool:
     return operation is not None and "INDIRECT" in operation
 
 
-def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name], dict[str, str], _Places]:
+def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name], dict[str, str], Places]:
     """Return (operation, output field URN, input field URN) of every pair, the inputs' names, what is said of pairs, and the places."""
     columns = at.columns
     spelling = at.name.spelling if at.name is not None else None
     downs = FieldUrns(at.dataset, spelling)
     ups: dict[tuple[str, str], tuple[Name, FieldUrns]] = {}
     pairs: set[Pair] = set()
-    places: _Places = []
+    places: Places = []
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
     drop = at.options.settings.column_lineage.indirect == "drop"
@@ -199,9 +184,8 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name],
             at.withheld(f"fields.{name}", "no-such-column")
             continue
         down = downs[name]
-        if not entry.inputFields:  # DataHub has lineage between columns only
-            for leaf in ("transformationType", "transformationDescription"):
-                at.withheld(f"fields.{name}.{leaf}", "no-home:no input column")
+        if at.notes is not None:
+            note_legacy(entry, name, at)
         for position, source in enumerate(entry.inputFields or ()):
             key = source.namespace, source.name
             known = ups.get(key)

@@ -74,12 +74,9 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
                     "lifecycleStateChange",
                     {"lifecycleStateChange": word, **earlier},
                 )
-                yield (
-                    at.task,
-                    EDGE_PROPERTIES,
-                    ("output", at.dataset, "lifecycleStateChange"),
-                    {"lifecycleStateChange": word},
-                )
+            if at.task:
+                key = "output", at.dataset, "lifecycleStateChange"
+                yield at.task, EDGE_PROPERTIES, key, {"lifecycleStateChange": word}
     if earlier:
         yield property_statement(at, earlier)
     if previous is not None and word == "RENAME" and at.role != "input":
