@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from samples import event
+from samples import dataset, event
 from truth import (
     VERDICTS,
     at_target,
@@ -37,6 +37,32 @@ def test_a_change_of_a_leaf_changes_its_target_if_and_only_if_it_is_not_withheld
     found, tried = lies(documents(), 0.04, whole=whole, profile=profile)
     assert found == []
     assert all(tried[verdict] > 40 for verdict in VERDICTS), tried
+
+
+ODD_COLUMNS = [
+    {"name": "", "type": "struct", "fields": [{"name": "x", "type": "int", "description": "of a nameless one"}]},
+    {"name": "a", "type": "array", "fields": [{"name": "_element", "type": "int", "description": "of an inside"}]},
+    {"name": "m", "type": "map", "fields": [
+        {"name": "key", "type": "string", "description": "k"}, {"name": "stray", "type": "int"},
+        {"name": "value", "type": "struct", "description": "v", "fields": [{"name": "y", "type": "int", "mine": "z"}]},
+    ]},
+    {"name": "n", "type": "io.x.Node", "fields": [
+        {"name": "id", "type": "int"}, {"name": "next", "type": "io.x.Node", "fields": [{"name": "id", "type": "int"}]},
+    ]},
+    {"name": "twice", "type": "int", "description": "d"}, {"name": "twice", "type": "int", "description": "e"},
+]  # fmt: skip
+
+
+def test_of_odd_columns_the_report_tells_the_truth():
+    said = event(outputs=[dataset("d.s.t", facets={"schema": {"fields": ODD_COLUMNS}})])
+
+    def only(path):  # another name of a nameless column, or of one that is there twice, is another column
+        return "schema" in path and not (path[-1] == "name" and path[-2] in (0, 4, 5) and len(path) == 7)
+
+    found, tried = lies([("here", said)], 1, only, whole=True, profile="1.7")
+    assert found == []
+    assert tried["withheld"] > 8
+    assert tried["mapped"] > 15
 
 
 def test_the_truth_test_finds_a_lie(monkeypatch):

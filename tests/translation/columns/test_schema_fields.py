@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dh_bridge.translation.columns import Field, over_caps, schema_fields, schema_metadata
+from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
 
 decode = msgspec.json.Decoder(list[Field]).decode
 
@@ -19,6 +19,13 @@ def columns(*fields: dict[str, Any]) -> list[Field]:
 
 def f(name: str, kind: str | None = None, *inside: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"name": name, "fields": list(inside), **({"type": kind} if kind is not None else {}), **more}
+
+
+def left_out(fields: list[Field]) -> dict[str, list[str]]:
+    """Return the leaves that are left out, by reason."""
+    left: list[tuple[str, str]] = []
+    schema_fields(fields, platform="x", left=left)
+    return {reason: [leaf for leaf, why in left if why == reason] for reason in dict(map(reversed, left))}
 
 
 def paths(fields: list[Field], **options: Any) -> list[str]:
@@ -194,6 +201,8 @@ def test_a_type_that_names_an_ancestor_ends_there():
         ("n", False), ("n.id", False), ("n.next", True), ("n.all", True),
     ]  # fmt: skip
     assert found[2]["type"] == {"type": {"com.linkedin.schema.RecordType": {}}}
+    told = left_out(node)["no-home:inside a type that contains itself"]
+    assert told == ["fields[0].fields[1].fields[0].name", "fields[0].fields[1].fields[0].type"]
 
 
 def test_avro_json_gives_its_columns():
@@ -252,14 +261,21 @@ def test_the_caps_tell_where_the_fields_stand_that_they_leave_out():
     )
     many = columns(*[f(f"c{i}", "int") for i in range(2999)], rows, f("last", "int"))
     found = schema_fields(many, platform="x")
-    assert list(over_caps(many, platform="x")) == [
-        "fields[3000]",
-        "fields[2999].fields[0].fields[0]",
-        "fields[2999].fields[0].fields[1]",
-    ]
+    inside = "fields[2999].fields[0].fields"
+    assert left_out(many) == {
+        "too-large": [
+            *("fields[3000].name", "fields[3000].type"),
+            *(f"{inside}[0].name", f"{inside}[0].type", f"{inside}[1].name", f"{inside}[1].type"),
+            *(f"{inside}[1].fields[{at}].{leaf}" for at in range(2) for leaf in ("name", "type")),
+        ]
+    }
     assert (len(found.fields), found.total) == (3000, 3003)
     few = columns(f("id", "int"), f("", "int"), f("id", "int"))
-    assert (schema_fields(few, platform="x").total, list(over_caps(few, platform="x"))) == (0, [])
+    assert schema_fields(few, platform="x").total == 0
+    assert left_out(few) == {
+        "malformed": ["fields[1].name", "fields[1].type"],
+        "duplicate-of:id": ["fields[2].name", "fields[2].type"],
+    }
 
 
 def test_what_only_names_an_inside_is_not_counted_beyond_the_caps_either():
@@ -274,8 +290,8 @@ def test_the_columns_inside_too_many_wrappers_are_counted():
     deep = f("_element", "struct", f("x", "int"))
     for _ in range(70):
         deep = f("_element", "array", deep)
-    (over,) = over_caps(columns(f("a", "array", deep)), platform="x")
-    assert over == "fields[0]" + ".fields[0]" * 65
+    over = "fields[0]" + ".fields[0]" * 65
+    assert left_out(columns(f("a", "array", deep)))["too-large"][:2] == [f"{over}.name", f"{over}.type"]
     assert schema_fields(columns(f("a", "array", deep)), platform="x").total > 1
 
 

@@ -232,3 +232,46 @@ def test_a_schema_within_the_caps_has_no_count():
     found = of_output("schema", fields(ID, nested(14), ID), report=True)
     assert "schema.fields" not in found.kept(TOTALS)
     assert "too-large" not in {reason for _, reason in found.verdicts().values()}
+
+
+def col(name, kind="int", *inside, **more):
+    return {"name": name, "type": kind, **({"fields": list(inside)} if inside else {}), **more}
+
+
+LEFT_OUT = {
+    "a nameless column, with what is in it": (
+        [ID, col("", "struct", col("x"))],
+        {"fields[1].name": "malformed", "fields[1].type": "malformed", "fields[1].fields[0].name": "malformed",
+         "fields[1].fields[0].type": "malformed"},
+    ),
+    "a column that stands there twice": (
+        [col("x", description="d"), ID, col("x", description="e")],
+        {f"fields[2].{leaf}": "duplicate-of:x" for leaf in ("name", "type", "description")},
+    ),
+    "one of a container that is neither key nor value": (
+        [col("m", "map", col("key", "string"), col("stray", "int", ordinal_position=3), col("value", "int"))],
+        {f"fields[0].fields[1].{leaf}": "malformed" for leaf in ("name", "type", "ordinal_position")},
+    ),
+    "what is said of the inside of a container": (
+        [col("a", "array", col("_element", "int", description="d"))],
+        {"fields[0].fields[0].description": "no-home:the inside of a container"},
+    ),
+    "an unknown leaf of a column that is left out": (
+        [ID, col("id", "BIGINT", kind_of_mine="m")], {"fields[1].name": "duplicate-of:id", "fields[1].type": "duplicate-of:id"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "lost"), LEFT_OUT.values(), ids=LEFT_OUT)
+def test_what_is_left_out_of_a_schema_is_told_leaf_by_leaf(columns, lost):
+    found = of_output("schema", fields(*columns), report=True)
+    said = {path: reason for path, (verdict, reason) in reasons(found).items() if verdict == "withheld"}
+    assert {path: reason for path, reason in said.items() if not path.startswith("_")} == lost
+
+
+def test_a_later_schema_within_the_caps_takes_the_count_back():
+    many = fields(*[{"name": f"c{number}", "type": "int"} for number in range(3010)])
+    start = event("START", outputs=[totals(facets={"schema": many})])
+    assert told(start).kept(TOTALS)["schema.fields"] == "3010"
+    end = event("COMPLETE", outputs=[totals(facets={"schema": fields(ID)})])
+    assert "schema.fields" not in told(start, end).kept(TOTALS)

@@ -6,7 +6,7 @@ from typing import Any
 
 from dh_bridge.translation.columns.field import Field
 from dh_bridge.translation.columns.schema import schema_metadata
-from dh_bridge.translation.columns.schema_fields import Paths, SchemaFields, over_caps, schema_fields
+from dh_bridge.translation.columns.schema_fields import Paths, SchemaFields, schema_fields
 from dh_bridge.translation.columns.types import TypeTable, default_types, load
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "data_type",
     "default_types",
     "load",
-    "over_caps",
     "schema_fields",
     "schema_metadata",
 ]

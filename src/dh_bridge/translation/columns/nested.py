@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,9 @@ DESCRIPTION_CAP = 65_536
 _MOST_WRAPPERS = 64
 _WRAPPERS = {"ArrayType": frozenset({"_element"}), "MapType": frozenset({"key", "value"})}
 _V2 = "[version=2.0]."
+TOO_LARGE = "too-large"
+_LOOP = "no-home:inside a type that contains itself"
+_INSIDE = "no-home:the inside of a container"
 _RECORD = ColumnType("RecordType", {}, "", "struct", "struct")
 
 
@@ -31,6 +34,14 @@ def end_of(kind: ColumnType, wire: dict[str, Any] | None = None, *, loop: bool =
 def description_of(text: str) -> str:
     """Return a description, cut where it is longer than DataHub takes."""
     return text if len(text) <= DESCRIPTION_CAP else capped(text, DESCRIPTION_CAP)
+
+
+class Left(NamedTuple):
+    """A column that is left out, for a ``reason`` of the leaf report: with all that is below it, or a ``part`` of it alone."""
+
+    field: Field
+    reason: str
+    part: Literal["all", "itself", "description"] = "all"
 
 
 class _At(NamedTuple):
@@ -53,8 +64,7 @@ class Walk:
     ) -> None:
         self.fields: list[dict[str, Any]] = []
         self.dropped = 0
-        #: the outermost of the columns that are over the caps
-        self.over: list[Field] = []
+        self.left: list[Left] = []
         self.ambiguous = False
         self.root = _At(_V2 if v2 else "")
         self._read = types.read
@@ -70,17 +80,17 @@ class Walk:
         """Render the columns of one level, and what is below them."""
         prefix, depth, ancestors = at
         if depth > MOST_LEVELS:
-            self._leave_out(siblings)
+            self._leave_out(siblings, TOO_LARGE)
             return
         if all(field.ordinal_position is not None for field in siblings):
             siblings = sorted(siblings, key=ordinal)
         column, read, platform, v2 = self._column, self._read, self._platform, self._v2
         for field in siblings:
             if len(self.fields) >= MOST_FIELDS:
-                self._leave_out([field])
+                self._leave_out([field], TOO_LARGE)
                 continue
             if not field.name:
-                self.dropped += _count([field])
+                self._leave_out([field], "malformed")
                 continue
             kind = read(field.type, platform)
             name = column(field.name) if column is not None else field.name
@@ -89,11 +99,12 @@ class Walk:
                 self._nested(field, name, kind, children, at)
             else:
                 path = self._path([kind], name, at) if v2 else prefix + name
-                self._add(path, prefix, kind, kind.wire, field.description)
+                self._add(path, prefix, kind, kind.wire, field)
 
     def total(self) -> int:
-        """Return how many fields there are, those over the caps included and wrappers not."""
-        found, waiting = len(self.fields), [(self.over, "")]
+        """Return how many fields there are, those over the caps included and wrappers not; 0 where none is over them."""
+        over = [one.field for one in self.left if one.reason == TOO_LARGE]
+        found, waiting = len(self.fields) if over else 0, [(over, "")]
         for siblings, around in waiting:
             wrappers = _WRAPPERS.get(around, frozenset())
             for field in siblings:
@@ -104,9 +115,9 @@ class Walk:
                     waiting.append((children, kind.kind))
         return found
 
-    def _leave_out(self, columns: list[Field]) -> None:
+    def _leave_out(self, columns: list[Field], reason: str) -> None:
         self.dropped += _count(columns)
-        self.over += columns
+        self.left += [Left(field, reason) for field in columns]
 
     def _add(  # noqa: PLR0913 - the parts of a schema field
         self,
@@ -114,7 +125,7 @@ class Walk:
         prefix: str,
         kind: ColumnType,
         wire: dict[str, Any],
-        description: str | None,
+        column: Field,
         *,
         loop: bool = False,
     ) -> None:
@@ -122,12 +133,13 @@ class Walk:
         if held is not None:
             # the same column twice is one column; other columns of that path need v2 (facets.md 4.1)
             self.dropped += 1
+            self.left.append(Left(column, f"duplicate-of:{path}", "itself"))
             self.ambiguous = self.ambiguous or held != (kind.native, prefix)
             return
         self._paths[path] = (kind.native, prefix)
         field = {"fieldPath": path, "nullable": not kind.required}
-        if description:
-            field["description"] = description_of(description)
+        if column.description:
+            field["description"] = description_of(column.description)
         self.fields.append(field | end_of(kind, wire, loop=loop))
 
     def _nested(self, field: Field, name: str, kind: ColumnType, children: list[Field], at: _At) -> None:
@@ -135,7 +147,7 @@ class Walk:
         chain, inside, loop = self._unwrapped(own, children, at.ancestors)
         path = self._path(chain, name, at)
         wire = self._wire(own.kind, children, self._platform) if children else self._wire("RecordType", [], "")
-        self._add(path, at.prefix, own, wire, field.description, loop=loop)
+        self._add(path, at.prefix, own, wire, field, loop=loop)
         if not inside:
             return
         if chain[-1].kind == "UnionType":
@@ -150,21 +162,23 @@ class Walk:
         chain = [kind]
         for _ in range(_MOST_WRAPPERS):
             if kind.name and kind.name in ancestors:
+                self.left += [Left(child, _LOOP) for child in children]
                 return chain, [], True
             if kind.kind not in {"ArrayType", "MapType"}:
                 return chain, children, False
             wrapper = "_element" if kind.kind == "ArrayType" else "value"
+            self.left += [Left(one, _INSIDE, "description") for one in children if one.name in ("key", wrapper)]
             wrapped = next((child for child in children if child.name == wrapper), None)
             if wrapped is None:
                 # the members of the record inside, without their wrapper
                 bare = [child for child in children if kind.kind == "ArrayType" or child.name != "key"]
                 return ([*chain, _RECORD] if bare else chain), bare, False
-            self.dropped += _count([child for child in children if child.name not in ("key", wrapper)])
+            self._leave_out([child for child in children if child.name not in ("key", wrapper)], "malformed")
             kind = self._read(wrapped.type, self._platform)
             children = wrapped.fields or (kind.children if self._expand else [])
             kind = _as_parent(kind, children)
             chain.append(kind)
-        self._leave_out(children)
+        self._leave_out(children, TOO_LARGE)
         return chain, [], False
 
     def _union(self, branches: list[Field], chain: list[ColumnType], name: str, at: _At) -> None:
@@ -185,7 +199,9 @@ class Walk:
             path = self._path(chain + inner, name, at)
             if several and self._v2:
                 wire = self._wire(own.kind, children, self._platform)
-                self._add(path, at.prefix, own, wire, branch.description, loop=loop)
+                self._add(path, at.prefix, own, wire, branch, loop=loop)
+            else:
+                self.left.append(Left(branch, _INSIDE, "description"))
             if inside:
                 self.level(inside, at.below(path, inner[-1]))
 

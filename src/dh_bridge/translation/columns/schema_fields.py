@@ -46,11 +46,13 @@ def schema_fields(  # noqa: PLR0913 - options of facets.md 4.1
     paths: Paths = "auto",
     types: TypeTable | None = None,
     expand: bool = True,
+    left: list[tuple[str, str]] | None = None,
 ) -> SchemaFields:
     """Return ``fields`` as DataHub's, for a dataset on ``platform`` (its id: ``postgres``).
 
     ``column`` is how the dataset's system spells a column (lower case, say), ``paths`` the style of field paths,
     ``expand`` whether nested type texts become fields (``struct<a:int>``), ``types`` a table other than the bundled one.
+    ``left`` is given (``fields[3].type``, reason) of every leaf that is left out, for the leaf report.
     """
     columns = {field.name: column(field.name) if column is not None else field.name for field in fields if field.name}
     if not _typed(fields):
@@ -58,49 +60,38 @@ def schema_fields(  # noqa: PLR0913 - options of facets.md 4.1
     table = types if types is not None else default_types()
     if paths != "v2" and (found := _flat(fields, columns, table, platform, expand=expand)) is not None:
         return SchemaFields(found, typed=True, dropped=0, columns=columns)
-    walk = _walked(fields, table, platform, column, expand=expand, paths=paths)
-    return SchemaFields(
-        walk.fields, typed=True, dropped=walk.dropped, columns=columns, total=walk.total() if walk.over else 0
-    )
-
-
-def over_caps(  # noqa: PLR0913 - as of `schema_fields`
-    fields: list[Field],
-    *,
-    platform: str,
-    column: Callable[[str], str] | None = None,
-    paths: Paths = "auto",
-    types: TypeTable | None = None,
-    expand: bool = True,
-) -> Iterator[str]:
-    """Yield where the fields stand (``fields[3].fields[0]``) that :func:`schema_fields` leaves out for the caps."""
-    table = types if types is not None else default_types()
-    walk = _walked(fields, table, platform, column, expand=expand, paths=paths)
-    over = {id(field) for field in walk.over}
-    waiting = [("fields", fields)]
-    for place, siblings in waiting:
-        for position, field in enumerate(siblings):
-            if id(field) in over:
-                yield f"{place}[{position}]"
-            elif field.fields:
-                waiting.append((f"{place}[{position}].fields", field.fields))
-
-
-def _walked(  # noqa: PLR0913 - as of `schema_fields`
-    fields: list[Field],
-    table: TypeTable,
-    platform: str,
-    column: Callable[[str], str] | None,
-    *,
-    expand: bool,
-    paths: Paths,
-) -> Walk:
     walk = Walk(table, platform, column, expand=expand, v2=paths == "v2")
     walk.level(fields, walk.root)
     if paths == "auto" and walk.ambiguous:
         walk = Walk(table, platform, column, expand=expand, v2=True)
         walk.level(fields, walk.root)
-    return walk
+    if left is not None:
+        left += _left(walk, fields)
+    return SchemaFields(walk.fields, typed=True, dropped=walk.dropped, columns=columns, total=walk.total())
+
+
+def _left(walk: Walk, fields: list[Field]) -> Iterator[tuple[str, str]]:
+    """Yield (``fields[3].fields[0].type``, reason) of every leaf that ``walk`` has left out."""
+    out = {id(one.field): one for one in walk.left}
+    waiting: list[tuple[str, list[Field], str]] = [("fields", fields, "")]
+    for place, siblings, around in waiting:
+        for position, field in enumerate(siblings):
+            here = f"{place}[{position}]"
+            found = out.get(id(field))
+            reason = around or (found.reason if found else "")
+            if reason:
+                part = found.part if found and not around else "all"
+                yield from ((f"{here}.{leaf}", reason) for leaf in _said(field, part))
+            waiting.append(
+                (f"{here}.fields", field.fields, around or (reason if found and found.part == "all" else ""))
+            )
+
+
+def _said(field: Field, part: str) -> Iterator[str]:
+    """Yield the leaves of a column itself that say something."""
+    for leaf in ("description",) if part == "description" else ("name", "type", "description", "ordinal_position"):
+        if getattr(field, leaf) is not None:
+            yield leaf
 
 
 def _typed(fields: list[Field]) -> bool:

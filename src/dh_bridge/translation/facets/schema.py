@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.memory import Memory
-from dh_bridge.translation.columns import Field, SchemaFields, over_caps, schema_fields
-from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
+from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
+from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.columns import Paths, TypeTable
-    from dh_bridge.translation.naming import Name
     from dh_bridge.translation.place import Place
 
 _OBJECTS = 8  # the objects of a schema take about eight times the facet's JSON
@@ -39,8 +38,11 @@ _FIELDS = mapped("schemaMetadata.fields", "dataJobInputOutput.inputDatasetFields
         "fields[].type": mapped("schemaMetadata.fields[].nativeDataType", "schemaMetadata.fields[].type"),
         "fields[].description": mapped("schemaMetadata.fields[].description"),
         "fields[].ordinal_position": mapped("schemaMetadata.fields"),
-        "fields[].fields.**": mapped("schemaMetadata.fields"),
-        "fields[].fields[].**": mapped("schemaMetadata.fields"),
+        **{
+            f"{inside}.{leaf}": mapped("schemaMetadata.fields")
+            for inside in ("fields[].fields[]", "fields[].**.fields[]")
+            for leaf in ("name", "type", "description", "ordinal_position")
+        },
     },
 )
 def schema(facet: Schema, at: Place) -> Statements:
@@ -53,9 +55,6 @@ def schema(facet: Schema, at: Place) -> Statements:
         at.withheld("", "schema-owned")
     elif found.typed:
         yield at.dataset, SCHEMA, "", found
-        if found.total:  # more than a schema can have (facets.md 4.1)
-            yield property_statement(at, {"schema.fields": str(found.total)})
-            _note_over_caps(facet, at)
     elif at.role == "input" and at.task:
         for position, field in enumerate(facet.fields):
             urn = schema_field_urn(at.dataset, at.name.column(field.name))
@@ -71,31 +70,23 @@ def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
     """Return the rendered fields; the same facet of the same kind of dataset is rendered once (same bytes)."""
     name = at.name
     assert name is not None  # noqa: S101 - the caller has looked
-    expand, paths, types = _choices(name, at)
-    key = (bytes(at.raw), name.platform, name.lower_columns, name.column_case is not None, expand, paths, types)
-    found = _remembered.get(key)
-    if found is None:
-        found = schema_fields(
-            facet.fields or [], platform=name.platform, column=name.spelling, paths=paths, types=types, expand=expand
-        )
-        if _remembered.again(key):
-            _remembered.keep(key, found, _OBJECTS * len(at.raw))
-    return found
-
-
-def _note_over_caps(facet: Schema, at: Place) -> None:
-    """Note the fields that are over the caps, for the leaf report; otherwise nobody asks which they were."""
-    name = at.name
-    if at.notes is None or name is None:
-        return
-    expand, paths, types = _choices(name, at)
-    for place in over_caps(
-        facet.fields or [], platform=name.platform, column=name.spelling, paths=paths, types=types, expand=expand
-    ):
-        at.withheld(place, "too-large")
-
-
-def _choices(name: Name, at: Place) -> tuple[bool, Paths, TypeTable | None]:
-    """Return whether types are opened, the style of paths and the table of types for a dataset."""
     settings = at.options.settings.schema_
-    return settings.expand_types, settings.field_paths.get(name.platform, "auto"), at.options.column_types
+    expand, paths = settings.expand_types, settings.field_paths.get(name.platform, "auto")
+    render = partial(
+        schema_fields, facet.fields or [], platform=name.platform, column=name.spelling, paths=paths,
+        types=at.options.column_types, expand=expand,
+    )  # fmt: skip
+    if at.notes is not None:
+        left: list[tuple[str, str]] = []
+        found = render(left=left)
+        for leaf, reason in left:
+            at.withheld(leaf, reason)
+        return found
+    lower, cased = name.lower_columns, name.column_case is not None
+    key = (bytes(at.raw), name.platform, lower, cased, expand, paths, at.options.column_types)
+    remembered = _remembered.get(key)
+    if remembered is None:
+        remembered = render()
+        if _remembered.again(key):
+            _remembered.keep(key, remembered, _OBJECTS * len(at.raw))
+    return remembered

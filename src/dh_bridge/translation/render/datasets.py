@@ -122,6 +122,9 @@ def _properties(slots: Slots, name: Name, options: Options) -> list[dict[str, An
     # The raw pair makes the URN reversible (facets.md 1.0, ruling 21); credentials are never part of it.
     properties[options.prefix + "namespace"] = name.safe_namespace
     properties[options.prefix + "name"] = name.name
+    schema: SchemaFields | None = value(slots, SCHEMA)
+    if schema is not None and schema.total:  # more than a schema can have (facets.md 4.1)
+        properties[options.prefix + "schema.fields"] = str(schema.total)
     if name.fqn and options.settings.dataplex_fqn == "property":
         properties[options.prefix + "dataplex.fqn"] = name.fqn  # `qualifiedName` belongs to the connectors (ruling 20)
     operations += [add("/customProperties/" + escaped(key), properties[key]) for key in sorted(properties)]
