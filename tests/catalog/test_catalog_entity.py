@@ -58,6 +58,9 @@ def test_an_unknown_entity_is_none(shop_catalog):
         ("urn:li:dataJob:(urn:li:dataFlow:(dbt,unknown,prod),unknown.model)", "unknown.model"),
         ("urn:li:dataJob:(urn:li:dataFlow:(dbt,twin,prod),twin)", "twin"),
         ("no urn", "no urn"),
+        ("urn:li:dataJob:x", "urn:li:dataJob:x"),
+        ("urn:li:dataJob:(urn:li:dataFlow:(a,b,c))", "urn:li:dataJob:(urn:li:dataFlow:(a,b,c))"),
+        ("urn:li:dataJob:(urn:li:dataJob:x,y)", "urn:li:dataJob:(urn:li:dataJob:x,y)"),
     ],
 )
 def test_what_people_call_an_entity(shop_catalog, urn, name):

@@ -132,11 +132,12 @@ def test_lineage_tree_marks_what_is_removed_and_shows_odd_names_as_they_are(run,
     assert "shop.[red]odd  postgres  removed" in run("lineage", odd, "--catalog", shop).stdout
 
 
-@pytest.mark.parametrize("command", [("lineage",), ("get",), ("lineage", "--json")])
-def test_unknown_entity_is_said_on_stderr_with_exit_code_1(command, run, shop):
-    result = run(*command, _dataset("nothing"), "--catalog", shop)
+@pytest.mark.parametrize("urn", [_dataset("nothing"), "urn:li:dataJob:x", f"urn:li:dataJob:({FLOW})", "no urn"])
+@pytest.mark.parametrize("command", [("lineage",), ("get",), ("runs",), ("lineage", "--json"), ("lineage", "--dot")])
+def test_unknown_entity_is_said_on_stderr_with_exit_code_1(command, urn, run, shop):
+    result = run(*command, urn, "--catalog", shop)
     assert result.exit_code == 1
-    assert f"{shop} knows nothing of {_dataset('nothing')}" in result.stderr
+    assert f"{shop} knows nothing of {urn}" in result.stderr
 
 
 def test_get_shows_aspects_relations_and_points(run, shop):
@@ -171,8 +172,8 @@ def test_runs_for_programs_have_children_and_inputs(run, shop):
     assert (row["urn"], row["status"], row["children"]) == (RUN, "SUCCESS", [CHILD])
 
 
-def test_no_runs_is_no_failure(run, shop):
-    result = run("runs", _dataset("nothing"), "--catalog", shop)
+def test_known_entity_without_runs_is_no_failure(run, shop):
+    result = run("runs", CLEAN, "--catalog", shop)
     assert (result.exit_code, result.stdout) == (0, "")
     assert "knows no runs of" in result.stderr
 

@@ -65,9 +65,10 @@ def display_name(catalog: Catalog, urn: str) -> str:
     kind = entity_type(urn)
     named = catalog.aspect(urn, _NAMED_BY[kind]) if kind in _NAMED_BY else None
     name = (named or {}).get("name") or _key_name(urn)
-    if kind != "dataJob":
+    flow_urn = _key(urn)[0]
+    if kind != "dataJob" or entity_type(flow_urn) != "dataFlow":  # a malformed job has no flow
         return str(name)
-    flow = display_name(catalog, _key(urn)[0])
+    flow = display_name(catalog, flow_urn)
     return flow if name == flow or _key_name(urn) == flow else f"{flow}.{name.removeprefix(flow + '.')}"
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from dh_bridge.catalog.entity import display_name
+from dh_bridge.catalog.entity import display_name, entity
 from dh_bridge.catalog.runs import RunRow
 from dh_bridge.catalog.runs import runs as runs_of
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import catalog_option, json_option, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_table
@@ -41,6 +42,10 @@ def runs(*, settings: Settings, urn: str, file: str, as_json: bool) -> None:  # 
             write(json_line(msgspec.to_builtins(row)) for row in rows)
         elif rows:
             write_table(_COLUMNS, [_cells(catalog, row) for row in rows])
+        known = bool(rows) or entity(catalog, urn) is not None
+    if not known:
+        say(f"{file} knows nothing of {urn}")
+        raise click.exceptions.Exit(EXIT_EVENTS)
     if not rows:
         say(f"{file} knows no runs of {urn}")
 
