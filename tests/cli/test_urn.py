@@ -52,6 +52,13 @@ def test_unknown_environment_is_refused(run):
     assert "did you mean `PROD`?" in result.stderr
 
 
+@pytest.mark.parametrize("instance", ["", "x" * 101, " x"])
+def test_platform_instance_that_can_be_none_is_a_usage_error(instance, run):
+    result = run("urn", "postgres://db:5432", "a.b.c", "--platform-instance", instance)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"--platform-instance {instance!r}: write 1 to 100 characters" in result.stderr
+
+
 def test_dataset_that_is_skipped_says_why(run):
     row = json.loads(run("urn", "inmemory://", "x", "--json").stdout)
     assert (row["urn"], row["skip"]) == (None, "policy:inmemory")

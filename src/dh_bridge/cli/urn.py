@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from pydantic import ValidationError
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
@@ -71,7 +72,7 @@ def urn(  # noqa: PLR0913 - one parameter per option
     """
     rules = settings.naming.rules
     if instance is not None:
-        rules = (*rules, NamingRule(namespace=_EVERYWHERE, platform_instance=instance))
+        rules = (*rules, _everywhere(instance))
     naming = Naming(settings.naming.model_copy(update={"rules": rules}), settings.mappings)
     if reverse:
         _show_pairs(_pairs(naming, namespace, file), as_json=as_json)
@@ -82,6 +83,16 @@ def urn(  # noqa: PLR0913 - one parameter per option
     else:
         row = _row(naming, Question(namespace, name, select))
         write([json_line(row)]) if as_json else write_pairs(row)
+
+
+def _everywhere(instance: str) -> NamingRule:
+    """Return the rule that gives ``instance`` to every namespace; a UsageError when it cannot be one."""
+    try:
+        return NamingRule(namespace=_EVERYWHERE, platform_instance=instance)
+    except ValidationError as error:
+        raise click.UsageError(
+            f"--platform-instance {instance!r}: write 1 to 100 characters, without spaces around them"
+        ) from error
 
 
 def _row(naming: Naming, question: Question) -> dict[str, Any]:
