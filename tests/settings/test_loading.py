@@ -115,7 +115,13 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
         ("- a", "holds no mapping of settings"),
         ("actor: ${NOBODY}", "dh_bridge.yml:1: the variable NOBODY is not set (set it, or write ${NOBODY:-default})"),
         ("actor: ${}", "holds a `${` that names no variable"),
+        (
+            "actor: ${NOBODY:-${SOMEBODY}}",
+            "dh_bridge.yml:1: the value holds a `${` that names no variable, or stands in",
+        ),
         ("actor: \x00", "not YAML: "),
+        ("actor:\n- &a [*a]", "dh_bridge.yml:2: `actor[0][0]` contains itself (write it without an alias)"),
+        ("window: &a\n  b: *a", "dh_bridge.yml:2: `window.b` contains itself"),
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name_place_and_remedy(text, said, tmp_path):
@@ -139,6 +145,19 @@ def test_unreadable_yaml_in_the_environment_names_the_variable(tmp_path):
     assert _only("", tmp_path, DH_BRIDGE_FILTERS__THROUGH="['a'").startswith(
         "env DH_BRIDGE_FILTERS__THROUGH: `filters.through`"
     )
+
+
+def test_what_is_nested_too_deeply_names_the_file_or_the_variable(tmp_path):
+    assert "dh_bridge.yml: nested too deeply" in _only("actor: " + "[" * 3000 + "]" * 3000, tmp_path)
+    assert _only("", tmp_path, DH_BRIDGE_FILTERS__THROUGH="[" * 3000 + "]" * 3000).startswith(
+        "env DH_BRIDGE_FILTERS__THROUGH: `filters.through`"
+    )
+
+
+def test_node_that_is_named_twice_is_no_node_inside_itself(tmp_path):
+    file = _file(tmp_path, "naming:\n  project_numbers: &a {'1': x}\n  rules:\n  - {namespace: a, database_map: *a}\n")
+    settings = load(file, environ={}).settings
+    assert settings.naming.rules[0].database_map == settings.naming.project_numbers == {"1": "x"}
 
 
 def test_every_problem_is_found_and_load_tells_how_many_more_there_are(tmp_path):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Steps = tuple[str | int, ...]
 
-_VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<or>:-(?P<default>[^}]*))?\}|(?P<broken>\$\{)")
+_VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<or>:-(?P<default>(?:(?!\$\{)[^}])*))?\}|(?P<broken>\$\{)")
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -39,29 +39,44 @@ class Document:
         self.lines: dict[Steps, int] = {}
         self._place = place
         self._environ = environ
+        self._open: set[int] = set()
         try:
             node = yaml.compose(text, Loader=_Loader)
+            self.data: Any = self._value(node, ()) if node is not None else None
+        except RecursionError as error:
+            raise SettingsError("nested too deeply", where=place, now="mend the file") from error
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
             raise SettingsError(f"not YAML: {error.problem}", where=f"{place}:{line}", now="mend the file") from error
         except yaml.YAMLError as error:
             raise SettingsError(f"not YAML: {error}".replace("\n", " "), where=place, now="mend the file") from error
-        self.data: Any = self._value(node, ()) if node is not None else None
         self.data = {} if self.data is None else self.data
         if not isinstance(self.data, dict):
             raise SettingsError("holds no mapping of settings", where=place, now="write `key: value` lines")
 
     def _value(self, node: yaml.Node, path: Steps) -> Any:
         self.lines.setdefault(path, node.start_mark.line + 1)
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self._value(member, (*path, position)) for position, member in enumerate(node.value)]
+        if isinstance(node, yaml.CollectionNode):
+            return self._collection(node, path)
         if node.tag == "tag:yaml.org,2002:null":
             return None
         text = substituted(node.value, self._environ, self._at(path))
         plain = isinstance(node, yaml.ScalarNode) and not node.style
         return None if plain and text != node.value and text in _NULLS else text
+
+    def _collection(self, node: yaml.CollectionNode, path: Steps) -> Any:
+        if id(node) in self._open:  # an alias, *name, inside of what it stands for
+            raise SettingsError(
+                f"`{dotted(path)}` contains itself", where=self._at(path), now="write it without an alias"
+            )
+        self._open.add(id(node))
+        value: Any
+        if isinstance(node, yaml.MappingNode):
+            value = self._mapping(node, path)
+        else:
+            value = [self._value(member, (*path, position)) for position, member in enumerate(node.value)]
+        self._open.remove(id(node))
+        return value
 
     def _mapping(self, node: yaml.MappingNode, path: Steps) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -94,9 +109,9 @@ def substituted(text: str, environ: Mapping[str, str], where: str) -> str:
         if match["name"] is None:
             if match["broken"]:
                 raise SettingsError(
-                    f"`{text}` holds a `${{` that names no variable",
+                    "the value holds a `${` that names no variable, or stands in the default of another",
                     where=where,
-                    now="write ${NAME}, or $${ for the text ${",
+                    now="write ${NAME}, ${NAME:-text}, or $${ for the text ${",
                 )
             return "${"
         value = environ.get(match["name"], "")

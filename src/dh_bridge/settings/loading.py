@@ -152,7 +152,7 @@ def _parsed(steps: Steps, text: str, origin: str) -> dict[Steps, Given]:
     else:
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, RecursionError) as error:
             raise SettingsError(
                 f"`{dotted(steps)}` is not YAML", where=origin, now="quote it, or use a file"
             ) from error
