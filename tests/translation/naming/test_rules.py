@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from dh_bridge.errors import EventError, SettingsError
 from dh_bridge.settings.naming import Location, NamingRule, NamingSettings
 from dh_bridge.translation.naming import Naming
+from dh_bridge.translation.naming.patterns import Pattern
 
 
 def naming(*rules: NamingRule, **settings) -> Naming:
@@ -329,7 +330,12 @@ BROKEN = [
     ({"namespace": "{a}[x"}, "bracket"),
     ({"namespace": "x", "name": "{a}{a}"}, r"naming.rules\[0\].name.*twice"),
     ({"namespace": "x", "rename": "{"}, r"naming.rules\[0\].rename"),
+    ({"namespace": "x", "rename": "{nosuch}"}, r"naming.rules\[0\].rename: no such part: nosuch .*give none"),
+    ({"namespace": "x", "name": "{a}", "rename": "{a}[.{b}]"}, r"no such part: b \(the patterns of the rule give a;"),
+    ({"namespace": "x://{_}", "rename": "{_}"}, r"naming.rules\[0\].rename: no such part: _"),
     ({"namespace": "x", "variants": {"nope"}}, r"naming.rules\[0\].variants.*nope"),
+    ({"namespace": "x", "select": "nope"}, r"naming.rules\[0\].select: no such opt-in system: nope \(one of delta, "),
+    ({"namespace": "x", "parts": {"nope": "1"}}, r"naming.rules\[0\].parts: no such part: nope \(one of account, "),
 ]
 
 
@@ -337,6 +343,17 @@ BROKEN = [
 def test_a_broken_rule_is_refused_at_the_start_by_its_key(said, message):
     with pytest.raises(SettingsError, match=message):
         naming(NamingRule(**said))
+
+
+def test_a_new_name_takes_parts_of_both_patterns_and_defaults():
+    said = rule("postgres://{host}", name="{schema}.{table}", rename="{host}.{schema}.{*table}_{kind=raw}")
+    assert naming(said)("postgres://db", "s.t").urn == urn("postgres", "db.s.t_raw")
+
+
+def test_every_part_of_a_system_can_be_given_by_a_rule():
+    for system in naming().systems():
+        given = {name for row in system.namespaces for name in Pattern(row.pattern, "", namespace=True).names}
+        naming(rule("x", parts=dict.fromkeys(given | {"table"}, "1")))
 
 
 def test_a_broken_location_is_refused_at_the_start_by_its_key():

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.errors import SettingsError
 from dh_bridge.translation.naming.directory import Directory, Match
 from dh_bridge.translation.naming.namespaces import canonical, safe, variants
 from dh_bridge.translation.naming.reader import Reader
 from dh_bridge.translation.naming.reverse import Reverse
 from dh_bridge.translation.naming.rules import Locations, Rule, rules
 from dh_bridge.translation.naming.sheets import System, systems
+from dh_bridge.translation.naming.vocabulary import check
 from dh_bridge.translation.naming.writing import Draft, Writer
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Naming:
         self._old: dict[tuple[str, ...], Name] = {}
         instances = {rule.platform_instance for rule in settings.rules if rule.platform_instance is not None}
         self._reverse = Reverse(self._readers.values(), self, sorted(instances))
-        _check_variants(settings, self._systems)
+        check(settings, self._systems)
 
     def __call__(self, namespace: str, name: str, *, select: str | None = None) -> Name:
         """Return what ``name`` in ``namespace`` is called; ``select`` opts into a system such as ``iceberg`` or ``delta``.
@@ -153,17 +153,6 @@ class Naming:
         if key not in self._variants:
             self._variants[key] = Reader(reader.system, self._switches | rule.variants)
         return self._variants[key]
-
-
-def _check_variants(settings: NamingSettings, found: list[System]) -> None:
-    known = {name for system in found for name in system.variants}
-    for index, rule in enumerate(settings.rules):
-        wrong = sorted(rule.variants - known)
-        if wrong:
-            where = f"naming.rules[{index}].variants"
-            raise SettingsError(
-                f"no such variant: {', '.join(wrong)}", where=where, now=f"one of {', '.join(sorted(known))}"
-            )
 
 
 def _rule(place: Place, name: str) -> tuple[Rule | None, dict[str, str]]:

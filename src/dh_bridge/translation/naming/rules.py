@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import MappingError, SettingsError
 from dh_bridge.translation.naming.namespaces import canonical
-from dh_bridge.translation.naming.patterns import Pattern, Template
+from dh_bridge.translation.naming.patterns import Pattern, Template, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,13 +60,24 @@ def rules(said: Sequence[NamingRule]) -> tuple[Rule, ...]:
         try:
             patterns = _patterns(rule.namespace, f"{where}.namespace")
             name = Pattern(rule.name, f"{where}.name") if rule.name is not None else None
-            rename = Template(rule.rename, f"{where}.rename") if rule.rename is not None else None
+            rename = _rename(rule.rename, f"{where}.rename", patterns[0], name) if rule.rename is not None else None
         except MappingError as error:
             raise SettingsError(error.what, where=error.where, now=error.now) from error
         literal = patterns[0].literal + (name.literal if name else 0)
         text = f"naming.rules[{index}] {rule.namespace}" + (f" + {rule.name}" if rule.name is not None else "")
         made.append(Rule(rule, text, literal, patterns, name, rename))
     return tuple(sorted(made, key=lambda rule: -rule.literal))
+
+
+def _rename(text: str, where: str, namespace: Pattern, name: Pattern | None) -> Template:
+    """Return the template of a new name; a MappingError when it asks for a part that the rule's patterns never give."""
+    template = Template(text, where)
+    known = namespace.names | (name.names if name is not None else frozenset())
+    asked = template.needs | {part.name for part in parts_of(template.row) if part.value is None}
+    if wrong := sorted(asked - known):
+        now = f"the patterns of the rule give {', '.join(sorted(known)) or 'none'}; name it in them"
+        raise MappingError(f"no such part: {', '.join(wrong)}", where=where, now=now)
+    return template
 
 
 class Locations:
