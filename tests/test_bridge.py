@@ -226,3 +226,8 @@ def test_identity_and_translation_agree_on_real_events():
         row = bridge.identity(said)
         assert row["dpi"] is None or row["dpi"] in urns
         assert row["dataFlow"] is None or not row["dataFlow_written"] or row["dataFlow"] in urns
+
+
+def test_folder_of_mappings_that_is_none_is_refused_at_the_start(tmp_path):
+    with pytest.raises(SettingsError, match=r"mappings: .*nosuch is no folder"):
+        Bridge(Settings(mappings=tmp_path / "nosuch"))

@@ -13,7 +13,7 @@ from zipimport import zipimporter
 
 import yaml
 
-from dh_bridge.errors import MappingError
+from dh_bridge.errors import MappingError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,9 +73,16 @@ def schema_bytes(file: str) -> bytes:
 
 
 def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
-    """Yield the YAML files of ``mappings/<folder>``, by stem; a file of the user's ``overlay`` shadows ours of that name."""
+    """Yield the YAML files of ``mappings/<folder>``, by stem; a file of the user's ``overlay`` shadows ours of that name.
+
+    A SettingsError when ``overlay`` is no folder; it need not have one of the name ``folder``.
+    """
     files = {path.stem: path for path in _yaml_files(MAPPINGS / folder)}
     if overlay is not None:
+        if not overlay.is_dir():
+            raise SettingsError(
+                f"{overlay} is no folder", where="mappings", now="name the folder of your mapping files"
+            )
         files |= {path.stem: path for path in _yaml_files(overlay / folder)}
     return iter(files[stem] for stem in sorted(files))
 

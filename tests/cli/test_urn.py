@@ -87,6 +87,21 @@ def test_lines_that_cannot_be_read_are_answered_too_and_give_exit_code_1(run):
     assert result.stderr == "2 lines could not be answered\n"
 
 
+def test_system_to_choose_that_there_is_not_is_refused(run):
+    result = run("urn", "s3://lake", "a", "--select", "nosuch")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--select nosuch: no system applies when that is chosen; one of delta, iceberg" in result.stderr
+    answered = run("urn", "-", stdin='{"namespace": "s3://lake", "name": "a", "select": "nosuch"}')
+    assert answered.exit_code == 1
+    assert json.loads(answered.stdout)["error"].startswith("line 1: select nosuch: no system applies")
+
+
+def test_folder_of_mappings_that_is_none_is_refused(run):
+    result = run("urn", "s3://lake", "a", "--set", "mappings=nosuch")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "flag --set: `mappings` nosuch is no folder" in result.stderr
+
+
 def test_namespace_that_may_not_be_unknown_is_exit_code_1(run):
     result = run("urn", "food://x", "y", "--set", "naming.unknown=fail")
     assert (result.exit_code, result.stdout) == (1, "")

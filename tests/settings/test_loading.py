@@ -128,6 +128,13 @@ def test_what_cannot_be_used_is_refused_by_name_place_and_remedy(text, said, tmp
     assert said in _only(text, tmp_path)
 
 
+def test_folder_of_mappings_that_is_none_is_refused_with_its_place(tmp_path):
+    (tmp_path / "text").write_text("x")
+    for name in ("nosuch", "text"):
+        said = _only(f"window: 1\nmappings: {name}", tmp_path)
+        assert f"dh_bridge.yml:2: `mappings` {tmp_path / name} is no folder (name the folder" in said
+
+
 def test_misspelt_variable_is_refused_with_the_nearest_known_one(tmp_path):
     assert _only("", tmp_path, DH_BRIDGE_FILTER__THROUGH="x").startswith(
         "env DH_BRIDGE_FILTER__THROUGH: unknown key `filter` (did you mean `filters`?)"
@@ -200,6 +207,7 @@ def test_values_of_a_file_stay_text_until_a_field_wants_them_otherwise(tmp_path)
 
 
 def test_path_in_a_file_is_relative_to_that_file(tmp_path):
+    (tmp_path / "mine").mkdir()
     settings = load(_file(tmp_path, "mappings: mine\n"), environ={}).settings
     assert settings.mappings == tmp_path / "mine"
 

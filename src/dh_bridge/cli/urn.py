@@ -17,12 +17,15 @@ from dh_bridge.cli.screen import json_line, say, write, write_pairs
 from dh_bridge.errors import EventError
 from dh_bridge.settings.naming import NamingRule
 from dh_bridge.translation.naming import Naming
+from dh_bridge.translation.naming.vocabulary import selects
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 _EVERYWHERE = "{*namespace}"
 """The namespace pattern with the least literal text: any rule of the user's own goes before it."""
+
+_NO_SUCH = "no system applies when that is chosen; one of "
 
 
 class Question(msgspec.Struct):
@@ -74,10 +77,13 @@ def urn(  # noqa: PLR0913 - one parameter per option
     if instance is not None:
         rules = (*rules, _everywhere(instance))
     naming = Naming(settings.naming.model_copy(update={"rules": rules}), settings.mappings)
+    known = selects(naming.systems())
     if reverse:
         _show_pairs(_pairs(naming, namespace, file), as_json=as_json)
     elif namespace == "-":
-        _answer_all(naming)
+        _answer_all(naming, known)
+    elif select is not None and select not in known:
+        raise click.UsageError(f"--select {select}: {_NO_SUCH}{', '.join(sorted(known))}")
     elif name is None:
         raise click.UsageError("NAME is missing: dh-bridge urn NAMESPACE NAME")
     else:
@@ -101,13 +107,13 @@ def _row(naming: Naming, question: Question) -> dict[str, Any]:
     return row | ({"skip": found.skip} if found.skip else {})
 
 
-def _answer_all(naming: Naming) -> None:
+def _answer_all(naming: Naming, known: set[str]) -> None:
     failed = 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():
             continue
         try:
-            row = _row(naming, msgspec.json.decode(line, type=Question))
+            row = _row(naming, _question(line, known))
         except (msgspec.MsgspecError, EventError) as error:
             failed += 1
             row = {"urn": None, "error": f"line {number}: {error}"}
@@ -115,6 +121,14 @@ def _answer_all(naming: Naming) -> None:
     if failed:
         say(f"{failed:,} lines could not be answered")
         raise click.exceptions.Exit(EXIT_EVENTS)
+
+
+def _question(line: bytes, known: set[str]) -> Question:
+    """Return what a line asks; an EventError when it chooses a system that there is not."""
+    question = msgspec.json.decode(line, type=Question)
+    if question.select is not None and question.select not in known:
+        raise EventError(f"{_NO_SUCH}{', '.join(sorted(known))}", where=f"select {question.select}")
+    return question
 
 
 def _pairs(naming: Naming, text: str, file: str | None) -> list[tuple[str, str]]:

@@ -88,6 +88,15 @@ def examine(
         settings = Settings.model_validate(tree)
     except ValidationError as error:
         return None, [problem(dict(one), given) for one in error.errors(include_url=False)]
+    folder = settings.mappings
+    if folder is not None and not folder.is_dir():
+        return None, [
+            SettingsError(
+                f"`mappings` {folder} is no folder",
+                where=given[("mappings",)].origin,
+                now="name the folder of your mapping files",
+            )
+        ]
     return Loaded(settings, path, {steps: one.origin for steps, one in given.items()}), []
 
 
