@@ -24,13 +24,15 @@ _NAME = re.compile(
 )
 #: A text without any of these cannot hold a name that `_NAME` matches; looking for words is much faster than the pattern.
 _TELLING = ("pass", "pwd", "secret", "token", "credential", "key", "auth", "sas", "signature", "connection", "jaas")
-_USERINFO = re.compile(r"(\w[\w+.-]*://[^/\s:@]*):[^/\s]+@")
+_USERINFO = re.compile(r"([\w+.-]://[^/\s:@]*):[^/\s]+@")
 _QUERY = re.compile(
     r"([?&;](?:[\w-]*(?:sig|signature|token|password|passwd|pwd|secret|credential|api[-_]?key|access[-_]?key))=)[^&\s;\"']+",
     re.IGNORECASE,
 )
 _KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-_JWT = re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*")
+_JWT_HEAD = re.compile(r"\beyJ[\w-]*")
+_JWT_TAIL = re.compile(r"\.[\w-]{8,}\.[\w-]*")
+_SHORTEST_HEAD = 11
 #: What a secret value holds somewhere; looking for words is much faster than a pattern.
 _SHAPES = ("://", "?", "&", ";", "-----BEGIN", "eyJ")
 
@@ -87,8 +89,21 @@ def redacted(text: str) -> str:
     if "-----BEGIN" in text:
         found = _KEY.sub(REDACTED, found)
     if "eyJ" in text:
-        found = _JWT.sub(REDACTED, found)
+        found = _without_tokens(found)
     return found if found is text or _mode.get() != OFF else text
+
+
+def _without_tokens(text: str) -> str:
+    """Return ``text`` without JSON web tokens; a head is looked at once, however many begin inside of it."""
+    parts: list[str] = []
+    done = at = 0
+    while (head := _JWT_HEAD.search(text, at)) is not None:
+        at = head.end()
+        tail = _JWT_TAIL.match(text, at) if at - head.start() >= _SHORTEST_HEAD else None
+        if tail is not None:
+            parts += text[done : head.start()], REDACTED
+            done = at = tail.end()
+    return "".join([*parts, text[done:]])
 
 
 def replaced(value: Any, *keys: str) -> bool:

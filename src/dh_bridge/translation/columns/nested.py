@@ -102,17 +102,20 @@ class Walk:
                 self._add(path, prefix, kind, kind.wire, field)
 
     def total(self) -> int:
-        """Return how many fields there are, those over the caps included and wrappers not; 0 where none is over them."""
+        """Return how many fields there are, those over the caps included and wrappers not; 0 where none is over them.
+
+        Types that one text holds inside each other count as deep as others are opened.
+        """
         over = [one.field for one in self.left if one.reason == TOO_LARGE]
-        found, waiting = len(self.fields) if over else 0, [(over, "")]
-        for siblings, around in waiting:
+        found, waiting = len(self.fields) if over else 0, [(over, "", 0)]
+        for siblings, around, opened in waiting:
             wrappers = _WRAPPERS.get(around, frozenset())
             for field in siblings:
                 kind = self._read(field.type, self._platform)
                 found += field.name not in wrappers and around != "UnionType"
-                children = field.fields or (kind.children if self._expand else [])
-                if children:
-                    waiting.append((children, kind.kind))
+                inside = kind.children if self._expand and opened < _MOST_WRAPPERS else []
+                if field.fields or inside:
+                    waiting.append((field.fields or inside, kind.kind, opened + (not field.fields)))
         return found
 
     def _leave_out(self, columns: list[Field], reason: str) -> None:

@@ -29,6 +29,7 @@ _UNWRAPS = 16  # rounds: no text may keep the reading busy
 
 #: Longer texts are not taken apart: only their outer type is known.
 LONGEST = 65_536
+_DEEPEST = 64
 
 
 class TypeText(msgspec.Struct, frozen=True, gc=False):
@@ -153,6 +154,16 @@ def arguments(inner: str) -> list[str]:
     if last:
         parts.append(last)
     return parts if depth == 0 else []
+
+
+def is_deep(text: str) -> bool:
+    """Return whether types stand inside each other too deep to be opened: each level would read all that is left."""
+    depth = 0
+    for mark in _MARK.finditer(text):
+        depth += (mark[0] in _CLOSING) - (mark[0] in ">)]}")
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def element(argument: str) -> str:

@@ -91,7 +91,7 @@ class TypeTable:
         found = self._avro(text)
         kind, parts = self._outer(text if found is None else found.type, platform)
         children = found.fields if found is not None else []
-        if not children and len(text) <= type_text.LONGEST:
+        if not children and len(text) <= type_text.LONGEST and (len(text) <= NATIVE_CAP or not type_text.is_deep(text)):
             children = self._children(kind or "NullType", parts)
         known = kind is not None
         if kind is None or (found is not None and found.fields and kind not in CONTAINERS):

@@ -5,6 +5,7 @@ Source: systems.md 4. ``{*part}`` in a field makes one container for each leadin
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.guid import datahub_guid
@@ -21,6 +22,8 @@ Place = tuple[str, str | None, str]
 Above = str | tuple[str | None, ...]
 Answer = tuple[tuple[str, ...], str | None]
 _REMEMBERED = 50_000
+_MOST_RUNS = 64
+"""Folders over a dataset that have containers; a name of thousands, which is cut in the URN anyway, would take minutes."""
 
 
 class Shelf:
@@ -80,7 +83,8 @@ class Shelves:
         ``values`` are the parts of the name, ``cased`` the same in the connector's case, ``above`` the folders over it:
         a path, or the parts of a dotted name.
         """
-        key = (level, place, *map(cased.get, self._names), above if self._spread is not None else None)
+        above = _bounded(above) if self._spread is not None else ()
+        key = (level, place, *map(cased.get, self._names), above)
         found = self._seen.get(key)
         if found is None:
             if len(self._seen) >= _REMEMBERED:
@@ -100,10 +104,15 @@ class Shelves:
         return tuple(found[::-1]), None
 
 
+def _bounded(above: Above) -> Above:
+    """Return the folders without those that are too many; they are part of what is remembered."""
+    if isinstance(above, str):
+        return above if above.count("/") < _MOST_RUNS else "/".join(above.split("/", _MOST_RUNS)[:_MOST_RUNS])
+    return above[:_MOST_RUNS]
+
+
 def _runs(above: Above) -> list[str]:
     """Return the leading runs: ``a``, ``a/b`` … of a path, ``a``, ``a.b`` … of dotted parts."""
     if isinstance(above, str):
-        steps = above.split("/") if above else []
-        return ["/".join(steps[: end + 1]) for end in range(len(steps))]
-    said = [part for part in above if part is not None]
-    return [".".join(said[: end + 1]) for end in range(len(said))]
+        return list(accumulate(above.split("/"), "{}/{}".format)) if above else []
+    return list(accumulate([part for part in above if part is not None], "{}.{}".format))

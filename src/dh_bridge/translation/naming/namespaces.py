@@ -21,7 +21,7 @@ _NAMES = frozenset({"arn", "aws"})  # scheme:text:text, no URLs
 
 _NO_PORT = re.compile(r":(?:None|null|NULL)?(?=,|$)")
 _USER = re.compile(r"[^/?;,@:]*:(?!\d+(?:[/?;,]|$))")  # user:, not host:port
-_SECRET = re.compile(r"[?;&][^=;&?]*(?:passw|pwd|secret|token|sig|key|credential)[^=;&?]*=", re.IGNORECASE)
+_SECRET = re.compile(r"[?;&](?=[^=;&?]*=)[^=;&?]*(?:passw|pwd|secret|token|sig|key|credential)", re.IGNORECASE)
 
 
 class Canonical(NamedTuple):

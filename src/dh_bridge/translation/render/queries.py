@@ -27,8 +27,16 @@ _MOST_SUBJECTS = 1000
 
 
 def query_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
-    """Yield the aspects of a query; never its ``customProperties`` below 1.0, which refuses them (facets.md 0.3)."""
-    created, modified, (sql, dialect) = value(slots, QUERY)
+    """Yield the aspects of a query; never its ``customProperties`` below 1.0, which refuses them (facets.md 0.3).
+
+    One that nobody tells of any more, as its run told of longer SQL later, is removed.
+    """
+    said = value(slots, QUERY)
+    if said is None:
+        if options.profile.has(ENTITY, "status"):
+            yield upsert(ENTITY, urn, "status", {"removed": True})
+        return
+    created, modified, (sql, dialect) = said
     found: dict[str, Any] = {}
     if options.profile.has_field("queryProperties", "customProperties"):
         found["customProperties"] = _properties(sql, dialect, options.prefix)

@@ -1,0 +1,42 @@
+"""Queries, where runs are told one by one (``queries: on``): what a run first said is not what it ran."""
+
+from __future__ import annotations
+
+import pytest
+from samples import event
+from told import Told, settings
+
+FIRST = event(job_facets={"sql": {"query": "select 1", "dialect": "postgres"}})
+LATER = event("COMPLETE", "2026-11-20T10:01:00Z", job_facets={"sql": {"query": "alter table x rename to y"}})
+OTHER_RUN = {**FIRST, "run": {"runId": "018cc251-f400-734d-88b3-000000000002"}}
+
+
+def queries(told):
+    """Return the SQL of the queries that stand there, and of those that were removed."""
+    found = [], []
+    for urn in told.catalog.entities("query"):
+        removed = told.catalog.aspect(urn, "status") == {"removed": True}
+        found[removed].append(told.catalog.aspect(urn, "queryProperties")["statement"]["value"])
+    return sorted(found[0]), sorted(found[1])
+
+
+@pytest.mark.parametrize("forgetful", [True, False])
+def test_a_query_that_its_run_takes_back_is_removed_and_comes_back(forgetful):
+    told = Told(settings(queries="on"), forgetful=forgetful)
+    told.tell([FIRST], [LATER], [LATER])
+    assert queries(told) == (["alter table x rename to y"], ["select 1"])
+    told.tell([OTHER_RUN])
+    assert queries(told) == (["alter table x rename to y", "select 1"], [])
+
+
+def test_a_query_that_another_run_tells_of_stays():
+    told = Told(settings(queries="on"))
+    told.tell([OTHER_RUN], [FIRST], [LATER])
+    assert queries(told) == (["alter table x rename to y", "select 1"], [])
+
+
+def test_told_at_once_or_the_other_way_round_there_is_one_query():
+    for batches in ([[FIRST, LATER]], [[LATER], [FIRST]]):
+        told = Told(settings(queries="on"))
+        told.tell(*batches)
+        assert queries(told)[0] == ["alter table x rename to y"]
