@@ -159,6 +159,17 @@ def test_a_server_is_asked_who_it_is_when_somebody_wants_to_know(gms):
     assert connections(connect=True) == [Finding("connections", "rest", OK, f"{gms.url}: DataHub 1.4.0.2, profile 1.4")]
 
 
+@pytest.mark.parametrize(
+    "url", ["http://h:1?token=hunter2", "http://me:hunter2@h:1", "http://h:1/#hunter2", "h:hunter2"]
+)
+def test_an_address_that_emit_refuses_is_wrong_and_keeps_its_secrets(url, monkeypatch):
+    monkeypatch.setenv("DATAHUB_GMS_URL", url)
+    (found,) = connections()
+    assert found.status == WRONG
+    assert "address" in found.found
+    assert "hunter2" not in f"{found.found}{found.remedy}"
+
+
 def test_a_token_that_the_server_does_not_take_is_wrong(gms, monkeypatch):
     monkeypatch.setenv("DATAHUB_GMS_TOKEN", "old")
     (found,) = connections(connect=True)

@@ -17,9 +17,9 @@ from dh_bridge import bundled
 from dh_bridge.datahub.profiles import DEFAULT, profile
 from dh_bridge.delivery import open_destination, rest_area
 from dh_bridge.errors import BridgeError
-from dh_bridge.settings.fields import masked
 from dh_bridge.settings.loading import examine
 from dh_bridge.sinks.base import tells_what_is_there
+from dh_bridge.sinks.rest.options import address
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,14 +160,16 @@ def _connections(config: Path | str | None, *, connect: bool) -> Iterator[Findin
         return
     try:
         server = rest_area(loaded.settings, "", os.environ)["server"]
+        server = server and address(server)
     except BridgeError as error:
-        yield Finding("connections", "rest", WRONG, str(error), error.now)
+        found = error.what if error.where == "--to" else str(error)  # the doctor has no such flag
+        yield Finding("connections", "rest", WRONG, found, error.now)
         return
     if server is None:
         found = "none configured: emit writes to files and catalogues"
         yield Finding("connections", "servers", OK, found, "rest: set DATAHUB_GMS_URL or rest.server")
     elif not connect:
-        yield Finding("connections", "rest", OK, masked("server", server), "dh-bridge doctor --connect asks it")
+        yield Finding("connections", "rest", OK, server, "dh-bridge doctor --connect asks it")
     else:
         yield _asked(loaded.settings, server)
 

@@ -55,6 +55,8 @@ def test_texts_lists_and_areas_are_told_apart():
             [{"password": "x", "server": "https://me:pw@host/a"}],
             [{"password": MASK, "server": f"https://{MASK}@host/a"}],
         ),
+        ("server", "http://h:1/a?token=abc&run=1", f"http://h:1/a?token={MASK}&run=1"),
+        ("links", "http://h/?run={run}&job={job}", "http://h/?run={run}&job={job}"),
         ("window", 5, 5),
     ],
 )

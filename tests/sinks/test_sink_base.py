@@ -7,7 +7,7 @@ import pytest
 from sink_contract import CASES
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.sinks.base import SINKS, SinkOptions, open_sink
+from dh_bridge.sinks.base import SINKS, SinkOptions, open_sink, shown
 
 
 def test_every_scheme_has_a_case_in_the_contract(tmp_path):
@@ -40,6 +40,27 @@ def test_what_a_sink_cannot_heed_is_refused(target, file_format, reason, tmp_pat
     with pytest.raises(SettingsError, match=reason):
         open_sink(target, SinkOptions(file_format=file_format))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("file:a?b#c@d", "file:a?b#c@d"),
+        ("kafka:h:9092", "kafka:h:9092"),
+        ("rest:http://h:1/gms", "rest:http://h:1/gms"),
+        ("rest:http://me:pw@h:1/gms?token=x#y", "rest:http://h:1/gms"),
+        ("http://me:p/w@h", "http://…"),
+        ("http://h?token=p@w", "http://…"),
+    ],
+)
+def test_a_target_is_shown_without_its_secrets(target, text):
+    assert shown(target) == text
+
+
+def test_an_unknown_target_is_refused_without_its_secrets():
+    with pytest.raises(SettingsError) as caught:
+        open_sink("https://me:hunter2@h?token=hunter2")
+    assert "hunter2" not in str(caught.value)
 
 
 def test_naming_sinks_loads_none_of_them():

@@ -423,7 +423,8 @@ def test_without_a_version_the_chosen_profile_decides_on_patches(tmp_path):
         ("http://", "needs an address"),
         ("http://h:x", "needs an address"),
         ("http://u:p@h", "a user or a password"),
-        ("http://h?a=b", "has a query"),
+        ("http://h?a=u:p", "the address http://h has a query"),
+        ("http://h/gms?token=u:p@x", "the address http://… has a query"),
     ],
 )
 def test_what_is_no_address_is_refused(place, reason):

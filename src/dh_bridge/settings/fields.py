@@ -18,6 +18,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
+_QUERY = re.compile(r"(?P<sign>[?&])(?P<name>[^=&#\s]+)=(?P<value>[^&#\s]+)")
 MASK = "********"
 REQUIRED = "required"
 
@@ -86,7 +87,12 @@ def masked(key: str, value: Any) -> Any:
         return MASK
     if isinstance(value, list | tuple):
         return [masked(key, inner) for inner in value]
-    return _USERINFO.sub(f"{MASK}@", value) if isinstance(value, str) else value
+    return _QUERY.sub(_parameter, _USERINFO.sub(f"{MASK}@", value)) if isinstance(value, str) else value
+
+
+def _parameter(found: re.Match[str]) -> str:
+    """Return a parameter of a URL's query, with stars when its name is that of a secret."""
+    return f"{found['sign']}{found['name']}={MASK}" if is_secret(found["name"]) else found[0]
 
 
 def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:

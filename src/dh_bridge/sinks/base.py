@@ -7,6 +7,7 @@ of its own with ``msgspec.convert``, and puts ``options.system_metadata()`` on w
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -183,6 +184,9 @@ class ReadableSink(Sink, Readable, Protocol):
     """A sink that also says what is there."""
 
 
+_ADDRESS = re.compile(r"(?P<scheme>.*?://)(?:[^/@?#]*@)?(?P<place>[^@?#]*)(?:[?#][^@]*)?", re.DOTALL)
+"""An address; one with another @ is none, and nobody knows where a password ends."""
+
 SINKS = {
     "memory": "dh_bridge.sinks.memory",
     "file": "dh_bridge.sinks.file",
@@ -208,5 +212,13 @@ def known_scheme(target: str) -> str:
     scheme, colon, _ = target.partition(":")
     if not colon or scheme not in SINKS:
         known = ", ".join(f"{name}:" for name in SINKS)
-        raise SettingsError(f"{target!r} is no known target", where="--to", now=f"use one of {known}")
+        raise SettingsError(f"{shown(target)!r} is no known target", where="--to", now=f"use one of {known}")
     return scheme
+
+
+def shown(target: str) -> str:
+    """Return a target, or an address, fit to be shown and kept: without user, password, query and fragment."""
+    if "://" not in target:
+        return target
+    found = _ADDRESS.fullmatch(target)
+    return found["scheme"] + found["place"] if found else target.partition("://")[0] + "://…"

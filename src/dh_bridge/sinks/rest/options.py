@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.sinks.base import shown
 
 GMS_LIMIT = 16_000_000
 """Bytes of a body, or of one text in it, that a server takes unless its operator allows more (datahub_wire 1.5)."""
@@ -67,5 +68,9 @@ def address(url: str | None) -> str:
             now="use rest.token or rest.headers",
         )
     if parts.query or parts.fragment:
-        raise SettingsError(f"{url!r} is no address of a server: it has a query", where="--to", now="cut it off")
+        raise SettingsError(
+            f"the address {shown(url)} has a query, which is not shown",
+            where="--to",
+            now="cut it off; a token goes into rest.token",
+        )
     return url.rstrip("/")
