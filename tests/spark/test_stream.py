@@ -16,9 +16,9 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.spark import state
+from dh_bridge.spark.changes import changes, patched
 from dh_bridge.spark.sources import stream_files
-from dh_bridge.spark.stages import changes, patched
-from dh_bridge.spark.streaming import Batch, stream
+from dh_bridge.spark.streaming import Batch, linked, stream
 from dh_bridge.spark.targets import deliver
 
 SETTINGS = Settings(profile="1.7")
@@ -91,6 +91,93 @@ def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, 
     assert {row.urn for row in after.valid_pieces().collect()} >= left
     assert any(urn.endswith(OLD) for urn in keys[0])
     assert not any(urn.endswith(OLD) for urn in keys[1])
+
+
+class Told:
+    """A catalogue that batches of events are told to, one by one, and what one call over all of them gives."""
+
+    def __init__(self, session, folder, **settings):
+        self.settings = Settings(profile="1.7", **settings)
+        self.catalog = Catalog(folder / "catalog.db")
+        self.raws = []
+        self._session, self._state, self._number = session, str(folder / "state"), 0
+
+    def tell(self, *events):
+        raws = sent(events)
+        rows = [(f"e{self._number}-{position}", raw, False) for position, raw in enumerate(raws)]
+        frame = self._session.createDataFrame(rows, "place string, value binary, whole boolean")
+        Batch(frame, self._number, self._state, self.settings, partitions=1).run(self._take)
+        self.raws += raws
+        self._number += 1
+
+    def ends_as_one_call(self):
+        found, expected = list(dump(self.catalog)), dumped(Bridge(self.settings).translate(self.raws).proposals)
+        return [one for one in found if one not in expected], [one for one in expected if one not in found]
+
+    def removed(self, kind):
+        return [urn for urn in self.catalog.entities(kind) if self.catalog.aspect(urn, "status") == {"removed": True}]
+
+    def _take(self, proposals, bad, _number):
+        assert bad.count() == 0
+        assert [done.failed for done in deliver(proposals, CatalogSink(self.catalog)) if done.failed] == []
+
+
+def a_run(number, time, **parts):
+    """Return the events of a short run of its own."""
+    run = {"run": f"018cc251-f400-734d-88b3-{number:012}", "job": f"etl.j{number}"}
+    begun, ended = f"2026-11-20T{time}:00Z", f"2026-11-20T{time}:30Z"
+    return event(time=begun, **run, **parts), event("COMPLETE", ended, **run, **parts)
+
+
+def changed(word):
+    return [dataset("d.s.t", facets={"lifecycleStateChange": {"lifecycleStateChange": word}})]
+
+
+def test_what_a_later_batch_takes_back_or_links_ends_as_one_call(session, tmp_path):
+    told = Told(session, tmp_path, queries="on", filters={"through": ["*.tmp*"]})
+    first, ended = a_run(4, "10:00", job_facets={"sql": {"query": "select 1"}})
+    longer = {"sql": {"query": "select 1, 2 from a_longer_text"}}
+    told.tell(
+        *a_run(1, "10:01", outputs=changed("DROP")),
+        *a_run(2, "10:03", inputs=[dataset("d.s.tmp2")], outputs=[dataset("d.s.b")]),
+        first,
+    )
+    assert [urn.split(",")[1] for urn in told.removed("dataset")] == ["d.s.t"]
+    told.tell(
+        *a_run(3, "10:04", outputs=changed("CREATE")),
+        *a_run(5, "10:02", inputs=[dataset("d.s.tmp1")], outputs=[dataset("d.s.tmp2")]),
+        {**ended, "job": {**ended["job"], "facets": longer}},
+    )
+    assert told.removed("dataset") == []
+    assert len(told.removed("query")) == 1
+    told.tell(
+        *a_run(6, "10:01", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.tmp1")]),
+        *a_run(7, "10:05", job_facets={"sql": {"query": "select 1"}}),
+    )
+    assert told.removed("query") == []
+    assert told.ends_as_one_call() == ([], [])
+
+
+def test_which_datasets_are_temporary_a_later_batch_may_tell(session, tmp_path):
+    told = Told(session, tmp_path, temporary="drop_edges")
+    told.tell(*a_run(1, "10:01", inputs=[dataset("d.s.a")], outputs=[dataset("d.s.x")]))
+    marked = dataset("d.s.x", facets={"datasetType": {"datasetType": "TEMPORARY"}})
+    told.tell(*a_run(2, "10:02", inputs=[marked], outputs=[dataset("d.s.b")]))
+    assert told.ends_as_one_call() == ([], [])
+
+
+def test_runs_are_linked_by_the_datasets_that_they_name():
+    named = {"a": {"1"}, "b": {"1", "2"}, "c": {"2", "3"}, "d": {"4"}, "e": set()}
+    assert linked(named, {"3"}) == {"a", "b", "c"}
+    assert linked(named, {"4", "5"}) == {"d"}
+    assert linked(named, set()) == set()
+
+
+def test_a_removal_of_ours_that_nothing_calls_for_any_more_is_undone():
+    removed, other = (upsert("dataset", urn, "status", {"removed": True}) for urn in "ab")
+    (found,) = changes([removed, other], [other])
+    assert (found.entity_urn, found.aspect_name, found.value) == ("a", "status", {"removed": False})
+    assert list(changes([upsert("dataset", "a", "subTypes", {"typeNames": ["T"]})], [])) == []
 
 
 def test_only_what_changes_is_sent():

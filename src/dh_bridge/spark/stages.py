@@ -18,7 +18,6 @@ import orjson
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Counts
-from dh_bridge.datahub.proposal import Proposal, patch
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.replay.entities import Entities, gather
@@ -26,6 +25,8 @@ from dh_bridge.replay.families import Links
 from dh_bridge.replay.records import Record, record
 from dh_bridge.replay.runs import APART, HELD, Run, Runs, Said
 from dh_bridge.settings import Settings
+from dh_bridge.spark.changes import AFTER, BEFORE, changes
+from dh_bridge.spark.files import unpacked_part
 from dh_bridge.spark.rows import FOUND, LINK, RECORD, Row, batches, rows_of
 from dh_bridge.translation.packing import packed, unpacked
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.replay.entities import Piece
     from dh_bridge.translation.translate import Rejected
 
@@ -41,6 +43,7 @@ PROPOSAL, PIECE, TOLD, OPEN, BAD, COUNTS, REJECTED = "proposal", "piece", "told"
 """The kinds of rows of FOUND."""
 
 _NO_KEY = "bad"
+_TOO_LARGE = "larger than Spark hands over whole (spark.sql.sources.binaryFile.maxLength): send it in smaller files"
 
 
 class Step:
@@ -82,11 +85,10 @@ class Records(Step):
 
 
 def _items(place: str, value: bytes | None, bridge: Bridge, *, whole: bool | None) -> Iterator[Any]:
-    if whole is None:
-        start, _, end = (value or b"0-0").partition(b"-")
-        yield from _opened(place, int(start), int(end), bridge)
-    elif value is None:
-        yield DeadLetter(place, "no event: the column is null here", b"")
+    if value is None:
+        yield DeadLetter(place, _TOO_LARGE if whole else "no event: the column is null here", b"")
+    elif whole is None:
+        yield from _opened(*unpacked_part(value), bridge)
     elif whole:
         for item in read_events(["-"], stdin=io.BytesIO(value), zone=bridge.zone):
             yield _placed(item, place)
@@ -107,15 +109,18 @@ def _opened(path: str, start: int, end: int, bridge: Bridge) -> Iterator[Any]:
     if not end:
         yield from read_events([path], zone=bridge.zone)
         return
-    with open(path, "rb") as file:  # noqa: PTH123 - a path as it was named
-        if start:
-            file.seek(start - 1)
-            file.readline()  # the rest of a line that began before
-        position = file.tell()
-        while position < end and (line := file.readline()):
-            if stripped := line.strip():
-                yield from events_of(stripped, f"{path}@{position}", bridge.zone)
-            position += len(line)
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a path as it was named
+            if start:
+                file.seek(start - 1)
+                file.readline()  # the rest of a line that began before
+            position = file.tell()
+            while position < end and (line := file.readline()):
+                if stripped := line.strip():
+                    yield from events_of(stripped, f"{path}@{position}", bridge.zone)
+                position += len(line)
+    except OSError as error:
+        yield DeadLetter(f"{path}@{start}", f"cannot be read: {error}", b"")
 
 
 class FindLinks(Step):
@@ -231,33 +236,6 @@ class ChangeEntities(Step):
             for proposal in changes(before, after):
                 yield _proposal(proposal, "", None, None, None)
         yield from _rejections(entities.rejected)
-
-
-BEFORE, AFTER, BOTH = 1, 2, 3
-
-
-def changes(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]:
-    """Yield what is to be sent so that a place that holds ``before`` holds ``after``: a PATCH takes back what is gone."""
-    known = {(one.entity_urn, one.aspect_name): one for one in before}
-    for proposal in after:
-        old = known.pop((proposal.entity_urn, proposal.aspect_name), None)
-        if old is None or old.change_type != "PATCH" or proposal.change_type != "PATCH":
-            if old != proposal:
-                yield proposal
-            continue
-        operations = patched(old.value, proposal.value)
-        if operations:
-            yield patch(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, operations)
-    for old in known.values():
-        if old.change_type == "PATCH" and (operations := patched(old.value, [])):
-            yield patch(old.entity_type, old.entity_urn, old.aspect_name, operations)
-
-
-def patched(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the operations of ``new`` that ``old`` did not have, after removals of what only ``old`` added."""
-    told = {operation["path"] for operation in new}
-    gone = [one["path"] for one in old if one["op"] == "add" and one["path"] not in told]
-    return [{"op": "remove", "path": path} for path in gone] + [one for one in new if one not in old]
 
 
 # -- rows of FOUND -------------------------------------------------------------------------------------------------------

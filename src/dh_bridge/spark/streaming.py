@@ -14,25 +14,20 @@ from dh_bridge.replay.others import named_runs
 from dh_bridge.replay.runs import APART
 from dh_bridge.settings import Settings
 from dh_bridge.spark import state as kept
+from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.rows import FOUND, RECORD
-from dh_bridge.spark.stages import (
-    AFTER,
-    BEFORE,
-    BOTH,
-    PIECE,
-    PROPOSAL,
-    TOLD,
-    ChangeEntities,
-    FoldRuns,
-    Records,
-)
+from dh_bridge.spark.stages import PIECE, PROPOSAL, TOLD, ChangeEntities, FoldRuns, Records
 from dh_bridge.spark.state import State
 from dh_bridge.spark.translation import as_proposals, columns_of, heard, ordered, parts_of
-from dh_bridge.translation.packing import unpacked
+from dh_bridge.translation.packing import packed, unpacked
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
+
+    from dh_bridge.replay.others import Witness
 
 #: takes (proposals, bad records, number of the batch); called again with the same number after a crash
 Taker = Callable[["DataFrame", "DataFrame", int], None]
@@ -66,6 +61,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
     return writer.start()
 
 
+_QUERY = "urn:li:query:"
 _EMPTY = {"time": "LONG", "place": "STRING", "raw": "BINARY"}
 
 
@@ -106,6 +102,8 @@ class Batch:
             pieces = self._hold(
                 every.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "place AS origin")
             )
+            if self._settings.queries == "on":
+                pieces = self._hold(pieces.unionByName(self._taken_back(anew, pieces)))
             changed = self._shared(anew, pieces)
             proposals = changed.unionByName(every).filter(f"kind = '{PROPOSAL}'")
             taker(as_proposals(proposals), self._bad, self._number)
@@ -125,6 +123,15 @@ class Batch:
         nothing = (f"CAST(NULL AS {kind}) AS {name}" for name, kind in _EMPTY.items())
         return silent.selectExpr("key", *nothing)
 
+    def _taken_back(self, anew: DataFrame, pieces: DataFrame) -> DataFrame:
+        """Return an empty piece for each query that a run told of and tells of no more: it is removed, until one tells again."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+        told = self._state.valid_pieces().filter(f"key LIKE '{_QUERY}%'").select("key", "urn", "origin")
+        told = told.join(few(anew.withColumnRenamed("key", "origin")), "origin", "left_semi")
+        gone = told.join(pieces.select("key", "origin"), ["key", "origin"], "left_anti")
+        return gone.select("key", "urn", F.lit(bytearray(packed({}))).alias("data"), "origin")
+
     def _runs(self, old: DataFrame, touched: DataFrame) -> tuple[DataFrame, DataFrame]:
         """Return what the runs of the batch come to, and what those do that had to hear of others first."""
         past = old.filter("raw IS NOT NULL").select(*columns_of(kept.EVENTS))
@@ -132,12 +139,20 @@ class Batch:
         found = self._hold(self._ordered(known).mapInArrow(FoldRuns(self._settings, held=APART), FOUND))
         witnesses, again = heard(found)
         earlier = self._state.read("told").join(self._state.latest(), ["key", "batch"], "left_semi")
-        before = earlier.join(few(touched), "key", "left_anti").select("data").collect()
+        before = earlier.join(few(touched), "key", "left_anti").select("key", "data").collect()
         self._told_before = earlier.limit(0).select("key", "data")
-        earlier_targets = {urn for row in before for urn in named_runs(unpacked(bytes(row.data)))}
+        earlier_targets: set[str] = set()
+        through: dict[str, set[str]] = {}
+        for row in before:
+            told: Witness = unpacked(bytes(row.data))
+            earlier_targets.update(named_runs(told))
+            through[row.key] = told[-1]
         if earlier_targets:
             mine = touched.filter(touched.key.isin(sorted(earlier_targets))).collect()
             again.update(row.key for row in mine)
+        if self._settings.temporary != "keep" and again:  # any run may name what another one calls temporary
+            again.update(row.key for row in old.select("key").distinct().collect())
+        again |= linked(through, set().union(*(unpacked(told)[-1] for told in witnesses)))
         witnesses += [bytes(row.data) for row in before]
         if not again:
             return found, found.limit(0)
@@ -179,6 +194,15 @@ class Batch:
 
         self._held.append(frame.persist(StorageLevel.DISK_ONLY))
         return self._held[-1]
+
+
+def linked(named: Mapping[str, set[str]], datasets: set[str]) -> set[str]:
+    """Return the keys of the runs that name one of ``datasets``, or another one that a run so found names; ``named``: by key."""
+    found: set[str] = set()
+    while fresh := {key for key, own in named.items() if key not in found and own & datasets}:
+        found |= fresh
+        datasets = datasets.union(*(named[key] for key in fresh))
+    return found
 
 
 def few(keys: DataFrame) -> DataFrame:

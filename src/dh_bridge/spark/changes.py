@@ -1,0 +1,44 @@
+"""What a batch of a stream changes of what runs share: from the proposals before it to those after it. No pyspark here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.datahub.proposal import patch, upsert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.datahub.proposal import Proposal
+
+BEFORE, AFTER, BOTH = 1, 2, 3
+"""When a piece of what runs share counts."""
+
+
+def changes(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]:
+    """Yield what is to be sent so that a place that holds ``before`` holds ``after``.
+
+    A PATCH takes back what is gone; a removal of ours that nothing calls for any more is undone (ruling 11).
+    """
+    known = {(one.entity_urn, one.aspect_name): one for one in before}
+    for proposal in after:
+        old = known.pop((proposal.entity_urn, proposal.aspect_name), None)
+        if old is None or old.change_type != "PATCH" or proposal.change_type != "PATCH":
+            if old != proposal:
+                yield proposal
+            continue
+        operations = patched(old.value, proposal.value)
+        if operations:
+            yield patch(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, operations)
+    for old in known.values():
+        if old.change_type == "PATCH" and (operations := patched(old.value, [])):
+            yield patch(old.entity_type, old.entity_urn, old.aspect_name, operations)
+        if old.aspect_name == "status" and old.value == {"removed": True}:
+            yield upsert(old.entity_type, old.entity_urn, "status", {"removed": False})
+
+
+def patched(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the operations of ``new`` that ``old`` did not have, after removals of what only ``old`` added."""
+    told = {operation["path"] for operation in new}
+    gone = [one["path"] for one in old if one["op"] == "add" and one["path"] not in told]
+    return [{"op": "remove", "path": path} for path in gone] + [one for one in new if one not in old]
