@@ -19,7 +19,16 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.review.merging import Merging
 from dh_bridge.settings.datahubenv import accounts
 from dh_bridge.settings.kafka import registry_url
-from dh_bridge.sinks.base import Around, Sink, SinkOptions, known_scheme, open_sink, tells_version, tells_what_is_there
+from dh_bridge.sinks.base import (
+    Around,
+    Sink,
+    SinkOptions,
+    known_scheme,
+    open_sink,
+    shown,
+    tells_version,
+    tells_what_is_there,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,12 +43,16 @@ _SERVERS = ("rest", "kafka")
 
 
 class Destination(NamedTuple):
-    """An open sink, the settings with the profile that its server wants, what was said to the sink, and the server's version."""
+    """An open sink, the settings with the profile that its server wants, what was said to the sink, and the server's version.
+
+    ``place`` is where the sink leads, fit to be kept: a server's address without secrets, a file's whole path.
+    """
 
     sink: Sink
     settings: Settings
     options: SinkOptions
     version: str | None
+    place: str
 
 
 class Guarded(Around):
@@ -94,8 +107,9 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     )
     sink = open_sink("memory:") if dry_run and scheme != "rest" else open_sink(target, options)
     sink = _around(sink, settings)
+    place = _place(target, options)
     if settings.profile is not None:
-        return Destination(sink, settings, options, None)
+        return Destination(sink, settings, options, None, place)
     try:
         version = _version(sink, scheme, options)
     except BaseException as error:
@@ -105,7 +119,19 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         version = last_version
     if version is not None:
         settings = settings.model_copy(update={"profile": profile(version).name})
-    return Destination(sink, settings, options, version)
+    return Destination(sink, settings, options, version, place)
+
+
+def _place(target: str, options: SinkOptions) -> str:
+    """Return where a target leads, whatever named it."""
+    scheme, _, path = target.partition(":")
+    if scheme == "rest":
+        path = shown(options.rest["server"]).rstrip("/")
+    elif scheme == "kafka":
+        path = f"{path or options.kafka['bootstrap']}, topic {options.kafka['topic']}"
+    elif path not in {"", "-"}:  # standard output
+        path = str(Path(path).absolute())
+    return f"{scheme}:{path}"
 
 
 def need_ledger(target: str, settings: Settings) -> None:

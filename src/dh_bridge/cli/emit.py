@@ -25,7 +25,7 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger, Nowhere, last_version, opened, refuse_beside_catalogue, trial
+from dh_bridge.ledger import Ledger, Nowhere, check_file, noted, opened, trial
 from dh_bridge.replay.processes import translations
 
 if TYPE_CHECKING:
@@ -106,12 +106,15 @@ def emit(  # noqa: PLR0913 - one parameter per option
             place = None if processes > 1 else ledger or settings.ledger.file
             if place is None and not dry_run:
                 need_ledger(target, settings)
-            known = last_version(place)
+            check_file(place, target)
+            known = noted(place)
             destination = open_destination(
-                target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run, last_version=known
+                target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run, last_version=known.version
             )
             with destination.sink, _tried(target, place) if dry_run else nullcontext(place) as place:
                 _announce(target, destination, dry_run=dry_run)
+                if not full:
+                    _tell_of_another(known.target, destination.place)
                 gate = _gate(target, destination, unasked=dry_run or yes)
                 if processes > 1:
                     _deliver_of_many(events, destination, outcome, processes, gate)
@@ -125,6 +128,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
                         report=outcome.reports,
                         gate=gate,
                         delivery=destination.options.run_id,
+                        target=destination.place,
                     ) as found:
                         _deliver(events, destination, outcome, found, None if dry_run else gate)
         except SinkError as error:
@@ -137,10 +141,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
 def _tried(target: str, place: Path | None) -> AbstractContextManager[Path | None]:
     """Return what gives a copy of the ledger to a dry run; a catalogue is its own ledger."""
     scheme, _, path = target.partition(":")
-    if scheme == "catalog":
-        refuse_beside_catalogue(place)
-        place = Path(path)
-    return trial(place)
+    return trial(Path(path) if scheme == "catalog" else place)
 
 
 def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
@@ -151,6 +152,15 @@ def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
         f"{'nothing is written' if dry_run else 'writing'} to {target}{version}: profile {settings.profile or DEFAULT},"
         f" identity {settings.identity.mode}, run {destination.options.run_id}"
     )
+
+
+def _tell_of_another(last: str | None, place: str) -> None:
+    """Say that the ledger delivered to another place before, which has what this one will not get."""
+    if last not in {None, place}:
+        say(
+            f"this ledger was delivered to {last}; what it sent there is not sent again"
+            " (use one ledger for each destination)"
+        )
 
 
 def _gate(target: str, destination: Destination, *, unasked: bool) -> Gate:

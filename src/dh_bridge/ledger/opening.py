@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.catalog.tables import copy
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.sinks.base import Closing, Delivery
+from dh_bridge.sinks.base import Around, Closing, Delivery
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -23,24 +23,75 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
 
-_VERSION = "version"
+_VERSION, _TARGET = "version", "target"
 
 
-def last_version(place: Path | None) -> str | None:
-    """Return the version that the server of this ledger had the last time, None where nobody knows."""
+class Noted(NamedTuple):
+    """What a ledger knows before it is opened; None and False where nobody knows.
+
+    ``version`` is the one that its server had the last time, ``target`` where something last arrived (without secrets),
+    ``catalogue`` whether the file holds a catalogue.
+    """
+
+    version: str | None = None
+    target: str | None = None
+    catalogue: bool = False
+
+
+def noted(place: Path | None) -> Noted:
+    """Return what the ledger ``place`` knows of where it delivered to."""
     if place is None or not place.is_file():
-        return None
+        return Noted()
     try:
         with Catalog(place, readonly=True) as file:
-            return Outbox(file.connection).note(_VERSION)
+            outbox = Outbox(file.connection)
+            (aspects,) = file.connection.execute("SELECT EXISTS (SELECT 1 FROM aspect)").fetchone()
+            return Noted(outbox.note(_VERSION), outbox.note(_TARGET), bool(aspects))
     except SinkError:  # of an older release, or left empty by a full disk: opening it for writing mends it or says so
-        return None
+        return Noted()
+
+
+def check_file(place: Path | None, target: str) -> None:
+    """Raise a SettingsError when the ledger ``place`` cannot stand beside ``target``, before anything is opened.
+
+    A catalogue and its ledger are one file: what it says was sent is in it, and nowhere else.
+    """
+    scheme, _, path = target.partition(":")
+    if scheme == "catalog":
+        refuse_beside_catalogue(place)
+        there = noted(Path(path)).target
+        if there is not None:
+            raise SettingsError(
+                f"is the ledger of {there}, not a catalogue", where=f"--to {target}", now="name a file of its own"
+            )
+    elif noted(place).catalogue:
+        raise SettingsError(
+            "is a catalogue, and the ledger of itself alone", where=f"--ledger {place}", now="name a file of its own"
+        )
 
 
 def refuse_beside_catalogue(place: Path | None) -> None:
     """Raise a SettingsError when a ledger is named beside a catalogue."""
     if place is not None:
         raise SettingsError("a catalogue is its own ledger", where="--ledger", now="leave it out")
+
+
+class _Noting(Around):
+    """A sink that notes in the ledger's ``file`` where it leads, as soon as something has arrived there."""
+
+    def __init__(self, sink: Sink, file: Catalog, target: str) -> None:
+        super().__init__(sink)
+        self._file = file
+        self._target: str | None = target
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Deliver a batch."""
+        delivery = self._sink.emit(proposals)
+        if self._target is not None and delivery.delivered:
+            with self._file.transaction():
+                Outbox(self._file.connection).write_note(_TARGET, self._target)
+            self._target = None
+        return delivery
 
 
 class Nowhere(Closing):
@@ -83,10 +134,12 @@ def opened(  # noqa: PLR0913 - what a door may choose
     report: bool = False,
     gate: Gate | None = None,
     delivery: str | None = None,
+    target: str | None = None,
 ) -> Iterator[Ledger | None]:
     """Yield the ledger for ``sink``: in its own file if it is a catalogue, else in the file ``place``; None without one.
 
-    ``version`` of the server is noted: :func:`last_version` has it for a day on which the server does not answer.
+    ``version`` of the server is noted, for a day on which it does not answer, and so is ``target``, where the sink leads:
+    :func:`noted` has both.
     """
     own = getattr(sink, "catalog", None)
     if isinstance(own, Catalog):
@@ -111,6 +164,8 @@ def opened(  # noqa: PLR0913 - what a door may choose
             if version is not None:
                 with file.transaction():
                     Outbox(file.connection).write_note(_VERSION, version)
+            if target is not None:
+                sink = _Noting(sink, file, target)
             yield Ledger(
                 file, Options(settings, stateful=True), sink, full=full, report=report, gate=gate, delivery=delivery
             )

@@ -1,0 +1,72 @@
+"""``emit`` with one ledger and two places: a ledger knows where it delivered to, and says what another place will not get."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+EVENT = "event.json"
+ELSEWHERE = "what it sent there is not sent again (use one ledger for each destination)"
+
+
+@pytest.fixture(autouse=True)
+def _event(tmp_path):
+    told = {
+        "eventType": "COMPLETE",
+        "eventTime": "2024-05-01T10:00:00Z",
+        "producer": "https://example.com/me",
+        "run": {"runId": "01890d3e-0000-7000-8000-000000000001"},
+        "job": {"namespace": "n", "name": "j"},
+    }
+    (tmp_path / EVENT).write_text(json.dumps(told))
+
+
+def test_a_ledger_that_delivered_elsewhere_says_so_once(run, tmp_path):
+    def told(*words: str) -> str:
+        result = run("emit", EVENT, "--ledger", "l.db", *words)
+        assert result.exit_code == 0
+        return result.stderr
+
+    assert ELSEWHERE not in told("--to", "file:one.ndjson", "--dry-run")
+    assert ELSEWHERE not in told("--to", "file:one.ndjson")
+    assert ELSEWHERE not in told("--to", f"file:{tmp_path / 'one.ndjson'}")
+    assert ELSEWHERE not in told("--to", "file:two.ndjson", "--full", "--dry-run")
+    dry, wet = told("--to", "file:two.ndjson", "--dry-run"), told("--to", "file:two.ndjson")
+    assert f"this ledger was delivered to file:{tmp_path / 'one.ndjson'}; {ELSEWHERE}" in dry
+    assert ELSEWHERE in wet
+    assert (tmp_path / "two.ndjson").read_text() == ""
+    assert ELSEWHERE not in told("--to", "file:two.ndjson", "--full")
+    assert f"delivered to file:{tmp_path / 'two.ndjson'}; {ELSEWHERE}" in told("--to", "file:one.ndjson")
+
+
+def test_a_ledger_remembers_a_server_without_its_secrets(run, gms):
+    words = ("emit", EVENT, "--ledger", "l.db", "--profile", "1.4", "--to")
+    assert run(*words, "rest:", "--set", f"rest.server={gms.url}/", "--set", "rest.token=hunter2").exit_code == 0
+    assert ELSEWHERE not in run(*words, f"rest:{gms.url}").stderr
+    assert f"delivered to rest:{gms.url}; {ELSEWHERE}" in run(*words, "file:out.ndjson").stderr
+    with closing(sqlite3.connect("l.db")) as file:
+        assert "hunter2" not in str(file.execute("SELECT * FROM note").fetchall())
+
+
+def test_a_ledger_of_which_nothing_arrived_delivered_nowhere(run):
+    words = ("emit", EVENT, "--ledger", "l.db", "--profile", "1.4", "--set", "rest.retries=0", "--to")
+    assert run(*words, "rest:http://127.0.0.1:1").exit_code == 3
+    result = run(*words, "file:out.ndjson")
+    assert ELSEWHERE not in result.stderr
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_catalogue_is_the_ledger_of_itself_alone(more, run, tmp_path):
+    assert run("emit", EVENT, "--to", "catalog:c.db").exit_code == 0
+    result = run("emit", EVENT, "--to", "file:out.ndjson", "--ledger", "c.db", *more)
+    assert result.exit_code == 2
+    assert "--ledger c.db: is a catalogue, and the ledger of itself alone (name a file of its own)" in result.stderr
+    assert not (tmp_path / "out.ndjson").exists()
+    assert run("emit", EVENT, "--to", "file:out.ndjson", "--ledger", "l.db").exit_code == 0
+    result = run("emit", EVENT, "--to", "catalog:l.db", *more)
+    assert result.exit_code == 2
+    assert f"--to catalog:l.db: is the ledger of file:{tmp_path / 'out.ndjson'}, not a catalogue" in result.stderr
