@@ -119,17 +119,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 if processes > 1:
                     _deliver_of_many(events, destination, outcome, processes, gate)
                 else:
-                    with opened(
-                        place,
-                        Nowhere() if dry_run else destination.sink,
-                        destination.settings,
-                        version=destination.version,
-                        full=full,
-                        report=outcome.reports,
-                        gate=gate,
-                        delivery=destination.options.run_id,
-                        target=destination.place,
-                    ) as found:
+                    with _ledger(place, destination, outcome, gate, full=full, dry_run=dry_run) as found:
                         _deliver(events, destination, outcome, found, None if dry_run else gate)
         except SinkError as error:
             outcome.break_off(error)
@@ -142,6 +132,23 @@ def _tried(target: str, place: Path | None) -> AbstractContextManager[Path | Non
     """Return what gives a copy of the ledger to a dry run; a catalogue is its own ledger."""
     scheme, _, path = target.partition(":")
     return trial(Path(path) if scheme == "catalog" else place)
+
+
+def _ledger(  # noqa: PLR0913 - what the flags say
+    place: Path | None, destination: Destination, outcome: Outcome, gate: Gate, *, full: bool, dry_run: bool
+) -> AbstractContextManager[Ledger | None]:
+    """Open the ledger of the destination; a dry run sends nothing from it."""
+    return opened(
+        place,
+        Nowhere() if dry_run else destination.sink,
+        destination.settings,
+        version=destination.version,
+        full=full,
+        report=outcome.reports,
+        gate=gate,
+        delivery=destination.options.run_id,
+        target=destination.place,
+    )
 
 
 def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
