@@ -130,6 +130,19 @@ def test_a_settings_file_is_heeded(shop, tmp_path, monkeypatch):
         assert history(catalog, run_urn(namespace="dev"))
 
 
+def test_a_ledger_is_not_used_and_that_is_said_once(shop, tmp_path, monkeypatch, caplog):
+    ledger = tmp_path / "ledger.db"
+    monkeypatch.setenv("DH_BRIDGE_LEDGER__FILE", str(ledger))
+    emit_on_execute(airflow3(end_date=None))
+    emit_on_success(airflow3())
+    assert [message for message in caplog.messages if "ledger.file" in message] == [
+        f"ledger.file ({ledger}) is not used: callbacks tell each event by itself; dh-bridge emit has a ledger"
+    ]
+    assert not ledger.exists()
+    with shop() as catalog:
+        assert history(catalog, run_urn())[-1] == ("COMPLETE", 1, "SUCCESS")
+
+
 @pytest.mark.parametrize("callback", CALLBACKS)
 def test_a_configured_callback_is_one_that_airflow_can_copy(callback):
     assert copy.deepcopy(callback) is callback

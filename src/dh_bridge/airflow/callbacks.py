@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from dh_bridge.settings.loading import Flag, load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from dh_bridge.settings import Settings
 
@@ -44,6 +46,8 @@ def called(kind: str, context: Mapping[str, Any], began: float, options: Mapping
         if others:
             log.warning("emit_on_%s tells nothing: %s is active and tells of every run", kind, " and ".join(others))
             return
+        if settings.ledger.file is not None:
+            _warn_of_ledger(settings.ledger.file)
         found = occasion(context)
         label = found.label
         told, nameless = events(found, kind, settings.airflow.namespace or airflow_namespace())
@@ -56,6 +60,12 @@ def called(kind: str, context: Mapping[str, Any], began: float, options: Mapping
         if on_error == "raise":
             raise
         log.warning("%s is not told to DataHub: %s", label, error)
+
+
+@cache
+def _warn_of_ledger(file: Path) -> None:
+    """Say once in a process that callbacks use no ledger: tasks run on many machines, its file lies on one, and may be busy."""
+    log.warning("ledger.file (%s) is not used: callbacks tell each event by itself; dh-bridge emit has a ledger", file)
 
 
 def parent_id(task_instance: Any, namespace: str | None) -> str:
