@@ -14,8 +14,8 @@ from test_replay import dumped
 from dh_bridge import Bridge, Settings
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.spark import Translated, frame, read, report, sources, translate
-from dh_bridge.spark.sources import file_parts, parts_for
+from dh_bridge.spark import Translated, files, frame, parts_for, read, report, translate
+from dh_bridge.spark.files import file_parts
 
 SETTINGS = Settings(profile="1.7")
 
@@ -40,7 +40,7 @@ def archive(tmp_path_factory):
 
 
 def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch):
-    monkeypatch.setattr(sources, "PART", 50_000)  # the lines in several parts
+    monkeypatch.setattr(files, "PART", 50_000)  # the lines in several parts
     folder, raws = archive
     paths = [str(folder), *([str(CORPUS)] if corpus() else [])]
     assert len(list(file_parts([str(folder / "lines.ndjson")]))) > 2

@@ -10,7 +10,7 @@ Nothing here is loaded by ``import dh_bridge``; pyspark is the extra ``dh-bridge
 from dh_bridge.spark.executors import deliver_apart
 from dh_bridge.spark.report import report
 from dh_bridge.spark.session import session
-from dh_bridge.spark.sources import frame, parts_for, read, stream_files
+from dh_bridge.spark.sources import frame, parts_for, read, stream_files, stream_rows
 from dh_bridge.spark.streaming import stream
 from dh_bridge.spark.survey import Survey
 from dh_bridge.spark.targets import deliver, write_folder
@@ -30,6 +30,7 @@ __all__ = [
     "session",
     "stream",
     "stream_files",
+    "stream_rows",
     "translate",
     "write_folder",
 ]

@@ -1,0 +1,100 @@
+"""Files of this machine, which the workers open: which ones hold events, and in which parts. No pyspark here.
+
+A part is ``start-end:path`` (in bytes; ``0-0`` is all): bytes, as the name of a file need not be UTF-8.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge.errors import SettingsError
+from dh_bridge.openlineage.read import SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+PART = 64 << 20
+"""Files of JSON lines are read in parts of this size, of few events in smaller ones, so that no core is idle."""
+_SMALLEST = 16 << 20
+_UNZIPPED = 8
+"""Times that events are as large as their gzip, about."""
+
+
+def local_ones(paths: Sequence[str]) -> list[str]:
+    """Return the paths that are of this machine; all others have a scheme, and are Spark's."""
+    return [path for path in paths if "://" not in path and not path.startswith("dbfs:/")]
+
+
+def packed_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, bytes]]:
+    """Yield (path to show, part) for each of :func:`file_parts`."""
+    for path, start, end in file_parts(paths, tasks):
+        name = os.fsencode(path)
+        yield name.decode("utf-8", "replace"), b"%d-%d:%s" % (start, end, name)
+
+
+def unpacked_part(part: bytes) -> tuple[str, int, int]:
+    """Return the path, start and end of a part."""
+    span, _, name = part.partition(b":")
+    start, _, end = span.partition(b"-")
+    return os.fsdecode(name), int(start), int(end)
+
+
+def file_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, int, int]]:
+    """Yield (file, start, end in bytes): files of JSON lines that are large in parts, all others whole (0, 0).
+
+    ``tasks`` share them, where their parts do not get too small.
+    """
+    files = [(file, _size(file)) for file in event_files(paths)]
+    share = sum(size for _, size in files) // tasks
+    part = min(PART, max(share, _SMALLEST))
+    for file, size in files:
+        if size <= part or not _holds_lines(file):
+            yield str(file), 0, 0
+            continue
+        for start in range(0, size, part):
+            yield str(file), start, min(start + part, size)
+
+
+def event_files(paths: Sequence[str]) -> Iterator[Path]:
+    """Yield the files that ``dh-bridge emit`` would read: those named, and those of folders whose ending tells events."""
+    for path in map(Path, paths):
+        if not path.is_dir():
+            if not path.exists():
+                raise SettingsError(f"there is no {path}", where="--events", now="name a file or a folder")
+            yield path
+            continue
+        for file in sorted(path.rglob("*")):
+            if file.is_file() and file.suffix.lower() in SUFFIXES and not file.name.startswith("."):
+                yield file
+
+
+def unzipped_size(paths: Sequence[str]) -> int:
+    """Return how many bytes the events of files have, about."""
+    return sum(_size(file) * (_UNZIPPED if file.suffix == ".gz" else 1) for file in event_files(paths))
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0  # the worker that opens it says why it cannot
+
+
+def _holds_lines(file: Path) -> bool:
+    """Return whether the first line is an event, and not the beginning of a document that goes on, or gzip."""
+    try:
+        with file.open("rb") as opened:
+            first = opened.readline().strip()
+    except OSError:
+        return False  # as above
+    if first[:1] != b"{":
+        return False
+    try:
+        msgspec.json.decode(first, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

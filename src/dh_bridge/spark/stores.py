@@ -1,0 +1,118 @@
+"""Files that Spark reaches itself: those of a store (``s3a://``, ``hdfs://`` …), and landing folders of any place."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.errors import SettingsError
+from dh_bridge.openlineage.read import SUFFIXES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+WHOLE_MOST = 8 << 20
+"""Files of a store up to this size are read whole by one task: JSON lines, one event, or an array, as ``dh-bridge emit`` reads them.
+Larger ones are split by Spark, and are taken for JSON lines."""
+GZIP_MOST = 512 << 20
+"""Gzip cannot be split: whole up to this size, so that a file that breaks off is told of and costs no others."""
+CONTENT_MOST = "spark.sql.sources.binaryFile.maxLength"
+"""Spark's own bound of what it reads whole; a larger file would end the job."""
+_AS_NAMED = {"__globPaths__": "false"}
+"""Spark's own option: names are what they are, also those with [ ] { } in them."""
+_GLOB = re.compile(r"[\[\]{}*?\\]")
+
+
+def stored(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """Return the files of a store: those named, whatever their ending, and those of folders whose ending tells events."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    folders, named = _found(spark, paths)
+    reader = spark.read.format("binaryFile").options(recursiveFileLookup="true", **_AS_NAMED)
+    parts = ([reader.load(folders).filter(has_suffix())] if folders else []) + ([reader.load(named)] if named else [])
+    files = parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
+    gzipped = F.lower("path").endswith(".gz")
+    whole = ((F.col("length") <= WHOLE_MOST) & ~gzipped) | (gzipped & (F.col("length") <= GZIP_MOST))
+    large = [row.path for row in files.filter(~whole).select("path").collect()]
+    found = files.filter(whole).select(
+        F.col("path").alias("place"),
+        F.col("content").alias("value"),
+        F.lit(True).alias("whole"),  # noqa: FBT003
+    )
+    if not large:
+        return found
+    lines = spark.read.options(lineSep="\n", **_AS_NAMED).text(large)
+    # the place of a line is its block: Spark knows no line numbers
+    place = F.concat_ws("@", F.col("_metadata.file_path"), F.col("_metadata.file_block_start").cast("string"))
+    return found.unionByName(
+        lines.select(place.alias("place"), F.col("value").cast("binary").alias("value"), F.lit(False).alias("whole"))  # noqa: FBT003
+    )
+
+
+def _found(spark: SparkSession, paths: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the folders and the files that are named, by patterns or as they are; refuse a name that stands for nothing."""
+    folders: list[str] = []
+    files: list[str] = []
+    for path in paths:
+        store, place = _store(spark, path)
+        found = [store.getFileStatus(place)] if store.exists(place) else list(store.globStatus(place) or ())
+        seen = [one for one in found if one.isDirectory() or not _passed_over(one.getPath().getName())]
+        if not seen:
+            now = "name a file or a folder; Spark passes over files whose names begin with _ or ."
+            raise SettingsError(f"there is no {path}", where="--events", now=now)
+        for one in seen:
+            (folders if one.isDirectory() else files).append(one.getPath().toString())
+    return folders, files
+
+
+def _passed_over(name: str) -> bool:
+    """Return whether Spark passes over a file of this name (HadoopFSUtils.shouldFilterOutPathName)."""
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
+
+
+def landing(spark: SparkSession, path: str) -> tuple[str, Column]:
+    """Return a landing folder, file or pattern as Spark's streams take it, and which of its files are events'.
+
+    Streams take all names for patterns: that of a folder which is there is escaped. Events are in the files that are named
+    themselves, which lie as deep as ``path`` does, and below folders in those whose ending tells so.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    store, place = _store(spark, path)
+    there = store.exists(place)
+    if not there and not _GLOB.search(path):
+        raise SettingsError(f"there is no {path}", where="--events", now="name a folder that is there")
+    inside = F.regexp_replace("path", r"^[\w.+-]+:(//[^/]*)?", "")
+    depth = F.size(F.split(inside, "/")) - 1
+    return _GLOB.sub(r"\\\g<0>", path) if there else path, has_suffix() | (depth == place.depth())
+
+
+def matches(spark: SparkSession, path: str) -> bool:
+    """Return whether there is anything that ``path``, a name or a pattern, stands for."""
+    store, place = _store(spark, path)
+    return bool(store.exists(place) or store.globStatus(place))
+
+
+def _store(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    """Return Hadoop's file system and path of a name."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
+    conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+    place = jvm.org.apache.hadoop.fs.Path(path)
+    return place.getFileSystem(conf), place
+
+
+def has_suffix() -> Column:
+    """Return whether the ending of ``path`` tells events."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    endings = "|".join(suffix.replace(".", r"\.") for suffix in SUFFIXES)
+    return F.lower("path").rlike(f"({endings})$")
+
+
+def plain_path() -> Column:
+    """Return ``path`` as people write it where it is local; others keep their scheme."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    return F.regexp_replace("path", "^file:/+", "/")
