@@ -111,14 +111,34 @@ def test_a_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
 
 
 def test_what_cannot_be_done_is_said_before_spark_starts():
+    two = ("--events", "x", "--events", "y")
     for arguments, said in (
         (("batch", "--to", "parquet:x"), "name either --events or --kafka"),
         (("batch", "--kafka", "b:9092", "--to", "parquet:x"), "--kafka needs --topic"),
         (("stream", "--events", "x", "--to", "file:x.json", "--checkpoint", "c"), "cannot write one JSON array"),
+        (("stream", *two, "--to", "parquet:x", "--checkpoint", "c"), "a stream follows one folder"),
     ):
         done = invoke(*arguments)
         assert done.exit_code == 2
         assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("batch", "--events", "x", "--topic", "t"), "--topic goes with --kafka only"),
+        (("batch", "--events", "x", "--column", "value"), "--column goes with --format only"),
+        (("batch", "--events", "x", "--option", "a=b"), "--option goes with --format or --kafka only"),
+        (("batch", "--events", "x", "--sums"), "--sums goes with --report only"),
+        (("batch", "--kafka", "b:1", "--topic", "t", "--format", "text"), "--format goes with --events only"),
+        (("stream", "--events", "x", "--checkpoint", "c", "--topic", "t"), "--topic goes with --kafka only"),
+        (("stream", "--events", "x", "--checkpoint", "c", "--column", "c"), "--column goes with --format only"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(options, said):
+    done = invoke(*options, "--to", "parquet:x")
+    assert done.exit_code == 2
+    assert said in done.stderr
 
 
 @pytest.mark.slow

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dh_bridge import errors
+from dh_bridge.bridge import Bridge
 from dh_bridge.call import Counts, Translation
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.screen import say
+from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
 from dh_bridge.cli.spark_targets import bury, delivery
 from dh_bridge.errors import BridgeError, SinkError
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 _JAVA = re.compile(r"\AAn error occurred while calling \S+\n: (?:[\w$.]+: )?")
 _SCHEME = re.compile(r"\w+://")
+_TRACE, _CAUSE = "Traceback (most recent call last):", "Caused by: "
+_CLASSES = re.compile(r"\A(?:(?:[\w$]+\.)+[\w$]+: )+")
 _OURS = re.compile(r"dh_bridge\.errors\.(\w+): (.+)")
 
 
@@ -53,9 +57,20 @@ def _plainly(command: Callable[..., Any]) -> Callable[..., Any]:
             if ours:
                 name, text = ours[-1]
                 raise getattr(errors, name, BridgeError)(text) from error
-            raise BridgeError(_JAVA.sub("", str(error).strip()).partition("\n")[0], where="Spark") from error
+            raise BridgeError(in_a_line(str(error)), where="Spark") from error
 
     return wrapper
+
+
+def in_a_line(text: str) -> str:
+    """Return the innermost cause of all that Spark says: Java's, else what Python raised, else the first line."""
+    text = _JAVA.sub("", text.strip())
+    _, traced, last = text.rpartition(_TRACE)
+    lines = [line for line in last.splitlines() if line[:1].strip()]
+    causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+    if causes or traced:
+        return _CLASSES.sub("", (causes[-1:] + lines)[0])
+    return text.partition("\n")[0]
 
 
 def _source(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,17 +116,18 @@ def batch(  # noqa: PLR0913 - one parameter per option
     from dh_bridge.spark.survey import Survey  # noqa: PLC0415 - Spark is loaded by the commands that need it
     from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - as above
 
+    check(said, sums=sums and report is None)
     session = _session(said)
-    events = _events(session, said)
+    events = batch_events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
         settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
-        between, parts = (said["since"], said["until"]), _parts(session, said)
+        between, parts = (said["since"], said["until"]), parts_wanted(session, said)
         translated = Translated(events, settings, partitions=parts, between=between)
         counts = translated.counts()
         _count(outcome, counts)
         bury(outcome, translated.bad_records, said["bad_records"])
         try:
-            deliver(translated.proposals)
+            deliver(translated.proposals, None)
         except SinkError as error:
             outcome.break_off(error)
         if report is not None:
@@ -121,6 +137,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
         translated.close()
         for line in outcome.summary():
             say(line)
+        _warn_of_profile(outcome, settings)
         outcome.leave()
 
 
@@ -162,19 +179,35 @@ def stream(  # noqa: PLR0913 - one parameter per option
 
     if target.startswith("file:") and target.endswith(".json"):
         raise click.UsageError("a stream cannot write one JSON array: end the file in .ndjson, or write ndjson:DIR")
+    check(said, followed=True)
     session = _session(said)
-    events = _stream_events(session, said)
+    events = stream_events(session, said)
     with Outcome(fail_on=fail_on) as outcome, _checkpoint(checkpoint, copied=dry_run) as place:
         settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
 
+        batches = 0
+
         def take(proposals: DataFrame, bad: DataFrame, number: int) -> None:
+            nonlocal batches
+            batches += 1
             before = outcome.delivered
-            deliver(proposals)
-            bury(outcome, bad, None if dry_run else said["bad_records"])
+            late = deliver(proposals, number)
+            if late:
+                raise SinkError(
+                    f"{late:,} proposals were not delivered, and may be later",
+                    where=f"batch {number}",
+                    now="start the stream again: it repeats the batch",
+                )
+            bury(outcome, bad, None if dry_run else said["bad_records"], number)
             told = (
                 f"{proposals.count():,} proposals" if dry_run else f"{outcome.delivered - before:,} proposals delivered"
             )
             say(f"batch {number}: {told}")
+
+        def count(counts: Counts) -> None:
+            if counts.newer and not outcome.counts.newer:  # said once
+                outcome.counts.newer = counts.newer
+                _warn_of_profile(outcome, settings)
 
         query = started(
             events,
@@ -184,8 +217,13 @@ def stream(  # noqa: PLR0913 - one parameter per option
             partitions=said["partitions"],
             every=None if dry_run else every,
             retain=retain,
+            counted=count if settings.profile is None else None,
         )
         query.awaitTermination()
+        if not batches:
+            say("nothing is new: there was no batch")
+        for rule, number in sorted(outcome.counts.filtered.items()):
+            say(f"left out by {rule}: {number:,}")
         outcome.leave()
 
 
@@ -206,61 +244,12 @@ def _checkpoint(place: str, *, copied: bool) -> Iterator[str]:
 def _session(said: dict[str, Any]) -> SparkSession:
     from dh_bridge.spark.session import session  # noqa: PLC0415 - as above
 
-    return session(master=said["master"], conf=_pairs(said["confs"], "--conf"))
+    return session(master=said["master"], conf=pairs(said["confs"], "--conf"))
 
 
-def _pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
-    found = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        if not sign:
-            raise click.UsageError(f"{flag} {text}: write {flag} KEY=VALUE")
-        found[key] = value
-    return found
-
-
-def _one_source(said: dict[str, Any]) -> None:
-    if bool(said["events"]) is bool(said["kafka"]):
-        raise click.UsageError("name either --events or --kafka")
-    if said["kafka"] and not said["topic"]:
-        raise click.UsageError("--kafka needs --topic")
-
-
-def _events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
-    from dh_bridge.spark.sources import read  # noqa: PLC0415 - as above
-    from dh_bridge.spark.topics import kafka  # noqa: PLC0415 - as above
-
-    _one_source(said)
-    options = _pairs(said["pairs"], "--option")
-    if said["kafka"]:
-        return kafka(session, said["kafka"], said["topic"], options=options, since=said["since"])
-    return read(session, said["events"], format=said["source_format"], column=said["column"], options=options)
-
-
-def _parts(session: SparkSession, said: dict[str, Any]) -> int | None:
-    """Return into how many parts a batch is shuffled, where somebody says or its files tell."""
-    from dh_bridge.spark.sources import parts_for  # noqa: PLC0415 - as above
-
-    told: int | None = said["partitions"]
-    return told if told or said["kafka"] or said["source_format"] else parts_for(session, said["events"])
-
-
-def _stream_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
-    from dh_bridge.spark.sources import frame, stream_files  # noqa: PLC0415 - as above
-    from dh_bridge.spark.topics import kafka  # noqa: PLC0415 - as above
-
-    _one_source(said)
-    options = _pairs(said["pairs"], "--option")
-    if said["kafka"]:
-        return kafka(
-            session, said["kafka"], said["topic"], options={"startingOffsets": "earliest", **options}, stream=True
-        )
-    if len(said["events"]) > 1:
-        raise click.UsageError("a stream follows one folder")
-    if said["source_format"] is None:
-        return stream_files(session, said["events"][0], options=options)
-    rows = session.readStream.format(said["source_format"]).options(**options).load(said["events"][0])
-    return frame(rows, said["column"], place=said["source_format"])
+def _warn_of_profile(outcome: Outcome, settings: Settings) -> None:
+    if settings.profile is None:
+        outcome.warn_of_profile(Bridge(settings))
 
 
 def _count(outcome: Outcome, counts: Counts) -> None:
