@@ -135,3 +135,31 @@ def test_several_candidates_are_shown_and_give_exit_code_1(run, monkeypatch):
     monkeypatch.setattr("dh_bridge.translation.naming.Naming.reverse", lambda *_: [("a://x", "n"), ("b://x", "n")])
     result = run("urn", "--reverse", "anything")
     assert (result.exit_code, result.stdout, result.stderr) == (1, "a://x  n\nb://x  n\n", "2 candidates\n")
+
+
+def test_way_back_from_another_environment_names_it(run):
+    dev = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a/b,DEV)"
+    result = run("urn", "--reverse", dev)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        "no candidate: names are of the environment PROD here, and the URN is of DEV; try --env DEV\n"
+    )
+    assert run("urn", "--reverse", dev, "--env", "DEV").stdout == "s3://lake  a/b\n"
+    assert "does not keep the server" in run("urn", "--reverse", ORDERS.replace("PROD", "DEV")).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("-", "name"), "leave out NAME and --select"),
+        (("-", "--select", "delta"), "leave out NAME and --select"),
+        (("--reverse", ORDERS, "name"), "--reverse takes a URN or FQN alone"),
+        (("--reverse", ORDERS, "--select", "delta"), "--reverse takes a URN or FQN alone"),
+        (("s3://lake", "a", "--catalog", "c.db"), "--catalog goes with --reverse"),
+    ],
+)
+def test_what_would_be_ignored_is_a_usage_error(words, reason, run, tmp_path):
+    Catalog(tmp_path / "c.db").close()
+    result = run("urn", *words, stdin="")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert reason in result.stderr

@@ -14,6 +14,7 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import json_option, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_pairs
+from dh_bridge.datahub.urns import parse, type_if_urn
 from dh_bridge.errors import EventError
 from dh_bridge.settings.naming import NamingRule
 from dh_bridge.translation.naming import Naming
@@ -73,22 +74,39 @@ def urn(  # noqa: PLR0913 - one parameter per option
     Also its level, the dataset URN that lineage may name (endpoint) and its Dataplex FQN. A NAMESPACE of - reads lines of
     {"namespace": …, "name": …} (and "select") from stdin, and answers each with a line.
     """
+    _look_at_usage(namespace, name, reverse=reverse, select=select, file=file)
     rules = settings.naming.rules
     if instance is not None:
         rules = (*rules, _everywhere(instance))
     naming = Naming(settings.naming.model_copy(update={"rules": rules}), settings.mappings)
     known = selects(naming.systems())
     if reverse:
-        _show_pairs(_pairs(naming, namespace, file), as_json=as_json)
+        pairs = _pairs(naming, namespace, file)
+        _show_pairs(pairs, as_json=as_json)
+        if len(pairs) != 1:
+            say(f"{len(pairs)} candidates" if pairs else _no_candidate(naming, namespace, settings.naming.env))
+            raise click.exceptions.Exit(EXIT_EVENTS)
     elif namespace == "-":
         _answer_all(naming, known)
     elif select is not None and select not in known:
         raise click.UsageError(f"--select {select}: {_NO_SUCH}{', '.join(sorted(known))}")
+    else:
+        row = _row(naming, Question(namespace, name or "", select))
+        write([json_line(row)]) if as_json else write_pairs(row)
+
+
+def _look_at_usage(namespace: str, name: str | None, *, reverse: bool, select: str | None, file: str | None) -> None:
+    """Raise a UsageError for arguments and options that do not go together."""
+    if reverse:
+        if name is not None or select is not None:
+            raise click.UsageError("--reverse takes a URN or FQN alone, neither NAME nor --select")
+    elif file is not None:
+        raise click.UsageError("--catalog goes with --reverse")
+    elif namespace == "-":
+        if name is not None or select is not None:
+            raise click.UsageError("names and opt-in systems come from stdin: leave out NAME and --select")
     elif name is None:
         raise click.UsageError("NAME is missing: dh-bridge urn NAMESPACE NAME")
-    else:
-        row = _row(naming, Question(namespace, name, select))
-        write([json_line(row)]) if as_json else write_pairs(row)
 
 
 def _everywhere(instance: str) -> NamingRule:
@@ -144,10 +162,12 @@ def _show_pairs(pairs: list[tuple[str, str]], *, as_json: bool) -> None:
     for namespace, name in pairs:
         row = {"namespace": namespace, "name": name}
         write([json_line(row)]) if as_json else click.echo(f"{namespace}  {name}")
-    if len(pairs) != 1:
-        say(
-            f"{len(pairs)} candidates"
-            if pairs
-            else "no candidate: the URN does not keep the server; try --catalog FILE"
-        )
-        raise click.exceptions.Exit(EXIT_EVENTS)
+
+
+def _no_candidate(naming: Naming, text: str, env: str) -> str:
+    """Say why nothing leads to ``text``: it is of another environment, or does not keep the server."""
+    if type_if_urn(text) == "dataset":
+        platform, name, own = parse(text)[1]
+        if own != env and naming.reverse(f"urn:li:dataset:({platform},{name},{env})"):
+            return f"no candidate: names are of the environment {env} here, and the URN is of {own}; try --env {own}"
+    return "no candidate: the URN does not keep the server; try --catalog FILE"
