@@ -81,11 +81,22 @@ def test_report_and_dead_letters_go_to_files(run, scripted, events, tmp_path):
     assert (letter["place"], letter["event"]) == ("events.ndjson:2", '{"eventTime": 1}')
 
 
-def test_report_that_cannot_be_written_is_an_error(run, scripted, good):
-    scripted([PROPOSAL])
-    result = run("translate", good, "--report", "no/such/folder/report")
-    assert result.exit_code == 1
-    assert "Could not open file 'no/such/folder/report'" in result.stderr
+@pytest.mark.parametrize("option", ["--report", "--dead-letters"])
+@pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "file:out.ndjson")])
+def test_report_that_cannot_be_written_is_an_error_before_anything_is_done(command, option, run, good, tmp_path):
+    result = run(*command, good, option, "no/such/folder/report")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{option} no/such/folder/report cannot be written: No such file" in result.stderr
+    assert not (tmp_path / "out.ndjson").exists()
+
+
+def test_place_of_a_dead_letter_is_said_once(run, events, tmp_path):
+    for command in ("translate", "explain", "identity"):
+        line = run(command, events).stderr.splitlines()[0]
+        assert line == "events.ndjson:2: neither run, job nor dataset (send a RunEvent, JobEvent or DatasetEvent)"
+    (tmp_path / events).write_text('{"run": {"runId": "r"}, "job": {}}')
+    line = run("validate", events).stdout.splitlines()[0]
+    assert line == "events.ndjson:1 $.eventTime: no eventTime (every event needs its time)"
 
 
 def test_profile_and_settings_reach_the_bridge(run, scripted, good):

@@ -44,8 +44,8 @@ class Outcome:
         self._waiting = 0
         self._fail_on = fail_on
         self._files = ExitStack()
-        self._report = self._opened(report)
-        self._letters = self._opened(dead)
+        self._report = self._opened("--report", report)
+        self._letters = self._opened("--dead-letters", dead)
 
     @property
     def reports(self) -> bool:
@@ -72,7 +72,7 @@ class Outcome:
     def bury(self, letter: DeadLetter) -> None:
         """Tell of an event that cannot be used."""
         self.dead += 1
-        _limited(self.dead, f"{letter.place}: {letter.reason}")
+        _limited(self.dead, letter.text)
         if self._letters is not None:
             self._letters.write(json_line(letter.row()))
 
@@ -134,13 +134,13 @@ class Outcome:
         if (self.dead or self.rejected) and self._fail_on == "events":
             raise click.exceptions.Exit(EXIT_EVENTS)
 
-    def _opened(self, path: str | None) -> IO[bytes] | None:
+    def _opened(self, option: str, path: str | None) -> IO[bytes] | None:
         if path is None:
             return None
         try:
             return self._files.enter_context(open(path, "wb"))  # noqa: PTH123 - closed by the stack
         except OSError as error:
-            raise click.FileError(path, str(error.strerror)) from error
+            raise click.UsageError(f"{option} {path} cannot be written: {error.strerror}") from error
 
 
 def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLetter]:

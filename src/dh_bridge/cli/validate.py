@@ -16,7 +16,7 @@ from dh_bridge.cli.screen import json_line, say, write
 from dh_bridge.datahub.profiles import DEFAULT, profile
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.validation import Validator, validator
-from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.events import DeadLetter, Event, told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> It
 
 
 def _line(row: dict[str, str]) -> bytes:
-    return f"{row['place']}: {row['reason']}\n".encode("utf-8", "backslashreplace")
+    return f"{told(row['place'], row['reason'])}\n".encode("utf-8", "backslashreplace")
 
 
 def _proposal_document(raw: bytes) -> dict[str, Any] | None:

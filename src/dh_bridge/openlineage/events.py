@@ -55,12 +55,22 @@ class Event(msgspec.Struct):
         return self.type in TERMINAL
 
 
+def told(place: str, reason: str) -> str:
+    """Return ``place: reason``; a reason that begins with the place says it already, and perhaps more exactly."""
+    return reason if reason.startswith((f"{place}: ", f"{place} $")) else f"{place}: {reason}"
+
+
 class DeadLetter(msgspec.Struct, frozen=True):
     """An event that cannot be used: where it stood, why, and its bytes."""
 
     place: str
     reason: str
     raw: bytes
+
+    @property
+    def text(self) -> str:
+        """Where and why, in a line."""
+        return told(self.place, self.reason)
 
     def row(self) -> dict[str, Any]:
         """Return the letter as a JSON row (``event`` as text, undecodable bytes escaped)."""
