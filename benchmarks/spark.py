@@ -136,9 +136,9 @@ def spark(file: str, cores: int) -> float:
     conf["spark.local.dir"] = str(Path(file).with_suffix(".spark"))  # what is shuffled goes when the file goes
     running = session(master=f"local[{cores}]", conf=conf)
     settings = Settings(profile="1.7")
-    warm = Translated(read(running, str(inputs.EXAMPLES / "client.ndjson")), settings, partitions=cores)
-    warm.proposals.count()
     with tempfile.TemporaryDirectory() as folder:
+        warm = Translated(read(running, str(inputs.EXAMPLES / "client.ndjson")), settings, partitions=cores)
+        write_folder(warm.proposals, f"parquet:{folder}/warm")
         began = time.perf_counter()
         found = Translated(read(running, file), settings, partitions=parts_for(running, file))
         write_folder(found.proposals, f"parquet:{folder}/out")
