@@ -1,0 +1,119 @@
+"""Files that Spark reaches and rows of streams: nothing that is named is passed over in silence, whatever its name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from samples import RUN, event
+from samples import packed as sent
+
+from dh_bridge import Settings
+from dh_bridge.errors import SettingsError
+from dh_bridge.spark import frame, read, stores, stream_files, stream_rows
+from dh_bridge.spark.rows import RECORD
+from dh_bridge.spark.stages import Records
+from dh_bridge.spark.stores import CONTENT_MOST, matches
+
+START, COMPLETE = (raw.decode() for raw in sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")]))
+
+
+def places(events):
+    """Return (file, reason) of the events that a batch reads, one to a file; of other rows their place as it is."""
+    rows = events.select("place", "value", "whole").mapInArrow(Records(Settings()), RECORD).collect()
+    return sorted((row.place.rpartition("/")[2].removesuffix(":1"), row.reason) for row in rows)
+
+
+def followed(events, checkpoint):
+    """Return the same of what a stream takes until there is no more."""
+    found = []
+    query = events.writeStream.foreachBatch(lambda rows, _number: found.extend(places(rows)))
+    query.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start().awaitTermination()
+    return sorted(found)
+
+
+def folder(path, *names):
+    path.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (path / name).write_text(START)
+    return path
+
+
+def test_files_of_a_store_are_read_as_they_are_named(session, tmp_path, monkeypatch):
+    archive = folder(tmp_path / "a{1}", "events", "part-0", "part-1", "one.json", "_old.json")
+    (archive / "b[1].ndjson").write_text(f"{START}\n{COMPLETE}\n" * 20)
+    monkeypatch.setattr(stores, "WHOLE_MOST", len(START) + 1)
+    there = f"file://{archive}"
+    # by themselves whatever their ending, below folders by it; a large one in lines, whose place is their block
+    assert places(read(session, [f"{there}/events"])) == [("events", None)]
+    lines = [("b%5B1%5D.ndjson@0", None)] * 40
+    assert places(read(session, there)) == [*lines, ("one.json", None)]
+    plain = folder(tmp_path / "plain", "events", "part-0", "part-1", "_part-2")
+    pattern = f"file://{plain}/part-*"
+    assert places(read(session, [pattern, f"{there}/one.json"])) == [
+        ("one.json", None),
+        ("part-0", None),
+        ("part-1", None),
+    ]
+    for nothing in ("file:///no/such/file", f"file://{plain}/no*", f"file://{plain}/_part-2"):
+        with pytest.raises(SettingsError, match="--events: there is no"):
+            read(session, nothing)
+
+
+def test_a_landing_folder_is_followed_whatever_its_name(session, tmp_path):
+    landing = folder(tmp_path / "l[1]{x}", "one.json", "b[2].json", "é d+e%20.json", "_draft.json", "unknown")
+    assert followed(stream_files(session, str(landing)), tmp_path / "c1") == [
+        (name, None) for name in ("b[2].json", "one.json", "é d+e%20.json")
+    ]
+    assert followed(stream_files(session, str(landing / "unknown")), tmp_path / "c2") == [("unknown", None)]
+    days = folder(tmp_path / "days" / "1", "x.json", "x.csv", "y").parent
+    folder(days, "1.json", "1y", "2")
+    assert followed(stream_files(session, f"file://{days}/1*"), tmp_path / "c3") == [
+        (name, None) for name in ("1.json", "1y", "x.json")
+    ]
+    assert matches(session, str(landing))
+    assert matches(session, f"{days}/1*")
+    assert not matches(session, f"{days}/3*")
+    with pytest.raises(SettingsError, match="there is no /no/such/folder"):
+        stream_files(session, "/no/such/folder")
+
+
+def test_a_file_that_spark_does_not_hand_over_whole_is_told_of_and_the_stream_goes_on(session, tmp_path):
+    landing = folder(tmp_path / "landing", "small.json")
+    (landing / "large.json").write_text(START + " " * len(START))
+    most = session.conf.get(CONTENT_MOST)
+    session.conf.set(CONTENT_MOST, str(len(START)))
+    try:
+        found = dict(followed(stream_files(session, str(landing)), tmp_path / "c"))
+    finally:
+        session.conf.set(CONTENT_MOST, most)
+    assert found.pop("small.json") is None
+    (told,) = found.values()
+    assert told.startswith("larger than Spark hands over whole (spark.sql.sources.binaryFile.maxLength)")
+
+
+def test_a_stream_takes_the_rows_of_a_format_or_a_table(session, tmp_path):
+    rows = session.createDataFrame([(START,), (COMPLETE,), (None,)], "payload string")
+    rows.coalesce(1).write.parquet(str(tmp_path / "t"))
+    events = stream_rows(session, str(tmp_path / "t"), format="parquet", column="payload")
+    found = followed(events, tmp_path / "c1")
+    assert {reason for _, reason in found} == {None, "no event: the column is null here"}
+    assert len({place for place, _ in found}) == 3
+    assert all(place.startswith("parquet[") for place, _ in found)
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "lines" / "a.txt").write_text(START)
+    assert [
+        reason for _, reason in followed(stream_rows(session, str(tmp_path / "lines"), format="text"), tmp_path / "c2")
+    ] == [None]
+    rows.write.saveAsTable("streamed")
+    try:
+        found = followed(stream_rows(session, "streamed", format="table", column="payload"), tmp_path / "c3")
+    finally:
+        session.sql("DROP TABLE streamed")
+    assert sorted(place.partition("[")[0] for place, _ in found) == ["streamed"] * 3
+
+
+def test_a_time_in_a_struct_keeps_its_microseconds(session):
+    parts = f"named_struct('eventTime', timestamp'2026-11-20 10:00:00.123456Z', 'run', named_struct('runId', '{RUN}'))"
+    (row,) = frame(session.sql(f"SELECT {parts} AS value")).collect()
+    assert json.loads(row.value)["eventTime"].partition("T")[2].startswith("10:00:00.123456")
