@@ -11,6 +11,7 @@ from gms import Gms
 
 from dh_bridge import doctor
 from dh_bridge.doctor import MISSING, OK, WRONG, Finding, findings
+from dh_bridge.settings.loading import Flag
 
 
 @pytest.fixture(autouse=True)
@@ -128,6 +129,30 @@ def test_profile_is_looked_up(tmp_path):
 def test_missing_files_are_wrong(monkeypatch, tmp_path):
     monkeypatch.setattr("dh_bridge.bundled.MAPPINGS", tmp_path / "none")
     assert _by_subject()["mappings"].status == WRONG
+
+
+def test_a_folder_of_ones_own_mappings_is_counted(tmp_path):
+    (tmp_path / "mine" / "naming").mkdir(parents=True)
+    file = tmp_path / "mine.yml"
+    file.write_text("mappings: mine\n")
+
+    def own():
+        return next(one for one in findings(file) if (one.area, one.subject) == ("settings", "mappings"))
+
+    assert own()[2:4] == (MISSING, f"0 files in {tmp_path / 'mine'}")
+    (tmp_path / "mine" / "naming" / "attic.yaml").write_bytes(
+        (doctor.bundled.MAPPINGS / "naming/trino.yaml").read_bytes()
+    )
+    assert own()[2:] == (OK, f"1 files in {tmp_path / 'mine'}", "")
+    file.write_text("mappings: other\n")
+    (found,) = [one for one in findings(file) if one.status == WRONG]
+    assert "is no folder" in found.found
+
+
+def test_a_setting_that_only_a_translation_would_refuse_is_wrong():
+    flag = Flag("naming.rules", "[{namespace: x, rename: '{y}'}]", "--set")
+    (found,) = [one for one in findings(flags=[flag]) if one.status == WRONG]
+    assert (found.subject, found.found) == ("naming.rules[0].rename", "no such part: y")
 
 
 def test_a_fault_of_the_doctor_is_a_finding(monkeypatch):

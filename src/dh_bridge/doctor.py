@@ -20,12 +20,14 @@ from dh_bridge.errors import BridgeError
 from dh_bridge.settings.loading import examine
 from dh_bridge.sinks.base import tells_what_is_there
 from dh_bridge.sinks.rest.options import address
+from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from dh_bridge.settings import Settings
+    from dh_bridge.settings.loading import Flag
 
 OK, MISSING, WRONG = "ok", "missing", "wrong"
 
@@ -45,6 +47,7 @@ _EXTRAS = {
 }
 
 
+_ROOMS = ("naming", "producers", "tables")
 _EVERYWHERE = "urn:li:corpuser:datahub"
 
 
@@ -58,18 +61,19 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
-def findings(config: Path | str | None = None, *, connect: bool = False) -> list[Finding]:
+def findings(config: Path | str | None = None, *, flags: Sequence[Flag] = (), connect: bool = False) -> list[Finding]:
     """Examine the installation; ``wrong`` is what keeps the bridge from working, ``missing`` what somebody may want.
 
-    ``connect`` asks the configured server, too; without it nothing leaves this machine.
+    ``flags`` are settings of the command line. ``connect`` asks the configured server, too; without it nothing leaves this
+    machine.
     """
     rooms = (
         _versions,
         _bundled,
         _extras,
         _java,
-        partial(_settings, config),
-        partial(_connections, config, connect=connect),
+        partial(_settings, config, flags),
+        partial(_connections, config, flags, connect=connect),
     )
     return [finding for room in rooms for finding in _visited(room)]
 
@@ -144,18 +148,31 @@ def _java() -> Iterator[Finding]:
     yield Finding("java", "Java", OK, f"{version['version'] if version else 'unknown version'} ({java})")
 
 
-def _settings(config: Path | str | None) -> Iterator[Finding]:
-    loaded, problems = examine(config)
+def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Finding]:
+    loaded, problems = examine(config, flags=flags)
     for problem in problems:
         yield Finding("settings", problem.where or "settings", WRONG, problem.what, problem.now)
     if loaded is None:
         return
     yield Finding("settings", "file", OK, str(loaded.file) if loaded.file else "none; the defaults hold")
     yield from _profile(loaded.settings.profile)
+    if loaded.settings.mappings is not None:
+        yield _own_mappings(loaded.settings.mappings)
+    try:
+        Options(loaded.settings.model_copy(update={"profile": None}))
+    except BridgeError as error:
+        yield Finding("settings", error.where or "settings", WRONG, error.what, error.now)
 
 
-def _connections(config: Path | str | None, *, connect: bool) -> Iterator[Finding]:
-    loaded, _ = examine(config)
+def _own_mappings(folder: Path) -> Finding:
+    """Count the files that take part: those of the folders that ours have, too."""
+    number = sum(1 for room in _ROOMS for _ in (folder / room).glob("*.yaml"))
+    remedy = "" if number else f"files are looked for in its folders {', '.join(_ROOMS)}"
+    return Finding("settings", "mappings", OK if number else MISSING, f"{number} files in {folder}", remedy)
+
+
+def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: bool) -> Iterator[Finding]:
+    loaded, _ = examine(config, flags=flags)
     if loaded is None:
         return
     try:

@@ -12,6 +12,7 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import config_options, given_flags, json_option
 from dh_bridge.cli.screen import json_line, say, write, write_table
 from dh_bridge.settings.loading import DEFAULT, examine, json_schema
+from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
     from dh_bridge.settings.loading import Loaded
@@ -32,6 +33,7 @@ def config() -> None:
 def check(**arguments: Any) -> None:
     """Say what is wrong with the settings: every problem, one line each."""
     loaded = _examined(arguments)
+    Options(loaded.settings)  # what a model cannot see: words of rules and mappings, and the profile
     where = f"{loaded.file} and the environment" if loaded.file else "the environment and the defaults (no file)"
     click.echo(f"the settings of {where} are fine: {len(loaded.origins)} given")
 
