@@ -59,7 +59,9 @@ class RunSettings(BaseModel):
         " sends nothing else is seen.",
     )
     partition_from_nominal: bool = Field(
-        default=False, description="Give the points of a run its nominal time as their partition, `<start>/<end>`."
+        default=False,
+        description="Give the points of a run its nominal time as their partition, `<start>/<end>`; a point that is sent before"
+        " the nominal time is known stays beside the later one.",
     )
     infer_upstream: bool = Field(
         default=False,
