@@ -23,9 +23,14 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
+from dh_bridge.cli.spark import in_a_line
+from dh_bridge.errors import SinkError
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.sinks.base import SinkOptions
+from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
+from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.spark import targets
 from dh_bridge.spark.executors import deliver_apart
+from dh_bridge.spark.state import State
 
 KILLS = int(os.environ.get("TESTS_KILLS", "1"))
 """How often the driver is killed; ten for the whole proof."""
@@ -103,11 +108,90 @@ def test_a_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
     said = ("stream", *where, "--partitions", "1")
     assert invoke(*said).exit_code == 0
     (landing / "two.json").write_bytes(sent([event("COMPLETE")])[0])
+    os.utime(landing / "two.json", (0, 0))  # moved there with its age
     before, told = sorted(state.rglob("*")), held(tmp_path / "c.db")
     dry = invoke(*said, "--dry-run", "--every", "1 second")
     assert re.search(r"batch 1: [1-9]\d* proposals$", dry.stderr, re.MULTILINE)
     assert sorted(state.rglob("*")) == before
     assert held(tmp_path / "c.db") == told
+
+
+class Refusing:
+    """Stands for the catalogue's ``emit``: an error for all, or what is said of each proposal."""
+
+    def __init__(self, monkeypatch, answer):
+        monkeypatch.setattr(CatalogSink, "emit", lambda _sink, proposals: self.answered(proposals))
+        monkeypatch.setattr(targets, "PAUSE", 0.0)
+        self.answer = answer
+        self.calls = 0
+
+    def answered(self, proposals):
+        self.calls += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return Delivery(0, [Failure(one, self.answer, retryable=True) for one in proposals])
+
+
+@pytest.mark.usefixtures("session")
+def test_a_batch_of_a_stream_that_is_not_delivered_or_not_noted_is_repeated(tmp_path, monkeypatch, session):
+    landing, bad, database = tmp_path / "landing", tmp_path / "bad", tmp_path / "c.db"
+    landing.mkdir()
+    (landing / "one.ndjson").write_bytes(CLIENT.read_bytes() + b"broken\n")
+    where = ("--events", landing, "--checkpoint", tmp_path / "state", "--to", f"catalog:{database}")
+    said = ("stream", *where, "--bad-records", bad, "--partitions", 1, "--fail-on", "delivery")
+    with monkeypatch.context() as later:
+        sink = Refusing(later, "is busy")
+        done = invoke(*said)
+        assert (done.exit_code, sink.calls) == (3, 4)
+        assert re.search(r"Error: batch 0: \d+ proposals were not delivered, and may be later \(start the", done.stderr)
+    with monkeypatch.context() as later:
+        later.setattr(State, "done", lambda _state: open(tmp_path))  # noqa: PTH123, SIM115 - fails
+        done = invoke(*said)
+        assert done.exit_code == 2
+        assert f"Error: Spark: IsADirectoryError: [Errno 21] Is a directory: '{tmp_path}'" in done.stderr
+    done = invoke(*said)
+    assert done.exit_code == 0, done.output
+    assert "written for DataHub 0.15.0, as no profile is chosen" in done.stderr
+    assert held(database) == dumped(Bridge(Settings()).translate(read_events([CLIENT])).proposals)
+    assert session.read.parquet(str(bad)).count() == 1
+    done = invoke(*said)
+    assert (done.exit_code, done.stderr) == (0, "nothing is new: there was no batch\n")
+
+
+@pytest.mark.usefixtures("session")
+def test_what_may_not_be_written_is_counted_and_what_a_place_does_not_take_is_kept(tmp_path, monkeypatch, session):
+    (tmp_path / "few.yaml").write_text("writes: {aspects: [dataFlowInfo, dataJobInfo]}")
+    said = ("batch", "--config", tmp_path / "few.yaml", "--events", CLIENT, "--partitions", 1)
+    done = invoke(*said, "--to", f"parquet:{tmp_path / 'found'}")
+    assert done.exit_code == 0, done.output
+    found = session.read.parquet(str(tmp_path / "found"))
+    assert {row.aspect_name for row in found.select("aspect_name").distinct().collect()} == {
+        "dataFlowInfo",
+        "dataJobInfo",
+    }
+    assert re.search(r"left out by writes.aspects: status: [1-9]", done.stderr)
+    assert "written for DataHub 0.15.0, as no profile is chosen" in done.stderr
+    Refusing(monkeypatch, SinkError("answers 401", where="catalog:c.db"))
+    done = invoke(*said, "--to", f"catalog:{tmp_path / 'c.db'}", "--undelivered", tmp_path / "late")
+    assert done.exit_code == 3
+    late = session.read.parquet(str(tmp_path / "late"))
+    assert late.count() == found.count()
+    assert {row.reason for row in late.collect()} == {"catalog:c.db: answers 401"}
+    assert f"not delivered  {found.count():>9,}" in done.stderr
+
+
+def test_of_all_that_spark_says_the_innermost_cause_is_told():
+    python = 'Traceback (most recent call last):\n  File "a.py", line 1, in take\n    deliver(it)\n'
+    batch = f"[STREAM_FAILED] Query [id = 1] terminated with exception: Return Message: {python}"
+    java = "py4j.protocol.Py4JJavaError: An error occurred while calling o5.collect.\n: java.util.Some: org.a.B: late\n\tat x\n"
+    for text, said in (
+        ("[PATH_NOT_FOUND] Path does not exist: x.\nmore", "[PATH_NOT_FOUND] Path does not exist: x."),
+        (f"{batch}OSError: disk gone\n SQLSTATE: 39000", "OSError: disk gone"),
+        (f"{batch}pyspark.errors.captured.AnalysisException: [NOT_THERE] no x.\n SQLSTATE: 1", "[NOT_THERE] no x."),
+        (f"{batch}{java}Caused by: org.a.B: late\n\tat y\nCaused by: org.a.C: too large\n\tat z\n\n SQL", "too large"),
+        ("An error occurred while calling o1.load\n: org.a.B: first\n\tat x\nCaused by: org.a.C: last\n", "last"),
+    ):
+        assert in_a_line(text) == said
 
 
 def test_what_cannot_be_done_is_said_before_spark_starts():

@@ -10,9 +10,10 @@ from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.settings.writes import WritesSettings
 from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
-from dh_bridge.spark import executors
-from dh_bridge.spark.executors import Deliver, row, sent
+from dh_bridge.spark import executors, targets
+from dh_bridge.spark.executors import Deliver, row
 from dh_bridge.spark.rows import batches, rows_of
+from dh_bridge.spark.targets import deliver, sent
 
 PROPOSALS = [upsert("dataset", f"urn:li:dataset:{number}", "status", {"removed": False}) for number in range(6)]
 COLUMNS = "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string"
@@ -56,7 +57,7 @@ AWAY, CLOSED = SinkError("nobody answers", where="kafka:b", retryable=True), Sin
 @pytest.fixture
 def pauses(monkeypatch):
     found = []
-    monkeypatch.setattr(executors.time, "sleep", found.append)
+    monkeypatch.setattr(targets.time, "sleep", found.append)
     return found
 
 
@@ -96,9 +97,35 @@ def told(monkeypatch, sink, *, writes=None, size=2):
     part = batches((row(Failure(one, ""))[:5] for one in PROPOSALS), COLUMNS)
     rows = list(rows_of(Deliver("kafka:b", SinkOptions(run_id="mine"), writes)(part)))
     assert [one[-1] for one in rows[:-1]] == [None] * (len(rows) - 1)
-    assert rows[-1][:-1] == (None,) * 6
+    assert [one[-2] for one in rows[:-1]] == [one[5] != "is too large" for one in rows[:-1]]
+    assert rows[-1][:-1] == (None,) * 7
     assert all(json.loads(one[4]) == {"removed": False} for one in rows[:-1])
     return rows[-1][-1], {int(one[1].rpartition(":")[2]): one[5] for one in rows[:-1]}
+
+
+class Rows:
+    """Stands for a DataFrame of PROPOSALS."""
+
+    def select(self, *_names):
+        return self
+
+    def toLocalIterator(self, **_options):  # noqa: N802 - Spark's name
+        return (row(Failure(one, ""))[:5] for one in PROPOSALS)
+
+
+@pytest.mark.usefixtures("pauses")
+def test_the_driver_sends_again_what_may_get_through_later_and_tells_what_a_broken_place_did_not_get(monkeypatch):
+    monkeypatch.setattr(targets, "BATCH", 2)
+    sink = Flaky({0: LATE}, {}, {2: NEVER}, CLOSED)
+    found = list(deliver(Rows(), sink))
+    assert [done.delivered for done in found] == [2, 1, 0]
+    assert sink.batches == [[0, 1], [0], [2, 3], [4, 5]]
+    failed = {int(one.proposal.entity_urn[-1]): (one.reason, one.retryable) for done in found for one in done.failed}
+    closed = ("kafka:b: no such topic", True)
+    assert failed == {2: ("is too large", False), 4: closed, 5: closed}
+    sink = Flaky(CLOSED)
+    assert [(done.delivered, len(done.failed)) for done in deliver(Rows(), sink)] == [(0, 2)] * 3
+    assert sink.batches == [[0, 1]]
 
 
 @pytest.mark.usefixtures("pauses")

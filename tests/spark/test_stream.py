@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import pytest
 from gen_runs import group
@@ -23,6 +25,7 @@ from dh_bridge.spark.targets import deliver
 
 SETTINGS = Settings(profile="1.7")
 OLD = "018cc251-f400-734d-88b3-1e3d63fe6299"
+FAR = "018cc251-f400-734d-88b3-1e3d63fe6300"
 OWNED = {"ownership": {"owners": [{"name": "user:ann", "type": "OWNER"}]}}
 
 
@@ -74,18 +77,23 @@ def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_
     assert not (tmp_path / "state/dh_bridge/events/batch=1").exists()
 
 
-def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, tmp_path):
+def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, tmp_path, monkeypatch):
+    now_ns = int(datetime(2026, 11, 22, tzinfo=timezone.utc).timestamp()) * 10**9
+    monkeypatch.setattr(state, "time", SimpleNamespace(time_ns=lambda: now_ns))
+    folder = str(tmp_path / "st[a]te {b,c}")
     old = sent([event("COMPLETE", "2026-01-01T10:00:00Z", run=OLD, outputs=[dataset("d.s.a")], job_facets=OWNED)])
-    new = sent([event("COMPLETE", outputs=[dataset("d.s.b")])])
+    new = sent([event("COMPLETE", outputs=[dataset("d.s.b")]), event("START", "9999-12-31T00:00:00Z", run=FAR)])
     keys = []
     for number, raws in enumerate((old, new)):
-        rows = session.createDataFrame([(f"e{number}", raws[0], False)], "place string, value binary, whole boolean")
-        batch = Batch(rows, number, str(tmp_path), SETTINGS, partitions=1)
+        rows = [(f"e{number}", raw, False) for raw in raws]
+        frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
+        batch = Batch(frame, number, folder, SETTINGS, partitions=1)
         batch.run(lambda proposals, bad, number: keys.append({row.entity_urn for row in proposals.collect()}))  # noqa: ARG005
-    now = state.State(session, str(tmp_path), 1)
+    now = state.State(session, folder, 1)
     now.compacted(retain=30)
-    after = state.State(session, str(tmp_path), 2)
-    assert [row.key for row in after.read("events").collect()] == [f"urn:li:dataProcessInstance:{RUN}"]
+    after = state.State(session, folder, 2)
+    held = {row.key for row in after.read("events").collect()}
+    assert held == {f"urn:li:dataProcessInstance:{run}" for run in (RUN, FAR)}
     left = {row.urn for row in after.read("pieces").filter("origin = ''").collect()}
     assert any(urn.endswith("d.s.a,PROD)") for urn in left)
     assert {row.urn for row in after.valid_pieces().collect()} >= left
@@ -100,7 +108,7 @@ class Told:
         self.settings = Settings(profile="1.7", **settings)
         self.catalog = Catalog(folder / "catalog.db")
         self.raws = []
-        self._session, self._state, self._number = session, str(folder / "state"), 0
+        self._session, self._state, self._number = session, str(folder / "st[a]te {b,c}"), 0
 
     def tell(self, *events):
         raws = sent(events)

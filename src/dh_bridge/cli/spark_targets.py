@@ -2,80 +2,120 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.cli.screen import say
 from dh_bridge.delivery import need_ledger, open_destination
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import Failure, SinkOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame
 
     from dh_bridge.cli.outcome import Outcome
     from dh_bridge.settings import Settings
-    from dh_bridge.sinks.base import Failure
 
 _FOLDERS = ("parquet:", "ndjson:")
 _SHOWN = 20
+_HELD = 10_000
+"""Failures that the driver holds before it writes them."""
+
+#: takes proposals and, of a stream, the number of the batch; returns how many did not arrive that may get through later
+Deliver = Callable[["DataFrame", "int | None"], int]
 
 
 def delivery(
     target: str, settings: Settings, outcome: Outcome, folder: str | None, *, dry_run: bool = False
-) -> tuple[Settings, Callable[[DataFrame], None]]:
+) -> tuple[Settings, Deliver]:
     """Return the settings with the profile that the target wants, and what delivers proposals to it.
 
     ``folder`` is for those that the target does not take. A ``dry_run`` asks a server for its version and delivers nothing.
     """
+    options = SinkOptions()
+    if not target.startswith(_FOLDERS):
+        if not dry_run:
+            need_ledger(target, settings)
+        destination = open_destination(target, settings, dry_run=dry_run)
+        destination.sink.close()
+        settings, options = destination.settings, destination.options
     if dry_run:
-        if not target.startswith(_FOLDERS):
-            sink, settings, _, _ = open_destination(target, settings, dry_run=True)
-            sink.close()
-        return settings, lambda _proposals: None
-    from dh_bridge.spark import executors, targets  # noqa: PLC0415 - Spark is loaded by the commands that need it
+        return settings, lambda _proposals, _batch: 0
+    return settings, Target(target, settings, options, outcome, folder).deliver
 
-    if target.startswith(_FOLDERS):
 
-        def into_folder(proposals: DataFrame) -> None:
-            targets.write_folder(proposals, target)
-            outcome.delivered += proposals.count()
+class Target(NamedTuple):
+    """A target, how it is opened, what counts the deliveries, and the folder of what does not arrive."""
 
-        return settings, into_folder
-    need_ledger(target, settings)
-    sink, settings, options, _ = open_destination(target, settings)
-    sink.close()
+    name: str
+    settings: Settings
+    options: SinkOptions
+    outcome: Outcome
+    folder: str | None
 
-    def from_executors(proposals: DataFrame) -> None:
-        done = executors.deliver_apart(proposals, target, options, writes=settings.writes)
-        outcome.delivered += done.delivered
-        outcome.refused += done.refused
+    def deliver(self, proposals: DataFrame, batch: int | None) -> int:
+        """Deliver what ``writes`` lets be written, and count the rest."""
+        from dh_bridge.spark import targets  # noqa: PLC0415 - Spark is loaded by the commands that need it
+
+        proposals, left_out = targets.permitted(proposals, self.settings.writes)
+        self.outcome.counts.filtered.update(left_out)
+        if self.name.startswith(_FOLDERS):
+            targets.write_folder(proposals, self.name)
+            self.outcome.delivered += proposals.count()
+            return 0
+        return (self._from_executors if self.name.startswith("kafka:") else self._from_driver)(proposals, batch)
+
+    def _from_executors(self, proposals: DataFrame, batch: int | None) -> int:
+        from dh_bridge.spark import executors  # noqa: PLC0415 - as above
+
+        done = executors.deliver_apart(proposals, self.name, self.options, writes=self.settings.writes)
+        self.outcome.delivered += done.delivered
+        self.outcome.refused += done.refused
         for row in done.undelivered.limit(_SHOWN).collect() if done.refused else ():
             say(f"not delivered: {row.entity_urn} {row.aspect_name}: {row.reason}")
-        _keep(done.undelivered, folder if done.refused else None)
+        if done.refused and (batch is None or not done.late):
+            _keep(done.undelivered, self.folder, batch)
         done.close()
+        return done.late
 
-    def from_driver(proposals: DataFrame) -> None:
-        refused: list[Failure] = []
-        # opened for each batch: a stream's are worked on by a thread of Spark's, and a SQLite file belongs to one thread
-        with open_destination(target, settings, run_id=options.run_id).sink as sink:
-            for done in targets.deliver(proposals, sink):
-                outcome.deliver(done)
-                refused += done.failed if folder else ()
-        if refused:
-            _keep(executors.undelivered(proposals.sparkSession, refused), folder)
+    def _from_driver(self, proposals: DataFrame, batch: int | None) -> int:
+        from dh_bridge.spark import executors, targets  # noqa: PLC0415 - as above
 
-    return settings, from_executors if target.startswith("kafka:") else from_driver
+        late, refused = 0, list[Failure]()
+        try:
+            # opened for each batch: a stream's are worked on by a thread of Spark's, and a SQLite file belongs to one thread
+            with open_destination(self.name, self.settings, run_id=self.options.run_id).sink as sink:
+                for done in targets.deliver(proposals, sink):
+                    self.outcome.deliver(done)
+                    late += sum(one.retryable for one in done.failed)
+                    refused += done.failed if self.folder else ()
+                    if batch is None and len(refused) >= _HELD:
+                        _keep(executors.undelivered(proposals.sparkSession, refused), self.folder, batch)
+                        refused.clear()
+        except SinkError as error:  # the place cannot be opened, or not be closed: none of all arrived
+            if batch is None:
+                _keep(executors.unsent(proposals, str(error)), self.folder, batch)
+            raise
+        if refused and (batch is None or not late):  # a batch that is to be repeated tells again
+            _keep(executors.undelivered(proposals.sparkSession, refused), self.folder, batch)
+        return late
 
 
-def bury(outcome: Outcome, bad: DataFrame, folder: str | None) -> None:
+def bury(outcome: Outcome, bad: DataFrame, folder: str | None, batch: int | None = None) -> None:
     """Count the events that cannot be used, tell of the first ones, and keep all of them where ``folder`` says."""
     number = bad.count()
     outcome.dead += number
     for row in bad.limit(_SHOWN).collect() if number else ():
         say(f"{row.place}: {row.reason}")
-    _keep(bad, folder if number else None)
+    if number:
+        _keep(bad, folder, batch)
 
 
-def _keep(rows: DataFrame, folder: str | None) -> None:
-    if folder is not None:
+def _keep(rows: DataFrame, folder: str | None, batch: int | None) -> None:
+    """Write rows into ``folder``; those of a batch of a stream apart, in place of what an earlier try of it left."""
+    if folder is None:
+        return
+    if batch is None:
         rows.write.mode("append").parquet(folder)
+    else:
+        rows.write.mode("overwrite").parquet(f"{folder.rstrip('/')}/batch={batch}")

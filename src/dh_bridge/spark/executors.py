@@ -7,7 +7,6 @@ That table holds proposals: delivered again by the same function, once the cause
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,9 +17,9 @@ import orjson
 from dh_bridge.delivery import Guarded
 from dh_bridge.errors import SinkError
 from dh_bridge.settings.writes import WritesSettings
-from dh_bridge.sinks.base import Delivery, Failure, Sink, SinkOptions, open_sink
+from dh_bridge.sinks.base import Failure, Sink, SinkOptions, open_sink
 from dh_bridge.spark.rows import Row, batches, rows_of
-from dh_bridge.spark.targets import BATCH, COLUMNS, proposal_of
+from dh_bridge.spark.targets import ATTEMPTS, BATCH, COLUMNS, proposal_of, sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,20 +33,22 @@ UNDELIVERED = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, reason string"
 )
 """Columns of what was not delivered: those of a proposal, and why."""
-TOLD = f"{UNDELIVERED}, delivered long"
-"""Columns of what executors tell: rows of UNDELIVERED, and one with the number of the others, without a reason."""
-ATTEMPTS = 4
-PAUSE = 1.0
-"""Seconds before the second attempt; twice as long before each further one."""
+TOLD = f"{UNDELIVERED}, late boolean, delivered long"
+"""Columns of what executors tell: rows of UNDELIVERED and whether they may get through later, and one with the number of the
+others, without a reason."""
 
 
 class Delivered(NamedTuple):
-    """How many proposals arrived, and those that did not (see UNDELIVERED); ``close`` gives the executors' disks back."""
+    """How many proposals arrived, and those that did not (see UNDELIVERED); ``close`` gives the executors' disks back.
+
+    ``late``: how many of those that did not may get through later.
+    """
 
     delivered: int
     refused: int
     undelivered: DataFrame
     held: DataFrame
+    late: int
 
     def close(self) -> None:
         """Forget what the executors told."""
@@ -71,8 +72,8 @@ def deliver_apart(  # noqa: PLR0913 - what a delivery needs
     spread = rows.repartition(most, "entity_urn") if most else rows.repartition("entity_urn")
     # kept, as whatever is asked of it twice would be sent twice
     told = spread.mapInArrow(Deliver(target, options, writes, attempts), TOLD).persist(StorageLevel.DISK_ONLY)
-    ((delivered, refused),) = told.agg(F.sum("delivered"), F.count("reason")).collect()
-    return Delivered(delivered or 0, refused, told.filter("reason IS NOT NULL").drop("delivered"), told)
+    ((delivered, refused, late),) = told.agg(F.sum("delivered"), F.count("reason"), F.count_if("late")).collect()
+    return Delivered(delivered or 0, refused, told.filter("reason IS NOT NULL").drop("late", "delivered"), told, late)
 
 
 class Deliver:
@@ -101,44 +102,26 @@ class Deliver:
             while broken is None and (batch := list(islice(proposals, BATCH))):
                 done, broken = sent(sink, batch, self.attempts)
                 delivered += done.delivered
-                yield from ((*row(failure), None) for failure in done.failed)
+                yield from ((*row(failure), failure.retryable, None) for failure in done.failed)
         for proposal in proposals:  # what comes after would wait in vain for the same
-            yield *row(Failure(proposal, str(broken))), None
-        yield None, None, None, None, None, None, delivered
+            yield *row(Failure(proposal, str(broken))), True, None
+        yield *([None] * 7), delivered
 
     def _opened(self) -> Sink:
         sink = open_sink(self.target, msgspec.json.decode(self.options, type=SinkOptions))
         return Guarded(sink, WritesSettings.model_validate_json(self.writes))
 
 
-def sent(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, SinkError | None]:
-    """Deliver a batch; what may get through later is tried ``attempts`` times. The error of a place that takes nothing at all."""
-    left, late, refused = batch, list[Failure](), list[Failure]()
-    delivered = 0
-    broken: SinkError | None = None
-    for attempt in range(attempts):
-        if attempt:
-            time.sleep(PAUSE * 2 ** (attempt - 1))
-        try:
-            done = sink.emit(left)
-        except SinkError as error:
-            broken, late = error, [Failure(proposal, str(error), retryable=error.retryable) for proposal in left]
-            if not error.retryable:
-                break
-            continue
-        broken = None
-        delivered += done.delivered
-        refused += [failure for failure in done.failed if not failure.retryable]
-        late = [failure for failure in done.failed if failure.retryable]
-        left = [failure.proposal for failure in late]
-        if not left:
-            break
-    return Delivery(delivered, [*refused, *late]), broken
-
-
 def undelivered(spark: SparkSession, failures: Iterable[Failure]) -> DataFrame:
     """Return what was not delivered as a table (see UNDELIVERED)."""
     return spark.createDataFrame(list(map(row, failures)), UNDELIVERED)
+
+
+def unsent(proposals: DataFrame, reason: str) -> DataFrame:
+    """Return proposals of which none was delivered, for one ``reason``, as a table (see UNDELIVERED)."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    return proposals.select(*COLUMNS, F.lit(reason).alias("reason"))
 
 
 def row(failure: Failure) -> Row:

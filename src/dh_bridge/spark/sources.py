@@ -23,6 +23,7 @@ _TASKS = 64
 _SHUFFLED = 128 << 20
 _INFERRED = ("parquet", "orc", "avro", "json", "csv", "xml")
 """Formats whose columns a stream does not look for itself."""
+_ANY_AGE = "36500d"
 _SIX_DIGITS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 
 
@@ -111,11 +112,14 @@ def stream_rows(
 
 
 def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] | None = None) -> DataFrame:
-    """Return a landing folder as a stream: every new file whole, its gzip and its arrays as :func:`read` takes them."""
+    """Return a landing folder as a stream: every new file whole, its gzip and its arrays as :func:`read` takes them.
+
+    Files of any age are new: Spark's own ``maxFileAge`` would pass over those a week older than the newest one, in silence.
+    """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     schema = "path string, modificationTime timestamp, length long, content binary"
-    chosen = {"recursiveFileLookup": "true", **(options or {})}
+    chosen = {"recursiveFileLookup": "true", "maxFileAge": _ANY_AGE, **(options or {})}
     place, wanted = landing(spark, path)
     found = spark.readStream.format("binaryFile").schema(schema).options(**chosen).load(place).filter(wanted)
     # what Spark would break off at is told of by the worker: content that nobody asks for is not read

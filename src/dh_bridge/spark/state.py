@@ -16,6 +16,7 @@ last event) are folded together and have no origin.
 from __future__ import annotations
 
 import re
+import time
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 EVENTS = "key string, time long, place string, raw binary"
 PIECES = "key string, urn string, data binary, origin string"
@@ -58,11 +59,15 @@ class State:
         base = f"{self._folder}/{name}"
         if self._before:
             paths = [f"{base}/batch={number}" for number in self._before]
-            rows = self._spark.read.schema(columns).option("basePath", base).parquet(*paths)
+            rows = self._reader(columns).option("basePath", base).parquet(*paths)
             found = rows.select(*found.columns)
         if self._base >= 0:
-            found = found.unionByName(self._spark.read.schema(columns).parquet(f"{base}/base={self._base}"))
+            found = found.unionByName(self._reader(columns).parquet(f"{base}/base={self._base}"))
         return found
+
+    def _reader(self, columns: str) -> DataFrameReader:
+        # Spark's own option: the folder is what it is, also with [ ] { } in its name
+        return self._spark.read.schema(columns).option("__globPaths__", "false")
 
     def valid_pieces(self) -> DataFrame:
         """Return the pieces that count: of each run those of its last batch, and of those let go what they left."""
@@ -91,8 +96,9 @@ class State:
         events = now.read("events")
         held = events.groupBy("key").agg(F.max("time").alias("last"))
         if retain is not None:
-            newest = events.agg(F.max("time").alias("newest")).collect()[0].newest
-            held = held.filter(F.col("last") >= (newest or 0) - int(retain * _DAY))
+            last = events.agg(F.max("time").alias("newest")).collect()[0].newest
+            newest = min(last or 0, time.time_ns() // 1000)  # an event of the year 9999 lets go of no others
+            held = held.filter(F.col("last") >= newest - int(retain * _DAY))
         held = held.select("key")
         pieces = now.valid_pieces()
         origins = held.withColumnRenamed("key", "origin")

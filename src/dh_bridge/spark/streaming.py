@@ -18,7 +18,7 @@ from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.rows import FOUND, RECORD
 from dh_bridge.spark.stages import PIECE, PROPOSAL, TOLD, ChangeEntities, FoldRuns, Records
 from dh_bridge.spark.state import State
-from dh_bridge.spark.translation import as_proposals, columns_of, heard, ordered, parts_of
+from dh_bridge.spark.translation import as_proposals, columns_of, heard, ordered, parts_of, total
 from dh_bridge.translation.packing import packed, unpacked
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from dh_bridge.call import Counts
     from dh_bridge.replay.others import Witness
 
 #: takes (proposals, bad records, number of the batch); called again with the same number after a crash
@@ -42,19 +43,22 @@ def stream(  # noqa: PLR0913 - what a stream needs
     partitions: int | None = None,
     every: str | None = None,
     retain: float | None = None,
+    counted: Callable[[Counts], None] | None = None,
 ) -> StreamingQuery:
     """Start to translate a stream of events (of :mod:`dh_bridge.spark.sources`) and return Spark's query.
 
     ``checkpoint`` holds Spark's offsets and, under ``dh_bridge``, our state; ``every`` is the time between batches
     (``10 seconds``); without it the query takes what there is and ends. A run whose last event is ``retain`` days older than
-    the newest one is let go: what it said of jobs and datasets stays, and later events of it are a run of their own (ruling 12).
+    the newest one, or than the clock's now if that is earlier, is let go: what it said of jobs and datasets stays, and later
+    events of it are a run of their own (ruling 12).
+    ``counted`` is told of each batch what the runs that it touches come to, with all of their events.
     """
     chosen = settings or Settings()
     refuse(chosen)
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 
     def batch(rows: DataFrame, number: int) -> None:
-        Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker)
+        Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker, counted)
 
     writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")
     writer = writer.trigger(availableNow=True) if every is None else writer.trigger(processingTime=every)
@@ -89,8 +93,8 @@ class Batch:
         self._bad = found.filter("reason IS NOT NULL").selectExpr("place", "reason", "raw")
         self._new = found.filter("reason IS NULL").drop("reason")
 
-    def run(self, taker: Taker) -> None:
-        """Translate, hand the changes to ``taker``, then remember."""
+    def run(self, taker: Taker, counted: Callable[[Counts], None] | None = None) -> None:
+        """Translate, hand the changes to ``taker``, and the counts to ``counted``; then remember."""
         state = self._state
         try:
             old = state.read("events")
@@ -107,6 +111,8 @@ class Batch:
             changed = self._shared(anew, pieces)
             proposals = changed.unionByName(every).filter(f"kind = '{PROPOSAL}'")
             taker(as_proposals(proposals), self._bad, self._number)
+            if counted is not None:
+                counted(total(found))
             state.write("events", self._new.unionByName(self._again(anew, touched)))
             state.write("pieces", pieces)
             state.write("told", found.filter(f"kind = '{TOLD}'").select("key", "data").unionByName(self._told_before))

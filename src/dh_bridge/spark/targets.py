@@ -7,12 +7,16 @@ same proposals make the same state.
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.spark.rows import batches, rows_of
 
 if TYPE_CHECKING:
@@ -21,11 +25,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from dh_bridge.sinks.base import Delivery, Sink
+    from dh_bridge.settings.writes import WritesSettings
+    from dh_bridge.sinks.base import Sink
 
 FOLDERS = ("parquet", "ndjson")
 BATCH = 500
 """Proposals that are handed to a sink at once."""
+ATTEMPTS = 4
+PAUSE = 1.0
+"""Seconds before the second attempt; twice as long before each further one."""
 COLUMNS = ("entity_type", "entity_urn", "aspect_name", "change_type", "aspect")
 _decode = msgspec.json.Decoder().decode
 
@@ -53,9 +61,62 @@ def _proposals(found: Iterable[pa.RecordBatch]) -> Iterator[Proposal]:
     return map(proposal_of, rows_of(found))
 
 
-def deliver(proposals: DataFrame, sink: Sink) -> Iterator[Delivery]:
-    """Deliver from the driver, in the order of the rows, which it fetches part by part; yield what became of each batch."""
+def permitted(proposals: DataFrame, writes: WritesSettings) -> tuple[DataFrame, Counter[str]]:
+    """Return the proposals that may be written, and how many others there are, by the rule that leaves them out."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    left_out: Counter[str] = Counter()
+    if not (writes.entities or writes.aspects):
+        return proposals, left_out
+    for row in proposals.groupBy("entity_type", "aspect_name").count().collect():
+        rule = writes.refusal(row.entity_type, row.aspect_name)
+        if rule is not None:
+            left_out[rule] += row["count"]
+            mine = (F.col("entity_type") == row.entity_type) & (F.col("aspect_name") == row.aspect_name)
+            proposals = proposals.filter(~mine)
+    return proposals, left_out
+
+
+def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = ATTEMPTS) -> Iterator[Delivery]:
+    """Deliver from the driver, in the order of the rows, which it fetches part by part; yield what became of each batch.
+
+    What may get through later is sent ``attempts`` times. A place that takes nothing any more is not asked for the rest, which
+    is told as not delivered; ``retryable`` of a failure then says that it is the place's.
+    """
     rows = proposals.select(*COLUMNS).toLocalIterator(prefetchPartitions=True)
     found = map(proposal_of, rows)
+    broken: SinkError | None = None
     while batch := list(islice(found, BATCH)):
-        yield sink.emit(batch)
+        if broken is None:
+            done, broken = sent(sink, batch, attempts)
+        else:
+            done = Delivery(0, [Failure(one, str(broken), retryable=True) for one in batch])
+        yield done
+
+
+def sent(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, SinkError | None]:
+    """Deliver a batch; what may get through later is tried ``attempts`` times. The error of a place that takes nothing at all.
+
+    Failures that are ``retryable`` are those that another delivery may mend: also once the place is mended.
+    """
+    left, late, refused = batch, list[Failure](), list[Failure]()
+    delivered = 0
+    broken: SinkError | None = None
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(PAUSE * 2 ** (attempt - 1))
+        try:
+            done = sink.emit(left)
+        except SinkError as error:
+            broken, late = error, [Failure(proposal, str(error), retryable=True) for proposal in left]
+            if not error.retryable:
+                break
+            continue
+        broken = None
+        delivered += done.delivered
+        refused += [failure for failure in done.failed if not failure.retryable]
+        late = [failure for failure in done.failed if failure.retryable]
+        left = [failure.proposal for failure in late]
+        if not left:
+            break
+    return Delivery(delivered, [*refused, *late]), broken

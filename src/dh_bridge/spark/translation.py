@@ -91,12 +91,10 @@ class Translated:
 
     def counts(self) -> Counts:
         """Return the counts: events are those that were translated; together with the dead ones they are all that came."""
-        total = Counts()
-        for row in self._found.filter(f"kind = '{COUNTS}'").select("data").collect():
-            total.add(counts_of(bytes(row.data)))
-        total.proposals = self._found.filter(f"kind = '{PROPOSAL}'").count()
-        total.rejected = self._found.filter(f"kind = '{REJECTED}'").count()
-        return total
+        counts = total(self._found)
+        counts.proposals = self._found.filter(f"kind = '{PROPOSAL}'").count()
+        counts.rejected = self._found.filter(f"kind = '{REJECTED}'").count()
+        return counts
 
     def close(self) -> None:
         """Forget what was folded; the DataFrames are of no more use."""
@@ -163,6 +161,14 @@ def heard(found: DataFrame) -> tuple[list[bytes], set[str]]:
     again = {row.key for row in said if row.kind == OPEN}
     again.update(urn for told in witnesses for urn in named_runs(unpacked(told)))
     return witnesses, again
+
+
+def total(found: DataFrame) -> Counts:
+    """Return the counts among rows of FOUND, added up."""
+    counts = Counts()
+    for row in found.filter(f"kind = '{COUNTS}'").select("data").collect():
+        counts.add(counts_of(bytes(row.data)))
+    return counts
 
 
 def records_of(
