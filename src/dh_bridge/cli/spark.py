@@ -20,13 +20,13 @@ from dh_bridge.cli.options import fail_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.screen import say
 from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
-from dh_bridge.cli.spark_targets import bury, delivery
+from dh_bridge.cli.spark_targets import Batches, bury, delivery
 from dh_bridge.errors import BridgeError, SinkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from dh_bridge.settings import Settings
 
@@ -137,7 +137,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
         translated.close()
         for line in outcome.summary():
             say(line)
-        _warn_of_profile(outcome, settings)
+        outcome.warn_of_profile(Bridge(settings))
         outcome.leave()
 
 
@@ -184,46 +184,19 @@ def stream(  # noqa: PLR0913 - one parameter per option
     events = stream_events(session, said)
     with Outcome(fail_on=fail_on) as outcome, _checkpoint(checkpoint, copied=dry_run) as place:
         settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
-
-        batches = 0
-
-        def take(proposals: DataFrame, bad: DataFrame, number: int) -> None:
-            nonlocal batches
-            batches += 1
-            before = outcome.delivered
-            late = deliver(proposals, number)
-            if late:
-                raise SinkError(
-                    f"{late:,} proposals were not delivered, and may be later",
-                    where=f"batch {number}",
-                    now="start the stream again: it repeats the batch",
-                )
-            bury(outcome, bad, None if dry_run else said["bad_records"], number)
-            told = (
-                f"{proposals.count():,} proposals" if dry_run else f"{outcome.delivered - before:,} proposals delivered"
-            )
-            say(f"batch {number}: {told}")
-
-        def count(counts: Counts) -> None:
-            if counts.newer and not outcome.counts.newer:  # said once
-                outcome.counts.newer = counts.newer
-                _warn_of_profile(outcome, settings)
-
+        batches = Batches(outcome, settings, deliver, None if dry_run else said["bad_records"], dry_run=dry_run)
         query = started(
             events,
-            take,
+            batches.take,
             checkpoint=place,
             settings=settings,
             partitions=said["partitions"],
             every=None if dry_run else every,
             retain=retain,
-            counted=count if settings.profile is None else None,
+            counted=batches.count if settings.profile is None else None,
         )
         query.awaitTermination()
-        if not batches:
-            say("nothing is new: there was no batch")
-        for rule, number in sorted(outcome.counts.filtered.items()):
-            say(f"left out by {rule}: {number:,}")
+        batches.end()
         outcome.leave()
 
 
@@ -245,11 +218,6 @@ def _session(said: dict[str, Any]) -> SparkSession:
     from dh_bridge.spark.session import session  # noqa: PLC0415 - as above
 
     return session(master=said["master"], conf=pairs(said["confs"], "--conf"))
-
-
-def _warn_of_profile(outcome: Outcome, settings: Settings) -> None:
-    if settings.profile is None:
-        outcome.warn_of_profile(Bridge(settings))
 
 
 def _count(outcome: Outcome, counts: Counts) -> None:

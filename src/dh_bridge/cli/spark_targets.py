@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.bridge import Bridge
 from dh_bridge.cli.screen import say
 from dh_bridge.delivery import need_ledger, open_destination
 from dh_bridge.errors import SinkError
@@ -13,6 +14,7 @@ from dh_bridge.sinks.base import Failure, SinkOptions
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from dh_bridge.call import Counts
     from dh_bridge.cli.outcome import Outcome
     from dh_bridge.settings import Settings
 
@@ -99,6 +101,49 @@ class Target(NamedTuple):
         if refused and (batch is None or not late):  # a batch that is to be repeated tells again
             _keep(executors.undelivered(proposals.sparkSession, refused), self.folder, batch)
         return late
+
+
+class Batches:
+    """What a stream does with each batch: it delivers it, tells of it, and notes that there was one."""
+
+    def __init__(
+        self, outcome: Outcome, settings: Settings, deliver: Deliver, folder: str | None, *, dry_run: bool
+    ) -> None:
+        self._outcome = outcome
+        self._settings = settings
+        self._deliver = deliver
+        self._folder = folder
+        self._dry_run = dry_run
+        self._seen = False
+
+    def take(self, proposals: DataFrame, bad: DataFrame, number: int) -> None:
+        """Deliver a batch; a SinkError, so that it is repeated, when proposals are left that may get through later."""
+        self._seen = True
+        before = self._outcome.delivered
+        late = self._deliver(proposals, number)
+        if late:
+            raise SinkError(
+                f"{late:,} proposals were not delivered, and may be later",
+                where=f"batch {number}",
+                now="start the stream again: it repeats the batch",
+            )
+        bury(self._outcome, bad, self._folder, number)
+        arrived = self._outcome.delivered - before
+        told = f"{proposals.count():,} proposals" if self._dry_run else f"{arrived:,} proposals delivered"
+        say(f"batch {number}: {told}")
+
+    def count(self, counts: Counts) -> None:
+        """Say once, of the first batch that tells, that nobody chose a profile and what that costs."""
+        if counts.newer and not self._outcome.counts.newer:
+            self._outcome.counts.newer = counts.newer
+            self._outcome.warn_of_profile(Bridge(self._settings))
+
+    def end(self) -> None:
+        """Say that there was nothing, and what ``writes`` left out."""
+        if not self._seen:
+            say("nothing is new: there was no batch")
+        for rule, number in sorted(self._outcome.counts.filtered.items()):
+            say(f"left out by {rule}: {number:,}")
 
 
 def bury(outcome: Outcome, bad: DataFrame, folder: str | None, batch: int | None = None) -> None:
