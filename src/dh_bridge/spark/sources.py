@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _TASKS = 64
 _SHUFFLED = 128 << 20
-_INFERRED = ("parquet", "orc", "avro", "json", "csv", "xml")
-"""Formats whose columns a stream does not look for itself."""
+_FILES = ("parquet", "orc", "avro", "json", "csv", "xml", "text")
+"""Formats of files, whose columns a stream does not look for itself."""
 _ANY_AGE = "36500d"
 _SIX_DIGITS = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 
@@ -79,7 +79,7 @@ def frame(events: DataFrame, column: str = "value", *, place: str | Column = "ro
     if kind == "string":
         value = value.cast("binary")  # one invalid byte in a string would end the task
     elif kind == "struct":  # Spark's own form of times stops at milliseconds
-        times = {"timestampFormat": f"{_SIX_DIGITS}XXX", "timestampNTZFormat": _SIX_DIGITS}
+        times = {"timestampFormat": f"{_SIX_DIGITS}ZZZZZ", "timestampNTZFormat": _SIX_DIGITS}
         value = F.to_json(value, times).cast("binary")
     elif kind != "binary":
         raise SettingsError(f"{column!r} is of type {kind}", where="--column", now="string, binary or struct is needed")
@@ -106,8 +106,9 @@ def stream_rows(
     reader = spark.readStream.options(**chosen)
     if format == "table":
         return frame(reader.table(name), column, place=name)
-    if format.lower() in _INFERRED:
-        reader = reader.schema(spark.read.format(format).options(**chosen).load(name).schema)
+    if format.lower() in _FILES:
+        there = spark.read.format(format).options(**chosen).load(name)
+        reader = reader.options(**{"maxFileAge": _ANY_AGE, **chosen}).schema(there.schema)
     return frame(reader.format(format).load(name), column, place=format)
 
 
