@@ -143,7 +143,9 @@ def test_a_batch_of_a_stream_that_is_not_delivered_or_not_noted_is_repeated(tmp_
         sink = Refusing(later, "is busy")
         done = invoke(*said)
         assert (done.exit_code, sink.calls) == (3, 4)
-        assert re.search(r"Error: batch 0: \d+ proposals were not delivered, and may be later \(start the", done.stderr)
+        assert re.search(
+            r"Error: batch 0: \d+ proposals were not delivered, and may get through later \(start the", done.stderr
+        )
     with monkeypatch.context() as later:
         later.setattr(State, "done", lambda _state: open(tmp_path))  # noqa: PTH123, SIM115 - fails
         done = invoke(*said)

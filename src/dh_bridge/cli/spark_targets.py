@@ -123,7 +123,7 @@ class Batches:
         late = self._deliver(proposals, number)
         if late:
             raise SinkError(
-                f"{late:,} proposals were not delivered, and may be later",
+                f"{late:,} proposals were not delivered, and may get through later",
                 where=f"batch {number}",
                 now="start the stream again: it repeats the batch",
             )
