@@ -23,17 +23,31 @@ class Window:
         """Note an event of run ``key``; return the runs that are due when this event ends a window."""
         if self._size is None:
             return []
+        self.note(key, ended)
+        return self.due() if self.full(size) else []
+
+    def note(self, key: str, ended: bool) -> None:  # noqa: FBT001 - as above
+        """Note an event of run ``key``, which another window counts: one reads, others fold (``replay.processes``)."""
         self._open[key] = (self._number, ended or self._open.get(key, (0, False))[1])
+
+    def full(self, size: int) -> bool:
+        """Count an event of ``size`` bytes; return whether it ends the window."""
+        if self._size is None:
+            return False
         self._seen += 1
         self._bytes += size
         if self._seen < self._size and self._bytes < self._most_bytes:
-            return []
+            return False
+        self._seen = self._bytes = 0
+        return True
+
+    def due(self) -> list[str]:
+        """Begin the next window; return the runs that are due at the end of this one."""
         due = [
             run
             for run, (number, over) in self._open.items()
             if number < (self._number if over else self._number - PATIENCE)
         ]
-        self._seen = self._bytes = 0
         self._number += 1
         for run in due:
             del self._open[run]

@@ -131,8 +131,8 @@ def test_the_corpus_ends_the_same_in_parts(profile):
 def test_a_run_that_another_one_names_waits_for_it():
     run = "018cc251-f400-734d-88b3-1e3d63fe6210"
     other = "018cc251-f400-734d-88b3-1e3d63fe6211"
-    target = {"type": "RUN", "runId": other, "namespace": "ns", "name": "etl.other"}
-    lineage = {"lineage": [{**target, "inputs": [{**LINEAGE, "name": "d.s.x"}]}]}
+    target = {"type": "JOB", "runId": other, "namespace": "ns", "name": "etl.other"}
+    lineage = {"entries": [{**target, "inputs": [{**LINEAGE, "name": "d.s.x"}]}]}
     events = sent(
         [
             event("COMPLETE", run=run, job_facets={"lineage": lineage}, outputs=[dataset("d.s.a")]),
@@ -141,8 +141,12 @@ def test_a_run_that_another_one_names_waits_for_it():
     )
     settings = Settings(profile="1.7")
     found, late = in_parts(events, settings)
-    assert dumped(found) == dumped(Bridge(settings).translate(events).proposals)
-    assert late in (0, 1)
+    ends = dumped(found)
+    assert ends == dumped(Bridge(settings).translate(events).proposals)
+    assert late == 1
+    (inputs,) = [line for line in ends if b'"dataProcessInstanceInput"' in line]
+    assert b"d.s.b" in inputs
+    assert b"d.s.x" in inputs
 
 
 def test_tests_that_dbt_skipped_are_told_from_failed_ones_in_another_part():

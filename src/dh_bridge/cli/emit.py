@@ -99,8 +99,8 @@ def emit(  # noqa: PLR0913 - one parameter per option
     A catalogue remembers every run, and with --ledger so does any other target: events of a run may then come in any order, in
     any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.
     """
-    if processes > 1 and (ledger or report or dry_run):
-        raise click.UsageError("--processes goes with neither --ledger, --report nor --dry-run")
+    if processes > 1 and (ledger or full or report or dry_run):
+        raise click.UsageError("--processes goes with neither --ledger, --full, --report nor --dry-run")
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
             place = None if processes > 1 else ledger or settings.ledger.file

@@ -90,6 +90,7 @@ class Runs:
         self._many: dict[str, int] = {}
         self.origin = ""
         self._waiting: list[RunState] = []
+        self._waiting_last: dict[str, tuple[int, str, str]] = {}
         self.counts = Counts()
         self.rejected: list[Rejected] = []
 
@@ -138,7 +139,7 @@ class Runs:
         """Yield what the runs come to that are being folded (those of ``keys``, states' keys), and forget them."""
         states = self._settled(keys)
         if self._witnesses is not None:
-            self._waiting += states
+            self._hold(states)
             if len(self._waiting) >= BATCH:
                 yield from self._together()
         else:
@@ -152,29 +153,36 @@ class Runs:
                     self.counts.newer += newer_aspects(state, self._options)
                     self._last.pop(state.key)
             else:
-                yield from self._rendered(states, ())
+                yield from self._rendered(states, (), self._last)
         if len(self._shared) >= max(self._held, 1):
             yield from self._pieces()
 
-    def closed_alone(self, keys: Iterable[str]) -> Iterator[Run | Piece]:
-        """Yield what the runs of ``keys`` come to, together and without those of other parts."""
-        yield from self._rendered(self._settled(keys), ())
-        if len(self._shared) >= max(self._held, 1):
-            yield from self._pieces()
+    def held_back(self, keys: Iterable[str] | None = None) -> list[Witness]:
+        """Hold back the runs of ``keys``, all by default, until :meth:`heard`; return what they say of others.
 
-    def witnesses(self) -> list[Witness]:
-        """Hold back all runs that are left until :meth:`ended`, and return what they say of others."""
-        states = self._settled(None)
-        self._waiting += states
+        What comes of one of them from here on is a run of its own, as after a window's end.
+        """
+        open_runs = self._fold.runs
+        states = self._settled(None if keys is None else [key for key in keys if key in open_runs])
+        self._hold(states)
         return [told for state in states if (told := witness(state, self._options)) is not None]
 
-    def ended(self, witnesses: list[bytes] | None = None) -> Iterator[Run | Piece]:
+    def heard(self, witnesses: list[bytes]) -> Iterator[Run | Piece]:
+        """Yield what the runs that were held back come to, with what those of all parts say."""
+        self._witnesses = witnesses
+        yield from self._together()
+        if len(self._shared) >= max(self._held, 1):
+            yield from self._pieces()
+
+    def ended(self) -> Iterator[Run | Piece]:
         """Yield what is still held back, and make the counts whole."""
-        if witnesses is not None:
-            self._witnesses = witnesses
         yield from self._together()
         yield from self._pieces()
         self.counts.filtered, self._fold.walk.filters.dropped = self._fold.walk.filters.dropped, Counter()
+
+    def _hold(self, states: list[RunState]) -> None:
+        self._waiting += states
+        self._waiting_last.update((state.key, self._last.pop(state.key)) for state in states)
 
     def _settled(self, keys: Iterable[str] | None) -> list[RunState]:
         found = [self._fold.runs.pop(key) for key in (list(self._fold.runs) if keys is None else keys)]
@@ -191,9 +199,12 @@ class Runs:
     def _together(self) -> Iterator[Run | Piece]:
         states, self._waiting = self._waiting, []
         if states:
-            yield from self._rendered(states, [unpacked(told) for told in self._witnesses or ()])
+            last, self._waiting_last = self._waiting_last, {}
+            yield from self._rendered(states, [unpacked(told) for told in self._witnesses or ()], last)
 
-    def _rendered(self, states: list[RunState], witnesses: Iterable[Witness]) -> Iterator[Run | Piece]:
+    def _rendered(
+        self, states: list[RunState], witnesses: Iterable[Witness], last: dict[str, tuple[int, str, str]]
+    ) -> Iterator[Run | Piece]:
         settle(states, witnesses)
         folded = carried(states)
         left_out = folded if self._options.settings.identity.fold_runs == "drop" else frozenset()
@@ -206,7 +217,7 @@ class Runs:
             written = told_of(proposals([state], [found], {}, self._options), [state], [found], self._options)
             own = valid(without(written, left_out), self._options.validator, self.rejected)
             self.counts.newer += newer_aspects(state, self._options)
-            time, place, self.origin = self._last.pop(state.key)
+            time, place, self.origin = last.pop(state.key)
             if own:
                 yield Run(self.origin, state.run_id, time, place, own)
             if self._held == APART:
