@@ -127,12 +127,12 @@ class Call:
 
     def add(self, event: Event) -> str | None:
         """Fold an event; return the key of its run, None when it was filtered out."""
-        self._events += 1
-        self._notes += event.notes
         refusal = self._options.identity.refusal(event)
-        if refusal is not None:
+        if refusal is not None:  # counted as dead alone: events and dead letters are together all that came
             self.dead.append(DeadLetter(event.place, refusal, event.raw))
             return None
+        self._events += 1
+        self._notes += event.notes
         notes: list[tuple[str, str]] | None = [] if self._report else None
         state = self._added(event, notes)
         if state is None:

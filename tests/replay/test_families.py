@@ -13,6 +13,7 @@ from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.families import Links, cause, families, refuse
 from dh_bridge.replay.records import Record, record
+from dh_bridge.replay.runs import Runs
 
 TASK, APPLICATION = {"granularity": "task"}, {"granularity": "application"}
 JOIN = {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}
@@ -86,3 +87,14 @@ def test_streams_and_processes_say_that_families_are_not_for_them(identity, wher
 def test_upstream_runs_are_not_inferred_in_parts(families_too):
     with pytest.raises(SettingsError, match=r"^runs\.infer_upstream: not possible in parts"):
         refuse(Settings(runs={"infer_upstream": True}), families_too=families_too)
+
+
+def test_an_event_that_the_mode_refuses_is_a_dead_letter_and_counted_as_nothing_else():
+    settings = Settings(identity={"mode": "compat", "compat": {"refuse": "error"}})
+    made = Bridge(settings)
+    (raw,) = sent([event("START", run="not-a-uuid")])
+    counts = made.translate(raw).counts
+    assert (counts.events, counts.dead) == (0, 1)
+    runs = Runs(made.options, made.zone)
+    assert list(runs.translated([record(parse(raw, "a"), made.options)]))
+    assert (runs.counts.events, runs.counts.dead) == (0, 1)
