@@ -11,7 +11,9 @@ from test_replay import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.learning import learn
-from dh_bridge.spark import Survey, frame, read, report
+from dh_bridge.spark import Survey, frame, read, report, sightings
+from dh_bridge.spark.rows import RECORD, batches
+from dh_bridge.spark.sightings import CountRuns
 from dh_bridge.spark.survey import TABLES
 
 SETTINGS = Settings(profile="1.7")
@@ -112,3 +114,20 @@ def test_everything_is_written_into_folders(survey, session, tmp_path):
     page = "\n".join(row.value for row in session.read.text(str(tmp_path / "report" / "settings")).collect())
     assert "collision" in page
     assert json.dumps(RUNS[0]) not in page
+
+
+def test_a_run_of_very_many_events_is_counted_in_the_memory_of_some_hundreds(monkeypatch):
+    held = []
+    history_of = sightings.history_of
+    monkeypatch.setattr(
+        sightings, "history_of", lambda state, options: held.append(state) or history_of(state, options)
+    )
+    times = [f"2026-11-20T10:{number // 60 % 60:02}:{number % 60:02}.{number // 3600}Z" for number in range(5000)]
+    events = [event("START", "2026-11-20T09:00:00Z"), *(event("RUNNING", time) for time in times)]
+    events.append(event("COMPLETE", "2026-11-20T12:00:00Z"))
+    rows = [("run", number, f"e:{number}", raw, None) for number, raw in enumerate(sent(events))]
+    (found,) = CountRuns(SETTINGS)(batches(rows, RECORD))
+    (row,) = found.to_pylist()
+    assert (row["result"], row["duration"]) == ("COMPLETE", 3 * 3600 * 1000)
+    (state,) = held
+    assert len(state.events) < 2500

@@ -130,9 +130,7 @@ class Runs:
         last = (event.time, record.place, record.key)
         if last > self._last.get(state.key, _NEVER):
             self._last[state.key] = last
-        if len(state.events) > self._many.get(state.key, _MANY):
-            _let_go(state)
-            self._many[state.key] = 2 * max(len(state.events), _MANY)
+        let_go_of_many(state, self._many)
         return state.key, event.terminal or event.kind != "run", len(record.raw)
 
     def closed(self, keys: Iterable[str] | None = None) -> Iterator[Run | Said | Piece]:
@@ -226,6 +224,13 @@ class Runs:
     def _pieces(self) -> Iterator[Piece]:
         shared, self._shared = self._shared, {}
         yield from pieces(shared, self._options)
+
+
+def let_go_of_many(state: RunState, many: dict[str, int]) -> None:
+    """Let go of events of a long run that say nothing more; ``many`` keeps for each state's key from how many on."""
+    if len(state.events) > many.get(state.key, _MANY):
+        _let_go(state)
+        many[state.key] = 2 * max(len(state.events), _MANY)
 
 
 def _let_go(state: RunState) -> None:
