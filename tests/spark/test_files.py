@@ -52,8 +52,12 @@ def test_a_large_file_that_may_not_be_opened_is_left_to_the_worker_that_tells(tm
     (tmp_path / "a.ndjson").write_bytes(RAW)
     assert len(list(file_parts([str(tmp_path)]))) > 1
 
-    def refused(*_anything):
-        raise PermissionError(13, "Permission denied")
+    opened = Path.open
+
+    def refused(path, *how, **more):
+        if path.suffix == ".ndjson":
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *how, **more)
 
     monkeypatch.setattr(Path, "open", refused)
     assert list(file_parts([str(tmp_path)])) == [(str(tmp_path / "a.ndjson"), 0, 0)]
