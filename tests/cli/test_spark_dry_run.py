@@ -14,7 +14,7 @@ from dh_bridge.cli.spark_targets import delivery
 def test_nothing_is_made(target, tmp_path):
     with Outcome() as outcome:
         settings, deliver = delivery(target, Settings(), outcome, None, dry_run=True)
-        deliver(None)
+        deliver(None, None)
     assert settings == Settings()
     assert outcome.delivered == 0
     assert list(tmp_path.iterdir()) == []
@@ -23,6 +23,6 @@ def test_nothing_is_made(target, tmp_path):
 def test_a_server_tells_its_version_and_takes_nothing(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms, Outcome() as outcome:
         settings, deliver = delivery(f"rest:{gms.url}", Settings(), outcome, None, dry_run=True)
-        deliver(None)
+        deliver(None, None)
         assert settings.profile == "1.4"
         assert gms.writes == []

@@ -186,6 +186,29 @@ def test_descriptions_are_written_when_there_are_any():
     assert 65_500 < len(long["description"]) <= 65_536
 
 
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        (f("a", "array", f("_element", "int", description="one"), description="many"), "many\n_element: one"),
+        (f("a", "array", f("_element", "int", description="one")), "_element: one"),
+        (
+            f(
+                "m",
+                "map",
+                f("key", "string", description="k"),
+                f("value", "array", f("_element", "int", description="v")),
+            ),
+            "key: k\n_element: v",
+        ),
+        (f("u", "union", f("_0", "null"), f("_1", "int", description="i"), description="d"), "d\n_1: i"),
+    ],
+)
+def test_what_is_said_of_the_inside_of_a_container_stands_with_its_column(field, expected):
+    (found,) = schema_fields(columns(field), platform="x", paths="v1").fields
+    assert found["description"] == expected
+    assert left_out(columns(field)) == {}
+
+
 def test_a_type_that_names_an_ancestor_ends_there():
     node = columns(
         f(

@@ -252,10 +252,6 @@ LEFT_OUT = {
         [col("m", "map", col("key", "string"), col("stray", "int", ordinal_position=3), col("value", "int"))],
         {f"fields[0].fields[1].{leaf}": "malformed" for leaf in ("name", "type", "ordinal_position")},
     ),
-    "what is said of the inside of a container": (
-        [col("a", "array", col("_element", "int", description="d"))],
-        {"fields[0].fields[0].description": "no-home:the inside of a container"},
-    ),
     "an unknown leaf of a column that is left out": (
         [ID, col("id", "BIGINT", kind_of_mine="m")], {"fields[1].name": "duplicate-of:id", "fields[1].type": "duplicate-of:id"},
     ),

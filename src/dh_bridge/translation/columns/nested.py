@@ -10,7 +10,7 @@ from dh_bridge.translation.columns.types import CONTAINERS, ColumnType, TypeTabl
 from dh_bridge.translation.properties import capped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dh_bridge.translation.columns.field import Field
 
@@ -42,6 +42,18 @@ class Left(NamedTuple):
     field: Field
     reason: str
     part: Literal["all", "itself", "description"] = "all"
+
+
+class _Inside(NamedTuple):
+    """The inside of containers, from the outside in: their types, and the columns of the innermost.
+
+    ``said`` is what is said of the insides themselves, which are no fields; ``loop`` tells that the innermost names an ancestor.
+    """
+
+    chain: list[ColumnType]
+    columns: list[Field]
+    said: list[str]
+    loop: bool = False
 
 
 class _At(NamedTuple):
@@ -129,6 +141,7 @@ class Walk:
         kind: ColumnType,
         wire: dict[str, Any],
         column: Field,
+        said: Sequence[str] = (),
         *,
         loop: bool = False,
     ) -> None:
@@ -141,16 +154,18 @@ class Walk:
             return
         self._paths[path] = (kind.native, prefix)
         field = {"fieldPath": path, "nullable": not kind.required}
-        if column.description:
-            field["description"] = description_of(column.description)
+        if column.description or said:
+            field["description"] = description_of("\n".join([column.description or "", *said]).lstrip("\n"))
         self.fields.append(field | end_of(kind, wire, loop=loop))
 
     def _nested(self, field: Field, name: str, kind: ColumnType, children: list[Field], at: _At) -> None:
         own = _as_parent(kind, children)
-        chain, inside, loop = self._unwrapped(own, children, at.ancestors)
+        chain, inside, said, loop = self._unwrapped(own, children, at.ancestors)
+        if chain[-1].kind == "UnionType" and not (self._v2 and len(self._branches(inside)) > 1):
+            said += _said(inside)
         path = self._path(chain, name, at)
         wire = self._wire(own.kind, children, self._platform) if children else self._wire("RecordType", [], "")
-        self._add(path, at.prefix, own, wire, field, loop=loop)
+        self._add(path, at.prefix, own, wire, field, said, loop=loop)
         if not inside:
             return
         if chain[-1].kind == "UnionType":
@@ -158,35 +173,33 @@ class Walk:
         else:
             self.level(inside, at.below(path, chain[-1]))
 
-    def _unwrapped(
-        self, kind: ColumnType, children: list[Field], ancestors: tuple[str, ...]
-    ) -> tuple[list[ColumnType], list[Field], bool]:
-        """Return the types from the outside in, the children of the innermost, and whether it names an ancestor."""
+    def _unwrapped(self, kind: ColumnType, children: list[Field], ancestors: tuple[str, ...]) -> _Inside:
+        """Take the containers of a column apart, from the outside in."""
         chain = [kind]
+        said: list[str] = []
         for _ in range(_MOST_WRAPPERS):
             if kind.name and kind.name in ancestors:
                 self.left += [Left(child, _LOOP) for child in children]
-                return chain, [], True
+                return _Inside(chain, [], said, loop=True)
             if kind.kind not in {"ArrayType", "MapType"}:
-                return chain, children, False
+                return _Inside(chain, children, said)
             wrapper = "_element" if kind.kind == "ArrayType" else "value"
-            self.left += [Left(one, _INSIDE, "description") for one in children if one.name in ("key", wrapper)]
+            said += _said([child for child in children if child.name in ("key", wrapper)])
             wrapped = next((child for child in children if child.name == wrapper), None)
             if wrapped is None:
                 # the members of the record inside, without their wrapper
                 bare = [child for child in children if kind.kind == "ArrayType" or child.name != "key"]
-                return ([*chain, _RECORD] if bare else chain), bare, False
+                return _Inside([*chain, _RECORD] if bare else chain, bare, said)
             self._leave_out([child for child in children if child.name not in ("key", wrapper)], "malformed")
             kind = self._read(wrapped.type, self._platform)
             children = wrapped.fields or (kind.children if self._expand else [])
             kind = _as_parent(kind, children)
             chain.append(kind)
         self._leave_out(children, TOO_LARGE)
-        return chain, [], False
+        return _Inside(chain, [], said)
 
     def _union(self, branches: list[Field], chain: list[ColumnType], name: str, at: _At) -> None:
-        read = [(branch, self._read(branch.type, self._platform)) for branch in branches]
-        real = [(branch, kind) for branch, kind in read if kind.kind != "NullType" or branch.fields or kind.name]
+        real = self._branches(branches)
         several = len(real) > 1
         self.ambiguous = self.ambiguous or several
         tokens: list[str] = []
@@ -198,15 +211,20 @@ class Walk:
             tokens.append(own.token)
             if again:
                 own = msgspec.structs.replace(own, token=f"{own.token}_{again}")
-            inner, inside, loop = self._unwrapped(own, children, at.ancestors)
+            inner, inside, said, loop = self._unwrapped(own, children, at.ancestors)
             path = self._path(chain + inner, name, at)
             if several and self._v2:
                 wire = self._wire(own.kind, children, self._platform)
-                self._add(path, at.prefix, own, wire, branch, loop=loop)
-            else:
-                self.left.append(Left(branch, _INSIDE, "description"))
+                self._add(path, at.prefix, own, wire, branch, said, loop=loop)
+            elif said:
+                self.left += [Left(child, _INSIDE, "description") for child in children]
             if inside:
                 self.level(inside, at.below(path, inner[-1]))
+
+    def _branches(self, branches: list[Field]) -> list[tuple[Field, ColumnType]]:
+        """Return the branches of a union that are not null, and their types."""
+        read = [(branch, self._read(branch.type, self._platform)) for branch in branches]
+        return [(branch, kind) for branch, kind in read if kind.kind != "NullType" or branch.fields or kind.name]
 
     def _path(self, chain: list[ColumnType], name: str, at: _At) -> str:
         return f"{at.prefix}{_tokens(chain, top=at.depth == 1)}{name}" if self._v2 else at.prefix + name
@@ -217,6 +235,11 @@ def _tokens(chain: list[ColumnType], *, top: bool) -> str:
     tokens = "".join(f"[type={kind.token}]." for kind in chain)
     nested = chain[0].kind in CONTAINERS or chain[0].kind == "RecordType"
     return f"[type=struct].{tokens}" if top and nested else tokens
+
+
+def _said(insides: list[Field]) -> list[str]:
+    """Return what is said of the insides of a container: ``_element: a phone number``."""
+    return [f"{inside.name}: {inside.description}" for inside in insides if inside.description]
 
 
 def _as_parent(kind: ColumnType, children: list[Field]) -> ColumnType:
