@@ -25,7 +25,7 @@ from dh_bridge.cli.screen import say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.ledger import Ledger, Nowhere, check_file, noted, opened, trial
+from dh_bridge.ledger import Ledger, Nowhere, noted, opened, trial
 from dh_bridge.replay.processes import translations
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
             place = None if processes > 1 else ledger or settings.ledger.file
             if place is None and not dry_run:
                 need_ledger(target, settings)
-            check_file(place, target)
-            known = noted(place)
+            known = noted(place, target)
             destination = open_destination(
                 target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run, last_version=known.version
             )

@@ -38,8 +38,7 @@ class Noted(NamedTuple):
     catalogue: bool = False
 
 
-def noted(place: Path | None) -> Noted:
-    """Return what the ledger ``place`` knows of where it delivered to."""
+def _noted(place: Path | None) -> Noted:
     if place is None or not place.is_file():
         return Noted()
     try:
@@ -51,23 +50,27 @@ def noted(place: Path | None) -> Noted:
         return Noted()
 
 
-def check_file(place: Path | None, target: str) -> None:
-    """Raise a SettingsError when the ledger ``place`` cannot stand beside ``target``, before anything is opened.
+def noted(place: Path | None, target: str) -> Noted:
+    """Return what the ledger ``place`` knows of where it delivered to, before anything is opened.
 
-    A catalogue and its ledger are one file: what it says was sent is in it, and nowhere else.
+    A SettingsError when it cannot stand beside ``target``: a catalogue and its ledger are one file, and what that says was
+    sent is in it, and nowhere else.
     """
     scheme, _, path = target.partition(":")
     if scheme == "catalog":
         refuse_beside_catalogue(place)
-        there = noted(Path(path)).target
+        there = _noted(Path(path)).target
         if there is not None:
             raise SettingsError(
                 f"is the ledger of {there}, not a catalogue", where=f"--to {target}", now="name a file of its own"
             )
-    elif noted(place).catalogue:
+        return Noted()
+    known = _noted(place)
+    if known.catalogue:
         raise SettingsError(
             "is a catalogue, and the ledger of itself alone", where=f"--ledger {place}", now="name a file of its own"
         )
+    return known
 
 
 def refuse_beside_catalogue(place: Path | None) -> None:

@@ -7,8 +7,6 @@ That table holds proposals: delivered again by the same function, once the cause
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -19,7 +17,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.settings.writes import WritesSettings
 from dh_bridge.sinks.base import Failure, Sink, SinkOptions, open_sink
 from dh_bridge.spark.rows import Row, batches, rows_of
-from dh_bridge.spark.targets import ATTEMPTS, BATCH, COLUMNS, proposal_of, sent
+from dh_bridge.spark.targets import ATTEMPTS, COLUMNS, handed, proposal_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,18 +91,16 @@ class Deliver:
 
     def _rows(self, proposals: Iterator[Proposal]) -> Iterator[Row]:
         delivered = 0
-        broken: SinkError | None = None
-        with ExitStack() as stack:
-            try:
-                sink = stack.enter_context(self._opened())
-            except SinkError as error:
-                broken = error
-            while broken is None and (batch := list(islice(proposals, BATCH))):
-                done, broken = sent(sink, batch, self.attempts)
-                delivered += done.delivered
-                yield from ((*row(failure), failure.retryable, None) for failure in done.failed)
-        for proposal in proposals:  # what comes after would wait in vain for the same
-            yield *row(Failure(proposal, str(broken))), True, None
+        try:
+            sink = self._opened()
+        except SinkError as error:
+            for proposal in proposals:
+                yield *row(Failure(proposal, str(error))), True, None
+        else:
+            with sink:
+                for done in handed(proposals, sink, self.attempts):
+                    delivered += done.delivered
+                    yield from ((*row(failure), failure.retryable, None) for failure in done.failed)
         yield *([None] * 7), delivered
 
     def _opened(self) -> Sink:

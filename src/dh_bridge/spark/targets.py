@@ -84,9 +84,13 @@ def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = ATTEMPTS) -> It
     is told as not delivered; ``retryable`` of a failure then says that it is the place's.
     """
     rows = proposals.select(*COLUMNS).toLocalIterator(prefetchPartitions=True)
-    found = map(proposal_of, rows)
+    return handed(map(proposal_of, rows), sink, attempts)
+
+
+def handed(proposals: Iterator[Proposal], sink: Sink, attempts: int) -> Iterator[Delivery]:
+    """Hand proposals to a sink, batch after batch, and yield what became of each; as :func:`deliver`, anywhere."""
     broken: SinkError | None = None
-    while batch := list(islice(found, BATCH)):
+    while batch := list(islice(proposals, BATCH)):
         if broken is None:
             done, broken = sent(sink, batch, attempts)
         else:
