@@ -209,6 +209,30 @@ def test_what_is_said_of_the_inside_of_a_container_stands_with_its_column(field,
     assert left_out(columns(field)) == {}
 
 
+def test_a_column_of_a_record_in_an_array_is_called_key_and_is_no_wrapper():
+    bare, wrapped = f("a", "array", f("key", "int", description="k")), f("a", "array", f("_element", "int"), f("key"))
+    own, key = schema_fields(columns(bare), platform="x").fields
+    assert "description" not in own
+    assert (key["fieldPath"], key["description"]) == ("a.key", "k")
+    assert left_out(columns(wrapped)) == {"malformed": ["fields[0].fields[1].name"]}
+
+
+def test_what_is_said_of_an_inside_that_has_no_place_is_told():
+    inner = f("_0", "array", f("_element", "int", description="lost"))
+    field = f("u", "union", inner, f("_1", "array", f("x", "int", description="kept")))
+    left: list[tuple[str, str]] = []
+    found = schema_fields(columns(field), platform="x", paths="v1", left=left).fields
+    assert left == [("fields[0].fields[0].fields[0].description", "no-home:the inside of a container")]
+    assert {one["fieldPath"]: one.get("description") for one in found} == {"u": None, "u.x": "kept"}
+
+
+def test_a_description_of_a_nested_column_stays_as_it_is():
+    assert (
+        schema_fields(columns(f("s", "struct", f("x"), description="\n d")), platform="x").fields[0]["description"]
+        == "\n d"
+    )
+
+
 def test_a_type_that_names_an_ancestor_ends_there():
     node = columns(
         f(

@@ -47,12 +47,13 @@ class Left(NamedTuple):
 class _Inside(NamedTuple):
     """The inside of containers, from the outside in: their types, and the columns of the innermost.
 
-    ``said`` is what is said of the insides themselves, which are no fields; ``loop`` tells that the innermost names an ancestor.
+    ``said`` are the insides themselves, which are no fields, that are described; ``loop`` tells that the innermost names an
+    ancestor.
     """
 
     chain: list[ColumnType]
     columns: list[Field]
-    said: list[str]
+    said: list[Field]
     loop: bool = False
 
 
@@ -141,7 +142,7 @@ class Walk:
         kind: ColumnType,
         wire: dict[str, Any],
         column: Field,
-        said: Sequence[str] = (),
+        said: Sequence[Field] = (),
         *,
         loop: bool = False,
     ) -> None:
@@ -155,42 +156,46 @@ class Walk:
         self._paths[path] = (kind.native, prefix)
         field = {"fieldPath": path, "nullable": not kind.required}
         if column.description or said:
-            field["description"] = description_of("\n".join([column.description or "", *said]).lstrip("\n"))
+            texts = [column.description] if column.description else []
+            texts += [f"{inside.name}: {inside.description}" for inside in said]  # _element: a phone number
+            field["description"] = description_of("\n".join(texts))
         self.fields.append(field | end_of(kind, wire, loop=loop))
 
     def _nested(self, field: Field, name: str, kind: ColumnType, children: list[Field], at: _At) -> None:
         own = _as_parent(kind, children)
         chain, inside, said, loop = self._unwrapped(own, children, at.ancestors)
-        if chain[-1].kind == "UnionType" and not (self._v2 and len(self._branches(inside)) > 1):
-            said += _said(inside)
+        union = chain[-1].kind == "UnionType"
+        real = self._branches(inside) if union else []
+        if union and not (self._v2 and len(real) > 1):
+            said += _described(inside)
         path = self._path(chain, name, at)
         wire = self._wire(own.kind, children, self._platform) if children else self._wire("RecordType", [], "")
         self._add(path, at.prefix, own, wire, field, said, loop=loop)
         if not inside:
             return
-        if chain[-1].kind == "UnionType":
-            self._union(inside, chain, name, at)
+        if union:
+            self._union(real, chain, name, at)
         else:
             self.level(inside, at.below(path, chain[-1]))
 
     def _unwrapped(self, kind: ColumnType, children: list[Field], ancestors: tuple[str, ...]) -> _Inside:
         """Take the containers of a column apart, from the outside in."""
         chain = [kind]
-        said: list[str] = []
+        said: list[Field] = []
         for _ in range(_MOST_WRAPPERS):
             if kind.name and kind.name in ancestors:
                 self.left += [Left(child, _LOOP) for child in children]
                 return _Inside(chain, [], said, loop=True)
-            if kind.kind not in {"ArrayType", "MapType"}:
+            wrappers = _WRAPPERS.get(kind.kind)
+            if wrappers is None:
                 return _Inside(chain, children, said)
-            wrapper = "_element" if kind.kind == "ArrayType" else "value"
-            said += _said([child for child in children if child.name in ("key", wrapper)])
-            wrapped = next((child for child in children if child.name == wrapper), None)
+            said += _described([child for child in children if child.name in wrappers])
+            others = [child for child in children if child.name not in wrappers]
+            wrapped = next((child for child in children if child.name in wrappers and child.name != "key"), None)
             if wrapped is None:
                 # the members of the record inside, without their wrapper
-                bare = [child for child in children if kind.kind == "ArrayType" or child.name != "key"]
-                return _Inside([*chain, _RECORD] if bare else chain, bare, said)
-            self._leave_out([child for child in children if child.name not in ("key", wrapper)], "malformed")
+                return _Inside([*chain, _RECORD] if others else chain, others, said)
+            self._leave_out(others, "malformed")
             kind = self._read(wrapped.type, self._platform)
             children = wrapped.fields or (kind.children if self._expand else [])
             kind = _as_parent(kind, children)
@@ -198,8 +203,7 @@ class Walk:
         self._leave_out(children, TOO_LARGE)
         return _Inside(chain, [], said)
 
-    def _union(self, branches: list[Field], chain: list[ColumnType], name: str, at: _At) -> None:
-        real = self._branches(branches)
+    def _union(self, real: list[tuple[Field, ColumnType]], chain: list[ColumnType], name: str, at: _At) -> None:
         several = len(real) > 1
         self.ambiguous = self.ambiguous or several
         tokens: list[str] = []
@@ -216,8 +220,8 @@ class Walk:
             if several and self._v2:
                 wire = self._wire(own.kind, children, self._platform)
                 self._add(path, at.prefix, own, wire, branch, said, loop=loop)
-            elif said:
-                self.left += [Left(child, _INSIDE, "description") for child in children]
+            else:
+                self.left += [Left(one, _INSIDE, "description") for one in said]
             if inside:
                 self.level(inside, at.below(path, inner[-1]))
 
@@ -237,9 +241,8 @@ def _tokens(chain: list[ColumnType], *, top: bool) -> str:
     return f"[type=struct].{tokens}" if top and nested else tokens
 
 
-def _said(insides: list[Field]) -> list[str]:
-    """Return what is said of the insides of a container: ``_element: a phone number``."""
-    return [f"{inside.name}: {inside.description}" for inside in insides if inside.description]
+def _described(insides: list[Field]) -> list[Field]:
+    return [inside for inside in insides if inside.description]
 
 
 def _as_parent(kind: ColumnType, children: list[Field]) -> ColumnType:
