@@ -112,7 +112,6 @@ _Verdict = tuple[str, "str | None", "str | None"]
 
 
 def _verdict(path: Path, value: Any, event: Event, notes: dict[str, str], written: dict[str, str | None]) -> _Verdict:
-    text = shown(path)
     if notes:
         places = accumulate(map(_step, path), initial="$")
         for place in reversed(list(places)):  # what is noted of the leaf itself, else of the nearest that it is part of
@@ -121,7 +120,7 @@ def _verdict(path: Path, value: Any, event: Event, notes: dict[str, str], writte
     if value is None:
         return "withheld", None, "no-home:null says nothing"
     found = _facet_leaf(path, value, event, written)
-    return found if found is not None else _envelope_leaf(path, text, value, event, written)
+    return found if found is not None else _envelope_leaf(path, value, event, written)
 
 
 def _noted(reason: str, written: dict[str, str | None]) -> _Verdict:
@@ -138,7 +137,7 @@ def _step(step: str | int) -> str:
 # -- the envelope ----------------------------------------------------------------------------------------------------
 
 
-def _envelope_leaf(path: Path, text: str, value: Any, event: Event, written: dict[str, str | None]) -> _Verdict:
+def _envelope_leaf(path: Path, value: Any, event: Event, written: dict[str, str | None]) -> _Verdict:
     if value in ({}, []):
         return "withheld", None, "no-home:empty"
     owner = {"run": ("dataProcessInstanceProperties",), "job": ("dataJobInfo", "dataFlowInfo")}.get(
@@ -149,7 +148,7 @@ def _envelope_leaf(path: Path, text: str, value: Any, event: Event, written: dic
         if said[0] == "withheld" and path == ("producer",):  # it tells the platform all the same
             return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn"], written)
         return said
-    row = ENVELOPE.get((event.kind, _POSITION.sub("[]", text)))
+    row = ENVELOPE.get((event.kind, _POSITION.sub("[]", shown(path))))
     if row is None:
         return "withheld", None, "no-home:not part of OpenLineage's envelope"
     return _reached("mapped", row, written)
