@@ -93,7 +93,7 @@ def told(monkeypatch, sink, *, writes=None, size=2):
         return sink
 
     monkeypatch.setattr(executors, "open_sink", opened)
-    monkeypatch.setattr(executors, "BATCH", size)
+    monkeypatch.setattr(targets, "BATCH", size)
     part = batches((row(Failure(one, ""))[:5] for one in PROPOSALS), COLUMNS)
     rows = list(rows_of(Deliver("kafka:b", SinkOptions(run_id="mine"), writes)(part)))
     assert [one[-1] for one in rows[:-1]] == [None] * (len(rows) - 1)
