@@ -90,7 +90,7 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
             "--partitions",
             type=click.IntRange(1),
             metavar="N",
-            help="Parts (default: three for each core; a batch of local files: of 128 MB each, if that is more).",
+            help="Parts (default: three for each core; a batch of local files: of 32 MB each, if that is more).",
         ),
     ):
         command = option(command)
