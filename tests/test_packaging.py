@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "constraints.txt"
 EVENTS = ROOT / "examples" / "events" / "client.ndjson"
 LIGHT = {"click", "msgspec", "orjson", "pydantic", "pyyaml", "requests", "rich"}
-EXTRAS = {"datahub", "kafka", "spark", "server", "airflow", "great-expectations", "all", "dev"}
+EXTRAS = {"datahub", "kafka", "spark", "server", "airflow", "openlineage", "great-expectations", "all", "dev"}
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ class Bridge:
         """``sink`` is where :meth:`run` and :meth:`assertion` tell: a target such as ``catalog:FILE``, or a sink object."""
         self.settings = settings or Settings()
         self.options = Options(self.settings)
-        self.zone = _zone(self.settings.event_time.default_zone)
+        self.zone = zone_of(self.settings)
         self._sink = sink
         self._pipeline: Any = None
 
@@ -136,7 +136,9 @@ def _serialized(event: Any) -> bytes:
     return Serde.to_json(event).encode()
 
 
-def _zone(name: str) -> tzinfo:
+def zone_of(settings: Settings) -> tzinfo:
+    """Return the time zone of times that name none; a SettingsError for one that there is not."""
+    name = settings.event_time.default_zone
     if name.upper() == "UTC":
         return timezone.utc
     try:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings import Settings
     from dh_bridge.settings.writes import WritesSettings
-    from dh_bridge.sinks.base import Delivery
+    from dh_bridge.sinks.base import Delivery, Failure
 
 _REST = "rest:"
 _SERVERS = ("rest", "kafka")
@@ -142,6 +142,16 @@ def need_ledger(target: str, settings: Settings) -> None:
             where="max_new_entities_per_hour",
             now="name one: dh-bridge emit --ledger FILE",
         )
+
+
+def refused(failed: Sequence[Failure], of: int) -> SinkError:
+    """Return the error that ``failed`` of ``of`` proposals come to; it is retryable when all of them are."""
+    first = failed[0]
+    return SinkError(
+        f"{len(failed)} of {of} proposals were refused, first: {first.reason}",
+        where=f"{first.proposal.entity_urn} {first.proposal.aspect_name}",
+        retryable=all(failure.retryable for failure in failed),
+    )
 
 
 def _around(sink: Sink, settings: Settings) -> Sink:

@@ -44,6 +44,8 @@ _EXTRAS = {
     "spark": "translate with PySpark",
     "server": "deliver over REST",
     "airflow": "run inside Airflow",
+    "openlineage": "send from OpenLineage's Python client",
+    "great-expectations": "tell checkpoints of Great Expectations",
 }
 
 

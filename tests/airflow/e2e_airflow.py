@@ -2,7 +2,7 @@
 
 Its scheduler (and in 3 its server and its DAG processor) runs both DAGs of examples/airflow: tasks that succeed, fail, are tried
 again, are mapped and skip themselves. Then the same DAGs run for the same day under Airflow's OpenLineage provider: the callbacks
-keep silent, and the provider's events give the same flows, jobs and runs. At last DataHub is down, and no task notices.
+keep silent, the provider's events give the same flows, jobs and runs, and its transport writes what `emit` makes of them. At last DataHub is down, and no task notices.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from real_airflow import ROOT, Airflow2, Airflow3
 
 from dh_bridge import Bridge
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
+from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import commands
 from dh_bridge.errors import SinkError
 
 VERSIONS = {"3": (Airflow3, ROOT / ".venv-airflow"), "2": (Airflow2, ROOT / ".venv-airflow2")}
@@ -216,10 +219,14 @@ def entities(catalog_or_proposals):
 
 
 def test_under_the_provider_callbacks_keep_silent_and_its_events_give_the_same_entities(airflow, catalog):
-    told = airflow.home / "provider.ndjson"
+    told, sent = airflow.home / "provider.ndjson", airflow.home / "sent.db"
+    transports = {
+        "file": {"type": "file", "log_file_path": str(told), "append": True},
+        "datahub": {"type": "dh_bridge.transport.DataHubTransport", "to": f"catalog:{sent}"},
+    }
     text = airflow.test(
         DAY, "shop_nightly", "shop_audit", name="provider", DH_BRIDGE_AIRFLOW__TO=f"catalog:{airflow.home / 'shop.db'}",
-        AIRFLOW__OPENLINEAGE__TRANSPORT=json.dumps({"type": "file", "log_file_path": str(told), "append": True}),
+        AIRFLOW__OPENLINEAGE__TRANSPORT=json.dumps({"type": "composite", "transports": transports}),
     )  # fmt: skip
     assert "emit_on_success tells nothing: Airflow's OpenLineage provider is active and tells of every run" in text
     ours = {urn for urn in entities(catalog.entities()) if urn not in TOOLS and ",tools)" not in urn}
@@ -227,6 +234,11 @@ def test_under_the_provider_callbacks_keep_silent_and_its_events_give_the_same_e
         one.entity_urn for one in Bridge().translate(told.read_text(encoding="utf-8").splitlines()).proposals
     )
     assert theirs == ours
+    emitted = airflow.home / "emitted.db"
+    done = CliRunner().invoke(commands, ["emit", str(told), "--to", f"catalog:{emitted}"])
+    assert done.exit_code == 0, done.stderr
+    with Catalog(sent, readonly=True) as transported, Catalog(emitted, readonly=True) as read:
+        assert list(dump(transported)) == list(dump(read))
 
 
 def test_an_outage_of_datahub_fails_no_task(airflow):

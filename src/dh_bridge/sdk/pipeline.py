@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.validation import validator
-from dh_bridge.delivery import need_ledger, open_destination
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.delivery import need_ledger, open_destination, refused
+from dh_bridge.errors import SettingsError
 from dh_bridge.sdk.naming import Checked, named_check
 from dh_bridge.sdk.run import Run, told_run
 from dh_bridge.settings import Settings
@@ -140,12 +140,7 @@ class Pipeline(Closing):
             return
         delivery = self.sink.emit(found)
         if delivery.failed:
-            first = delivery.failed[0]
-            raise SinkError(
-                f"{len(delivery.failed)} of {len(found)} proposals were refused, first: {first.reason}",
-                where=f"{first.proposal.entity_urn} {first.proposal.aspect_name}",
-                retryable=all(failure.retryable for failure in delivery.failed),
-            )
+            raise refused(delivery.failed, len(found))
 
     def _with_platform(self, proposals: list[Proposal]) -> list[Proposal]:
         """Put the platform ``openlineage`` before what is first said to be of it, as for events (ruling 17)."""

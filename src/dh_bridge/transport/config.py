@@ -1,0 +1,70 @@
+"""What ``openlineage.yml`` may say beside ``type``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from openlineage.client.transport.transport import Config
+
+from dh_bridge.datahub.profiles import profile
+from dh_bridge.delivery import need_ledger
+from dh_bridge.errors import SettingsError
+from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import Flag, load
+from dh_bridge.sinks.base import known_scheme
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_WHERE = "transport"
+_KEYS = ("to", "config", "ledger", "settings")
+
+
+@dataclass
+class DataHubConfig(Config):
+    """``to``: a target as of ``dh-bridge emit --to``; ``settings``: as of the command line.
+
+    In a file: ``to`` (default ``rest:``, the server that DataHub's own tools use), ``config`` (a settings file, instead of
+    ``dh_bridge.yml``), ``ledger`` (a file that remembers runs, as ``--ledger``) and ``settings`` (any settings by their keys).
+    """
+
+    to: str = "rest:"
+    settings: Settings = field(default_factory=Settings)
+
+    @classmethod
+    def from_dict(cls, params: dict[str, Any]) -> DataHubConfig:
+        """Return the configuration of a file or of variables; a SettingsError names what cannot be used."""
+        said = {key: value for key, value in params.items() if key != "type"}
+        for key in said:
+            if key not in _KEYS:
+                near = get_close_matches(key, _KEYS, 1)
+                now = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(_KEYS)}"
+                raise SettingsError(f"`{key}` is no key of this transport", where=_WHERE, now=now)
+        target = said.get("to") or cls.to
+        if not isinstance(target, str):
+            raise SettingsError("`to` is no text", where=_WHERE, now="e.g. rest:http://localhost:8080")
+        known_scheme(target)
+        settings = load(said.get("config") or None, flags=list(_flags(said))).settings
+        if settings.profile is not None:
+            profile(settings.profile)
+        if settings.ledger.file is None:
+            need_ledger(target, settings)
+        return cls(target, settings)
+
+
+def _flags(said: dict[str, Any]) -> Iterator[Flag]:
+    settings = said.get("settings") or {}
+    if not isinstance(settings, dict):
+        raise SettingsError("`settings` holds no settings", where=_WHERE, now="e.g. settings: {profile: '1.4'}")
+    for key, value in settings.items():
+        if value is not None:
+            yield Flag(str(key), _text(value), f"{_WHERE}.settings.{key}")
+    if said.get("ledger"):
+        yield Flag("ledger.file", str(said["ledger"]), f"{_WHERE}.ledger")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)

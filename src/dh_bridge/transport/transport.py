@@ -1,0 +1,162 @@
+"""The transport itself: one event at a time, from any thread, in any process that was forked."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import weakref
+from contextlib import ExitStack
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from openlineage.client.serde import Serde
+from openlineage.client.transport.transport import Transport
+
+from dh_bridge.bridge import Bridge, zone_of
+from dh_bridge.datahub.profiles import DEFAULT
+from dh_bridge.delivery import open_destination
+from dh_bridge.errors import BridgeError, EventError
+from dh_bridge.ledger import noted, opened
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.read import events_of
+from dh_bridge.sinks.base import shown
+from dh_bridge.transport.config import DataHubConfig
+from dh_bridge.transport.telling import InMemory, Teller, WithLedger
+
+if TYPE_CHECKING:
+    from openlineage.client.client import Event as ClientEvent
+
+    from dh_bridge.openlineage.events import Event
+
+log = logging.getLogger("dh_bridge.transport")
+
+WAITING = 1_000
+"""Events that are kept while the place, or the ledger, cannot be opened."""
+
+
+class DataHubTransport(Transport):
+    """Writes what OpenLineage's Python client emits to DataHub, Kafka, a file or a catalogue.
+
+    The place is opened by the first event. What is wrong with an event, or its delivery, is a BridgeError of :meth:`emit`,
+    as clients expect; what may be delivered later is delivered with a later event, or by :meth:`close`.
+    """
+
+    kind = "datahub"
+    config_class = DataHubConfig
+
+    def __init__(self, config: DataHubConfig) -> None:
+        self.config = config
+        self._zone = zone_of(config.settings)
+        self._left_behind: list[Any] = []
+        self._begin()
+        atexit.register(_at_exit, weakref.ref(self))
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._lock = Lock()
+        self._open = ExitStack()
+        self._teller: Teller | None = None
+        self._waiting: list[Event] = []
+
+    def emit(self, event: ClientEvent) -> None:
+        """Deliver an event; an EventError says why it cannot be used, a SinkError why something of it did not arrive."""
+        self._look_for_fork()
+        found = self._read(event)
+        with self._lock:
+            self._waiting.append(found)
+            problems = self._told()
+        for problem in problems[1:]:
+            log.warning("%s", problem)
+        if problems:
+            raise problems[0]
+
+    def close(self, timeout: float = -1) -> bool:
+        """Deliver what waits, unless ``timeout`` (seconds) is 0, and let go of the place; return whether nothing waits."""
+        self._look_for_fork()
+        with self._lock:
+            done = self._settled(again=timeout != 0)
+            try:
+                self._open.close()
+            except BridgeError as error:
+                log.error("%s", error)  # noqa: TRY400 - its text says it all
+                done = False
+            self._teller = None
+        return done
+
+    def _read(self, event: ClientEvent) -> Event:
+        (found,) = events_of(Serde.to_json(event).encode(), "event", self._zone)
+        if isinstance(found, DeadLetter):
+            raise EventError(found.reason, where=found.place)
+        return found
+
+    def _told(self) -> list[BridgeError]:
+        """Tell what waits, and return what is wrong; what cannot be taken now waits on."""
+        problems: list[BridgeError] = []
+        try:
+            teller = self._teller = self._teller or self._opened()
+            while self._waiting:
+                problems += teller.tell(self._waiting[0])
+                del self._waiting[0]
+        except BridgeError as error:
+            problems.append(error)
+            if len(self._waiting) > WAITING:
+                log.error("too much waits: an event of %s is forgotten", self._waiting[0].name)  # noqa: TRY400 - the error is told
+                del self._waiting[0]
+        except Exception:  # a mistake of ours: this event ends here, and no other one
+            del self._waiting[0]
+            raise
+        return problems
+
+    def _settled(self, *, again: bool) -> bool:
+        if self._teller is None and not self._waiting:
+            return True
+        problems = self._told() if again else []
+        for problem in problems:
+            log.warning("%s", problem)
+        if self._teller is None or self._waiting:
+            return False
+        if again:
+            self._teller.settle()
+        return self._teller.settled
+
+    def _opened(self) -> Teller:
+        target, settings = self.config.to, self.config.settings
+        place = settings.ledger.file
+        known = noted(place, target)
+        with ExitStack() as stack:
+            destination = open_destination(target, settings, last_version=known.version)
+            sink = stack.enter_context(destination.sink)
+            ledger = stack.enter_context(
+                opened(
+                    place,
+                    sink,
+                    destination.settings,
+                    version=destination.version,
+                    delivery=destination.options.run_id,
+                    target=destination.place,
+                )
+            )
+            version = f" (DataHub {destination.version})" if destination.version else ""
+            log.info(
+                "writing to %s%s: profile %s, run %s",
+                shown(target),
+                version,
+                destination.settings.profile or DEFAULT,
+                destination.options.run_id,
+            )
+            self._open = stack.pop_all()
+        return InMemory(Bridge(destination.settings), sink) if ledger is None else WithLedger(ledger)
+
+    def _look_for_fork(self) -> None:
+        """Begin anew in a process that was forked: connections are the parent's, who uses and closes them."""
+        if self._process != os.getpid():
+            self._left_behind.append((self._open, self._teller))
+            self._begin()
+
+
+def _at_exit(found: weakref.ref[DataHubTransport]) -> None:
+    """Close a transport that nobody closed; what waits is not tried again, but not lost in silence either."""
+    transport = found()
+    if transport is not None and not transport.close(timeout=0):
+        log.error("the program ends before all of its events were delivered; close() would have tried once more")

@@ -1,0 +1,442 @@
+"""DataHubTransport: OpenLineage's own client emits through it, to a metadata service on loopback and to catalogues."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+
+import pytest
+from click.testing import CliRunner
+from gms import Fault, Gms
+from openlineage.client import OpenLineageClient
+from openlineage.client.event_v2 import Dataset, DatasetEvent, InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import error_message_run, schema_dataset
+from openlineage.client.serde import Serde
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli import commands
+from dh_bridge.errors import EventError, SettingsError, SinkError
+from dh_bridge.openlineage.read import events_of, read_events
+from dh_bridge.settings import Settings
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.transport import DataHubConfig, DataHubTransport, transport
+from dh_bridge.transport.telling import EVENTS, TRIES, InMemory
+
+TYPE = "dh_bridge.transport.DataHubTransport"
+RUN = "01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"
+OTHER = "01a1fcf3-ae1a-7325-9ff6-fa80f2885a39"
+BRIDGE = Bridge()
+AT_ONCE = {"rest.retries": 0}
+START = datetime(2026, 11, 1, 12, tzinfo=timezone.utc)
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith(("OPENLINEAGE", "DH_BRIDGE", "DATAHUB_GMS")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def gms(tmp_path):
+    with Gms(tmp_path / "gms.db", version="1.4.0") as server:
+        yield server
+
+
+def client(**said):
+    return OpenLineageClient(config={"transport": {"type": TYPE, **said}})
+
+
+def event(state, seconds=0, *, run=RUN, name="load_orders", facets=None, **said):
+    return RunEvent(
+        eventTime=(START + timedelta(seconds=seconds)).isoformat(),
+        eventType=getattr(RunState, state),
+        run=Run(run, facets or {}),
+        job=Job("shop", name),
+        producer="https://github.com/shop/loader",
+        **said,
+    )
+
+
+def a_run(run=RUN, name="load_orders"):
+    fields = [
+        schema_dataset.SchemaDatasetFacetFields("id", "int"),
+        schema_dataset.SchemaDatasetFacetFields("total", "int"),
+    ]
+    orders = OutputDataset(
+        "postgres://db:5432", "shop.public.orders", {"schema": schema_dataset.SchemaDatasetFacet(fields)}
+    )
+    return [
+        event("START", run=run, name=name, inputs=[InputDataset("s3://raw", "orders")]),
+        event("RUNNING", 1, run=run, name=name),
+        event("COMPLETE", 42, run=run, name=name, outputs=[orders]),
+    ]
+
+
+def aspects(file, urn):
+    with Catalog(file, readonly=True) as found:
+        return found.aspects(urn)
+
+
+@lru_cache
+def urn(name="load_orders", run=RUN):
+    (found,) = {BRIDGE.identity(one)["dpi"] for one in parsed(event("START", run=run, name=name))}
+    return found
+
+
+def parsed(*events):
+    return [one for each in events for one in events_of(Serde.to_json(each).encode(), "event")]
+
+
+def test_a_client_emits_into_a_catalogue_what_emit_would_write_of_its_events(tmp_path):
+    """The client adds facets of its own, so a file takes down what it sends."""
+    both = {
+        "type": "composite",
+        "transports": {
+            "datahub": {"type": TYPE, "to": f"catalog:{tmp_path / 'told.db'}"},
+            "file": {"type": "file", "log_file_path": str(tmp_path / "events.ndjson"), "append": True},
+        },
+    }
+    told = OpenLineageClient(config={"transport": both})
+    for one in [*a_run(), event("START", run=OTHER, name="other")]:
+        told.emit(one)
+    table = Dataset("postgres://db:5432", "shop.public.x")
+    told.emit(DatasetEvent(eventTime=START.isoformat(), producer="https://github.com/shop/loader", dataset=table))
+    assert told.close()
+    assert CliRunner().invoke(commands, ["emit", "events.ndjson", "--to", "catalog:emitted.db"]).exit_code == 0
+    with Catalog("told.db") as ours, Catalog("emitted.db") as theirs:
+        assert list(dump(ours)) == list(dump(theirs))
+        assert ours.aspects(urn())["dataProcessInstanceProperties"]
+
+
+def test_variables_configure_it_in_a_program_that_knows_nothing_of_it(tmp_path):
+    program = """
+import sys; from openlineage.client import OpenLineageClient; from openlineage.client.event_v2 import *
+client = OpenLineageClient()
+run, job = Run(sys.argv[1]), Job("shop", "load")
+client.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START, run=run, job=job, producer="https://shop"))
+"""
+    said = {
+        "OPENLINEAGE__TRANSPORT__TYPE": TYPE,
+        "OPENLINEAGE__TRANSPORT__TO": "file:told.json",
+        "OPENLINEAGE__TRANSPORT__SETTINGS": '{"profile": "1.2", "identity": {"default_platform": "shop"}}',
+    }
+    command = [sys.executable, "-c", program, RUN]
+    subprocess.run(command, check=True, env=os.environ | said, cwd=tmp_path)
+    told = (tmp_path / "told.json").read_text(encoding="utf-8")  # written at the end of the program
+    assert RUN in told
+    assert "urn:li:dataFlow:(shop," in told
+    down = {"OPENLINEAGE__TRANSPORT__TO": "rest:http://127.0.0.1:9", "DH_BRIDGE_REST__RETRIES": "0"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | said | down, cwd=tmp_path
+    )
+    assert "SinkError" in done.stderr
+    assert "ends before all of its events were delivered" in done.stderr
+
+
+def test_without_a_ledger_an_end_knows_its_start_and_only_what_is_new_is_sent(gms):
+    told = client(to=f"rest:{gms.url}")
+    one, _, end = a_run()
+    told.emit(one)
+    after_start = len(gms.proposals)
+    told.emit(end)
+    names = [proposal.aspect_name for proposal in gms.proposals[after_start:]]
+    assert "dataProcessInstanceRelationships" not in names  # said by START, and unchanged
+    (point,) = [one for one in gms.proposals[after_start:] if one.aspect_name == "dataProcessInstanceRunEvent"]
+    assert point.value["durationMillis"] == 42_000
+    sent = len(gms.proposals)
+    told.emit(end)
+    assert len(gms.proposals) == sent
+    assert told.close()
+
+
+def test_after_its_last_event_a_run_is_what_one_call_makes_of_all_of_them(gms):
+    told = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": {"profile": "1.4"}}))
+    for one in a_run():
+        told.emit(one)
+    together = Bridge(Settings(profile="1.4")).translate(parsed(*a_run()))
+    sent = {(one.entity_urn, one.aspect_name, str(one.value)) for one in gms.proposals}
+    assert {(one.entity_urn, one.aspect_name, str(one.value)) for one in together.proposals} <= sent
+
+
+@pytest.mark.parametrize("state", ["START", "COMPLETE"])
+def test_what_a_server_did_not_take_is_sent_with_the_next_event(gms, state):
+    told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
+    told.emit(event("START", run=OTHER, name="other"))
+    gms.stop()
+    with pytest.raises(SinkError) as raised:
+        told.emit(event(state))
+    assert raised.value.retryable
+    gms.start()
+    told.emit(event("COMPLETE", 1, run=OTHER, name="other"))
+    assert "dataProcessInstanceRunEvent" in {one.aspect_name for one in gms.proposals if one.entity_urn == urn()}
+    assert told.close()
+
+
+def test_a_server_that_is_down_at_first_gets_all_of_it_later(gms):
+    gms.stop()
+    told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
+    start, _, end = a_run()
+    with pytest.raises(SinkError):
+        told.emit(start)
+    assert not told.close(timeout=0)
+    gms.start()
+    told.emit(end)
+    points = [one.value["status"] for one in gms.proposals if one.aspect_name == "dataProcessInstanceRunEvent"]
+    assert sorted(points) == ["COMPLETE", "STARTED"]
+
+
+def test_close_delivers_what_waits_and_says_whether_it_arrived(gms, caplog):
+    told = client(to=f"rest:{gms.url}", settings=AT_ONCE)
+    told.emit(event("START", run=OTHER, name="other"))
+    gms.stop()
+    with pytest.raises(SinkError):
+        told.emit(event("START"))
+    assert not told.close(timeout=0)
+    with pytest.raises(SinkError):
+        told.emit(event("START"))
+    assert not told.close()
+    gms.start()
+    assert caplog.records
+
+
+def test_with_a_ledger_a_server_that_is_down_is_no_error(gms, tmp_path, caplog):
+    told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=AT_ONCE)
+    start, running, end = a_run()
+    told.emit(start)
+    gms.stop()
+    with caplog.at_level(logging.WARNING, "dh_bridge.transport"):
+        told.emit(running)
+        told.emit(end)
+    assert len([one for one in caplog.records if "waits in the ledger" in one.message]) == 1
+    assert not told.close()
+    gms.start()
+    later = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"))
+    later.emit(event("START", run=OTHER, name="other"))
+    assert later.close()
+    points = [one.value for one in gms.proposals if one.entity_urn == urn() and "RunEvent" in one.aspect_name]
+    assert sorted(one.get("durationMillis", 0) for one in points) == [0, 42_000]
+
+
+def test_a_proposal_that_is_refused_is_told_once_and_the_rest_arrives(gms):
+    gms.poison = lambda one: "no such thing" if one.aspect_name == "schemaMetadata" else None
+    told = client(to=f"rest:{gms.url}")
+    start, _, end = a_run()
+    told.emit(start)
+    with pytest.raises(SinkError, match=r"1 of .* refused, first: .*no such thing"):
+        told.emit(end)
+    told.emit(end)
+    assert "dataProcessInstanceOutput" in {one.aspect_name for one in gms.proposals}
+
+
+def test_a_wrong_event_is_told_and_the_next_one_goes_on(tmp_path):
+    told = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'told.db'}"}))
+    wrong = event("START")
+    object.__setattr__(wrong, "eventTime", "yesterday")
+    with pytest.raises(EventError, match="yesterday"):
+        told.emit(wrong)
+    told.emit(event("START"))
+    assert told.close()
+    assert aspects(tmp_path / "told.db", urn())
+
+
+def test_filters_hold(gms):
+    told = client(to=f"rest:{gms.url}", settings={"filters.job_name": "{deny: ['tmp_*']}"})
+    told.emit(event("START", name="tmp_1"))
+    assert not gms.proposals
+    told.emit(event("START"))
+    assert gms.proposals
+
+
+def test_an_error_message_is_told_and_secrets_in_it_are_not(gms):
+    told = client(to=f"rest:{gms.url}")
+    facet = error_message_run.ErrorMessageRunFacet("postgres://u:hunter2@db failed", "python")
+    told.emit(event("START"))
+    told.emit(event("FAIL", 1, facets={"errorMessage": facet}))
+    sent = json.dumps([one.value for one in gms.proposals])
+    assert "failed" in sent
+    assert "hunter2" not in sent
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"too": "rest:"}, "`too` is no key of this transport .did you mean `to`?"),
+        ({"url": "http://x"}, "known: to, config, ledger, settings"),
+        ({"to": "http://x"}, "no known target"),
+        ({"to": 8}, "`to` is no text"),
+        ({"settings": ["profile"]}, "`settings` holds no settings"),
+        ({"settings": {"profil": "1.4"}}, "transport.settings.profil.*profile"),
+        ({"settings": {"profile": "banana"}}, "no schemas for DataHub .banana."),
+        ({"config": "nowhere.yml"}, "nowhere.yml"),
+        ({"settings": {"max_new_entities_per_hour": 5}}, "there is none"),
+    ],
+)
+def test_what_cannot_be_configured_is_said_by_name(said, words):
+    with pytest.raises(SettingsError, match=words):
+        client(**said)
+
+
+def test_a_settings_file_and_settings_of_its_own(tmp_path):
+    (tmp_path / "mine.yml").write_text("profile: '1.1'\nwindow: 7\n", encoding="utf-8")
+    found = DataHubConfig.from_dict({"config": "mine.yml", "settings": {"window": 9, "filters": {"producer": None}}})
+    assert (found.settings.profile, found.settings.window, found.to) == ("1.1", 9, "rest:")
+
+
+def test_a_forked_process_opens_its_own(gms, tmp_path):
+    told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"))
+    start, _, end = a_run()
+    told.emit(start)
+    child = os.fork()
+    if not child:
+        try:
+            told.emit(end)
+        finally:
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    told.emit(event("START", run=OTHER, name="other"))
+    assert told.close()
+    points = [one.value for one in gms.proposals if one.entity_urn == urn() and "RunEvent" in one.aspect_name]
+    assert sorted(one.get("durationMillis", 0) for one in points) == [0, 42_000]
+
+
+@pytest.mark.parametrize("ledger", [False, True])
+def test_threads_may_emit(gms, tmp_path, ledger):
+    told = client(to=f"rest:{gms.url}", **({"ledger": str(tmp_path / "ledger.db")} if ledger else {}))
+    runs = [f"{RUN[:-2]}{number:02d}" for number in range(8)]
+
+    def emit(run):
+        for one in a_run(run):
+            told.emit(one)
+
+    threads = [threading.Thread(target=emit, args=(run,)) for run in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert told.close()
+    durations = {
+        one.entity_urn
+        for one in gms.proposals
+        if "RunEvent" in one.aspect_name and one.value.get("durationMillis") == 42_000
+    }
+    assert durations == {urn(run=run) for run in runs}
+
+
+class Taken:
+    """A sink that counts, can be down, and does not take ``busy`` aspects now."""
+
+    name = "taken"
+
+    def __init__(self, busy=""):
+        self.proposals = []
+        self.down = False
+        self.busy = busy
+
+    def emit(self, proposals):
+        if self.down:
+            raise SinkError("down", retryable=True)
+        failed = [Failure(one, "busy", retryable=True) for one in proposals if one.aspect_name == self.busy]
+        self.proposals += proposals
+        return Delivery(len(proposals) - len(failed), failed)
+
+
+def test_what_is_refused_for_now_is_tried_with_later_events_until_it_is_given_up(caplog):
+    sink = Taken(busy="dataFlowInfo")
+    teller = InMemory(BRIDGE, sink)
+    first, second = parsed(event("START"), event("START", run=OTHER, name="other"))
+    (problem,) = teller.tell(first)
+    assert problem.retryable
+    sink.busy = "none"
+    sent = len(sink.proposals)
+    assert not teller.tell(second)
+    assert "dataFlowInfo" in {one.aspect_name for one in sink.proposals[sent:]}
+    assert teller.settled
+    sink.busy = "dataProcessInstanceRunEvent"
+    teller.tell(parsed(event("COMPLETE", 1))[0])
+    for _ in range(TRIES - 2):
+        teller.settle()
+        assert not teller.settled
+    assert "not sent again" not in caplog.text
+    teller.settle()
+    assert teller.settled
+    assert f"refused {TRIES} times, and not sent again: " in caplog.text
+
+
+def test_a_run_of_many_events_keeps_its_first_and_its_last_ones():
+    sink = Taken()
+    teller = InMemory(BRIDGE, sink)
+    events = [event("START"), *(event("RUNNING", n) for n in range(1, 3 * EVENTS)), event("COMPLETE", 3 * EVENTS)]
+    for one in parsed(*events):
+        assert not teller.tell(one)
+    assert len(teller._runs[RUN].events) == EVENTS
+    (end,) = [one.value for one in sink.proposals if one.value and "result" in one.value]
+    assert end["durationMillis"] == 3 * EVENTS * 1000
+
+
+def test_runs_of_before_are_let_go_but_not_silently(caplog):
+    sink = Taken()
+    teller = InMemory(BRIDGE, sink, most_bytes=3000)
+    every = [event("START", run=f"{RUN[:-2]}{number:02d}") for number in range(20)]
+    for one in parsed(*every[:10]):
+        assert not teller.tell(one)
+    assert len(teller._runs) < 10
+    assert not caplog.records
+    sink.down = True
+    for one in parsed(*every[10:]):
+        assert teller.tell(one)
+    assert len([one for one in caplog.records if "forgotten" in one.message]) == 10 - len(teller._runs)
+    assert not teller.settled
+    sink.down = False
+    teller.settle()
+    assert teller.settled
+
+
+def test_events_that_wait_for_a_place_to_be_opened_are_bounded(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(transport, "WAITING", 5)
+    told = DataHubTransport(DataHubConfig.from_dict({"to": f"catalog:{tmp_path / 'no' / 'told.db'}"}))
+    one = event("START")
+    for _ in range(7):
+        with pytest.raises(SinkError):
+            told.emit(one)
+    assert len(told._waiting) == 5
+    assert len([record for record in caplog.records if "forgotten" in record.message]) == 2
+    (tmp_path / "no").mkdir()
+    told.emit(one)
+    assert told.close()
+
+
+def test_a_file_that_is_there_only_when_it_is_whole_is_written_by_close(tmp_path):
+    told = client(to=f"file:{tmp_path / 'told.json'}")
+    for one in a_run():
+        told.emit(one)
+    assert not (tmp_path / "told.json").exists()
+    assert told.close()
+    assert json.loads((tmp_path / "told.json").read_text(encoding="utf-8"))
+    assert list(read_events([str(tmp_path)]))
+
+
+def test_a_closed_transport_can_be_used_again(gms):
+    told = client(to=f"rest:{gms.url}")
+    told.emit(event("START"))
+    assert told.close()
+    assert told.close()
+    told.emit(event("COMPLETE", 1))
+    assert told.close(timeout=5)
+    assert "COMPLETE" in {one.value.get("status") for one in gms.proposals if isinstance(one.value, dict)}
+
+
+def test_what_the_server_answers_later_is_waited_for(gms):
+    gms.faults = [Fault(status=503)]
+    told = client(to=f"rest:{gms.url}")
+    told.emit(event("START"))
+    assert gms.proposals
