@@ -117,6 +117,16 @@ def test_a_stream_takes_the_rows_of_a_format_or_a_table(session, tmp_path):
     assert sorted(place.partition("[")[0] for place, _ in found) == ["streamed"] * 3
 
 
+def test_a_batch_of_a_format_takes_names_as_they_are_and_patterns(session, tmp_path):
+    named, other = tmp_path / "l[1]{x}", tmp_path / "other"
+    for place, text in ((named, START), (other, COMPLETE)):
+        place.mkdir()
+        (place / "events.txt").write_text(text)
+    assert [reason for _, reason in places(read(session, str(named), format="text"))] == [None]
+    assert [reason for _, reason in places(read(session, f"{tmp_path}/oth*", format="text"))] == [None]
+    assert len(places(read(session, [str(named), f"{tmp_path}/oth*"], format="text"))) == 2
+
+
 def test_a_time_in_a_struct_keeps_its_microseconds(session):
     parts = f"named_struct('eventTime', timestamp'2026-11-20 10:00:00.123456Z', 'run', named_struct('runId', '{RUN}'))"
     (row,) = frame(session.sql(f"SELECT {parts} AS value")).collect()

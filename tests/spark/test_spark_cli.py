@@ -23,7 +23,9 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
+from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.spark import in_a_line
+from dh_bridge.cli.spark_targets import leave_out
 from dh_bridge.errors import SinkError
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
@@ -48,6 +50,16 @@ def held(path):
 
 def expected(*paths):
     return dumped(Bridge(Settings(profile="1.7")).translate(read_events(paths)).proposals)
+
+
+def test_what_a_schema_refuses_is_told_and_counted(session, capsys):
+    columns = "entity_type string, entity_urn string, aspect_name string, change_type string, reason string"
+    outcome = Outcome()
+    leave_out(outcome, session.createDataFrame([], columns))
+    assert (outcome.rejected, capsys.readouterr().err) == (0, "")
+    leave_out(outcome, session.createDataFrame([("dataset", "d", "status", "UPSERT", "why")] * 25, columns))
+    assert outcome.rejected == 25
+    assert capsys.readouterr().err.splitlines() == ["left out: d: why"] * 20
 
 
 @pytest.mark.usefixtures("session")

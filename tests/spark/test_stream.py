@@ -19,9 +19,12 @@ from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.spark import state
 from dh_bridge.spark.changes import changes, patched
+from dh_bridge.spark.rows import FOUND
 from dh_bridge.spark.sources import stream_files
+from dh_bridge.spark.stages import PROPOSAL, REJECTED
 from dh_bridge.spark.streaming import Batch, linked, stream
 from dh_bridge.spark.targets import deliver
+from dh_bridge.spark.translation import as_rejected
 
 SETTINGS = Settings(profile="1.7")
 OLD = "018cc251-f400-734d-88b3-1e3d63fe6299"
@@ -186,6 +189,24 @@ def test_a_removal_of_ours_that_nothing_calls_for_any_more_is_undone():
     (found,) = changes([removed, other], [other])
     assert (found.entity_urn, found.aspect_name, found.value) == ("a", "status", {"removed": False})
     assert list(changes([upsert("dataset", "a", "subTypes", {"typeNames": ["T"]})], [])) == []
+
+
+def test_what_a_schema_refuses_is_told_of_each_batch(session, tmp_path):
+    """No event makes such a proposal: rows stand for what a worker would tell."""
+    split(tmp_path / "in", sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")]), 1)
+    told = []
+    events = stream_files(session, str(tmp_path / "in"))
+    stream(
+        events, lambda *_: None, checkpoint=str(tmp_path / "c"), settings=SETTINGS, partitions=2,
+        rejected=lambda rows: told.append((rows.count(), rows.columns)),
+    ).awaitTermination()  # fmt: skip
+    columns = ["entity_type", "entity_urn", "aspect_name", "change_type", "reason"]
+    assert told == [(0, columns)]
+    rows = [
+        {"kind": kind, "entity_type": "dataset", "entity_urn": "d", "aspect": "why"} for kind in (REJECTED, PROPOSAL)
+    ]
+    (row,) = as_rejected(session.createDataFrame(rows, FOUND)).collect()
+    assert (row.entity_type, row.entity_urn, row.reason) == ("dataset", "d", "why")
 
 
 def test_only_what_changes_is_sent():

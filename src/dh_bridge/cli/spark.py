@@ -14,13 +14,13 @@ import click
 
 from dh_bridge import errors
 from dh_bridge.bridge import Bridge
-from dh_bridge.call import Counts, Translation
+from dh_bridge.call import Translation
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.screen import say
 from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
-from dh_bridge.cli.spark_targets import Batches, bury, delivery
+from dh_bridge.cli.spark_targets import Batches, bury, delivery, leave_out
 from dh_bridge.errors import BridgeError, SinkError
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def batch(  # noqa: PLR0913 - one parameter per option
         between, parts = (said["since"], said["until"]), parts_wanted(session, said)
         translated = Translated(events, settings, partitions=parts, between=between)
         counts = translated.counts()
-        _count(outcome, counts)
+        outcome.add(Translation([], [], [], counts, None))
+        leave_out(outcome, translated.rejected)
         bury(outcome, translated.bad_records, said["bad_records"])
         try:
             deliver(translated.proposals, None)
@@ -194,6 +195,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
             every=None if dry_run else every,
             retain=retain,
             counted=batches.count if settings.profile is None else None,
+            rejected=batches.leave_out,
         )
         query.awaitTermination()
         batches.end()
@@ -218,8 +220,3 @@ def _session(said: dict[str, Any]) -> SparkSession:
     from dh_bridge.spark.session import session  # noqa: PLC0415 - as above
 
     return session(master=said["master"], conf=pairs(said["confs"], "--conf"))
-
-
-def _count(outcome: Outcome, counts: Counts) -> None:
-    outcome.add(Translation([], [], [], counts, None))
-    outcome.rejected += counts.rejected

@@ -138,6 +138,10 @@ class Batches:
             self._outcome.counts.newer = counts.newer
             self._outcome.warn_of_profile(Bridge(self._settings))
 
+    def leave_out(self, rejected: DataFrame) -> None:
+        """Tell of the proposals of a batch that their schema refuses."""
+        leave_out(self._outcome, rejected)
+
     def end(self) -> None:
         """Say that there was nothing, and what ``writes`` left out."""
         if not self._seen:
@@ -154,6 +158,14 @@ def bury(outcome: Outcome, bad: DataFrame, folder: str | None, batch: int | None
         say(f"{row.place}: {row.reason}")
     if number:
         _keep(bad, folder, batch)
+
+
+def leave_out(outcome: Outcome, rejected: DataFrame) -> None:
+    """Count the proposals of ours that their schema refuses, and tell of the first ones."""
+    number = rejected.count()
+    outcome.rejected += number
+    for row in rejected.limit(_SHOWN).collect() if number else ():
+        say(f"left out: {row.entity_urn}: {row.reason}")
 
 
 def _keep(rows: DataFrame, folder: str | None, batch: int | None) -> None:

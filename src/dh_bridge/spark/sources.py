@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.spark.files import local_ones, packed_parts, unzipped_size
-from dh_bridge.spark.stores import CONTENT_MOST, landing, plain_path, stored
+from dh_bridge.spark.stores import CONTENT_MOST, as_pattern, landing, plain_path, stored
 from dh_bridge.spark.translation import parts_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def read(
         tables = [spark.read.options(**dict(options or {})).table(name) for name in named]
         found = [frame(table, column, place=name) for table, name in zip(tables, named, strict=True)]
     else:
-        loaded = spark.read.format(format).options(**dict(options or {})).load(named)
+        places = [as_pattern(spark, name) for name in named] if format.lower() in _FILES else named
+        loaded = spark.read.format(format).options(**dict(options or {})).load(places)
         found = [frame(loaded, column, place=format)]
     whole = found[0]
     for part in found[1:]:
@@ -111,6 +112,7 @@ def stream_rows(
     if format == "table":
         return frame(reader.table(name), column, place=name)
     if format.lower() in _FILES:
+        # a name with glob characters is refused here; escaped, Spark would hand each file over twice
         there = spark.read.format(format).options(**chosen).load(name)
         reader = reader.options(**{"maxFileAge": _ANY_AGE, **chosen}).schema(there.schema)
     return frame(reader.format(format).load(name), column, place=format)

@@ -18,7 +18,7 @@ from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.rows import FOUND, RECORD
 from dh_bridge.spark.stages import PIECE, PROPOSAL, TOLD, ChangeEntities, FoldRuns, Records
 from dh_bridge.spark.state import State
-from dh_bridge.spark.translation import as_proposals, columns_of, heard, ordered, parts_of, total
+from dh_bridge.spark.translation import as_proposals, as_rejected, columns_of, heard, ordered, parts_of, total
 from dh_bridge.translation.packing import packed, unpacked
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
     every: str | None = None,
     retain: float | None = None,
     counted: Callable[[Counts], None] | None = None,
+    rejected: Callable[[DataFrame], None] | None = None,
 ) -> StreamingQuery:
     """Start to translate a stream of events (of :mod:`dh_bridge.spark.sources`) and return Spark's query.
 
@@ -51,14 +52,15 @@ def stream(  # noqa: PLR0913 - what a stream needs
     (``10 seconds``); without it the query takes what there is and ends. A run whose last event is ``retain`` days older than
     the newest one, or than the clock's now if that is earlier, is let go: what it said of jobs and datasets stays, and later
     events of it are a run of their own (ruling 12).
-    ``counted`` is told of each batch what the runs that it touches come to, with all of their events.
+    ``counted`` is told of each batch what the runs that it touches come to, with all of their events; ``rejected`` the proposals of
+    ours that their schema refuses (columns as of ``Translated.rejected``): they are left out, and the others go on.
     """
     chosen = settings or Settings()
     refuse(chosen)
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 
     def batch(rows: DataFrame, number: int) -> None:
-        Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker, counted)
+        Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker, counted, rejected)
 
     writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")
     writer = writer.trigger(availableNow=True) if every is None else writer.trigger(processingTime=every)
@@ -93,8 +95,13 @@ class Batch:
         self._bad = found.filter("reason IS NOT NULL").selectExpr("place", "reason", "raw")
         self._new = found.filter("reason IS NULL").drop("reason")
 
-    def run(self, taker: Taker, counted: Callable[[Counts], None] | None = None) -> None:
-        """Translate, hand the changes to ``taker``, and the counts to ``counted``; then remember."""
+    def run(
+        self,
+        taker: Taker,
+        counted: Callable[[Counts], None] | None = None,
+        rejected: Callable[[DataFrame], None] | None = None,
+    ) -> None:
+        """Translate, hand the changes to ``taker``, what is told beside them to the others; then remember."""
         state = self._state
         try:
             old = state.read("events")
@@ -109,8 +116,10 @@ class Batch:
             if self._settings.queries == "on":
                 pieces = self._hold(pieces.unionByName(self._taken_back(anew, pieces)))
             changed = self._shared(anew, pieces)
-            proposals = changed.unionByName(every).filter(f"kind = '{PROPOSAL}'")
-            taker(as_proposals(proposals), self._bad, self._number)
+            news = changed.unionByName(every)
+            taker(as_proposals(news.filter(f"kind = '{PROPOSAL}'")), self._bad, self._number)
+            if rejected is not None:
+                rejected(as_rejected(news))
             if counted is not None:
                 counted(total(found))
             state.write("events", self._new.unionByName(self._again(anew, touched)))

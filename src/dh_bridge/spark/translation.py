@@ -85,9 +85,7 @@ class Translated:
     @property
     def rejected(self) -> DataFrame:
         """The proposals that were left out as their schema refuses them: our fault, the others go on."""
-        return self._found.filter(f"kind = '{REJECTED}'").selectExpr(
-            "entity_type", "entity_urn", "aspect_name", "change_type", "aspect AS reason"
-        )
+        return as_rejected(self._found)
 
     def counts(self) -> Counts:
         """Return the counts: events are those that were translated; together with the dead ones they are all that came."""
@@ -193,6 +191,13 @@ def moment(text: str) -> int:
 def ordered(records: DataFrame, partitions: int) -> DataFrame:
     """Return records with those of one run side by side."""
     return records.repartition(partitions, "key").sortWithinPartitions("key", "time", "place")
+
+
+def as_rejected(found: DataFrame) -> DataFrame:
+    """Return which of rows of FOUND are proposals of ours that their schema refuses, and why."""
+    return found.filter(f"kind = '{REJECTED}'").selectExpr(
+        "entity_type", "entity_urn", "aspect_name", "change_type", "aspect AS reason"
+    )
 
 
 def as_proposals(found: DataFrame) -> DataFrame:
