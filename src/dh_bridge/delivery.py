@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from pydantic import BaseModel, SecretStr
 
-from dh_bridge.datahub.profiles import profile
+from dh_bridge.datahub.profiles import DEFAULT, profile
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.review.merging import Merging
 from dh_bridge.settings.datahubenv import accounts
@@ -53,6 +53,12 @@ class Destination(NamedTuple):
     options: SinkOptions
     version: str | None
     place: str
+
+    def described(self, target: str, identity: str | None = None) -> str:
+        """Return, for people, where ``target`` leads, as what it is written and under which id."""
+        version = f" (DataHub {self.version})" if self.version else ""
+        named = f", identity {identity}" if identity else ""
+        return f"{target}{version}: profile {self.settings.profile or DEFAULT}{named}, run {self.options.run_id}"
 
 
 class Guarded(Around):

@@ -33,6 +33,7 @@ from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings.loading import load
 from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.translation.translate import Rejected
 
 both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)
 CALLBACKS = [emit_on_execute, emit_on_failure, emit_on_retry, emit_on_skipped, emit_on_success]
@@ -403,7 +404,7 @@ def test_what_we_refuse_ourselves_is_told(server, monkeypatch, caplog):
     server()
     bad = upsert("dataFlow", "urn:li:dataFlow:(airflow,x,y)", "status", {"removed": False})
     translation = Bridge().translate("{}")
-    rejected = Thing(proposal=bad, reason="not in its schema")
+    rejected = Rejected(bad, "not in its schema")
     monkeypatch.setattr(
         sending_module,
         "Bridge",

@@ -94,9 +94,7 @@ def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) ->
 
 
 def _mistakes(translation: Translation) -> list[str]:
-    return [letter.reason for letter in translation.dead] + [
-        f"left out: {ours.proposal.entity_urn}: {ours.reason}" for ours in translation.rejected
-    ]
+    return [letter.reason for letter in translation.dead] + [ours.text for ours in translation.rejected]
 
 
 def _hurried(settings: Settings, deadline: float) -> Settings:

@@ -22,7 +22,6 @@ from dh_bridge.cli.options import (
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.queue import held
 from dh_bridge.cli.screen import say
-from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, Nowhere, noted, opened, trial
@@ -152,12 +151,8 @@ def _ledger(  # noqa: PLR0913 - what the flags say
 
 def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
     """Say where to, as what and under which id, before anything is written."""
-    settings = destination.settings
-    version = f" (DataHub {destination.version})" if destination.version else ""
-    say(
-        f"{'nothing is written' if dry_run else 'writing'} to {target}{version}: profile {settings.profile or DEFAULT},"
-        f" identity {settings.identity.mode}, run {destination.options.run_id}"
-    )
+    what = "nothing is written" if dry_run else "writing"
+    say(f"{what} to {destination.described(target, destination.settings.identity.mode)}")
 
 
 def _tell_of_another(last: str | None, place: str) -> None:

@@ -65,7 +65,7 @@ class Outcome:
             self.bury(letter)
         for ours in translation.rejected:
             self.rejected += 1
-            _limited(self.rejected, f"left out: {ours.proposal.entity_urn}: {ours.reason}")
+            _limited(self.rejected, ours.text)
         if self._report is not None and translation.report is not None:
             self._report.writelines(map(json_line, translation.report.lines()))
 

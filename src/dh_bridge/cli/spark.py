@@ -125,7 +125,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
         translated = Translated(events, settings, partitions=parts, between=between)
         counts = translated.counts()
         outcome.add(Translation([], [], [], counts, None))
-        leave_out(outcome, translated.rejected)
+        leave_out(outcome, translated.rejected, counts.rejected)
         bury(outcome, translated.bad_records, said["bad_records"])
         try:
             deliver(translated.proposals, None)

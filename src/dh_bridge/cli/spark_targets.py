@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.screen import say
@@ -73,8 +73,8 @@ class Target(NamedTuple):
         done = executors.deliver_apart(proposals, self.name, self.options, writes=self.settings.writes)
         self.outcome.delivered += done.delivered
         self.outcome.refused += done.refused
-        for row in done.undelivered.limit(_SHOWN).collect() if done.refused else ():
-            say(f"not delivered: {row.entity_urn} {row.aspect_name}: {row.reason}")
+        if done.refused:
+            _tell(done.undelivered, lambda row: f"not delivered: {row.entity_urn} {row.aspect_name}: {row.reason}")
         if done.refused and (batch is None or not done.late):
             _keep(done.undelivered, self.folder, batch)
         done.close()
@@ -154,18 +154,22 @@ def bury(outcome: Outcome, bad: DataFrame, folder: str | None, batch: int | None
     """Count the events that cannot be used, tell of the first ones, and keep all of them where ``folder`` says."""
     number = bad.count()
     outcome.dead += number
-    for row in bad.limit(_SHOWN).collect() if number else ():
-        say(f"{row.place}: {row.reason}")
     if number:
+        _tell(bad, lambda row: f"{row.place}: {row.reason}")
         _keep(bad, folder, batch)
 
 
-def leave_out(outcome: Outcome, rejected: DataFrame) -> None:
-    """Count the proposals of ours that their schema refuses, and tell of the first ones."""
-    number = rejected.count()
+def leave_out(outcome: Outcome, rejected: DataFrame, number: int | None = None) -> None:
+    """Count the proposals of ours that their schema refuses, where nobody knows their ``number``, and tell of the first ones."""
+    number = rejected.count() if number is None else number
     outcome.rejected += number
-    for row in rejected.limit(_SHOWN).collect() if number else ():
-        say(f"left out: {row.entity_urn}: {row.reason}")
+    if number:
+        _tell(rejected, lambda row: f"left out: {row.entity_urn}: {row.reason}")
+
+
+def _tell(rows: DataFrame, line: Callable[[Any], str]) -> None:
+    for row in rows.limit(_SHOWN).collect():
+        say(line(row))
 
 
 def _keep(rows: DataFrame, folder: str | None, batch: int | None) -> None:

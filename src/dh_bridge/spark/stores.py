@@ -86,13 +86,17 @@ def landing(spark: SparkSession, path: str) -> tuple[str, Column]:
         raise SettingsError(f"there is no {path}", where="--events", now="name a folder that is there")
     inside = F.regexp_replace("path", r"^[\w.+-]+:(//[^/]*)?", "")
     depth = F.size(F.split(inside, "/")) - 1
-    return as_pattern(spark, path), has_suffix() | (depth == place.depth())
+    return _escaped(path) if there else path, has_suffix() | (depth == place.depth())
 
 
 def as_pattern(spark: SparkSession, path: str) -> str:
     """Return a name as Spark takes it where it takes all names for patterns: that of what is there is escaped."""
     store, place = _store(spark, path)
-    return _GLOB.sub(r"\\\g<0>", path) if store.exists(place) else path
+    return _escaped(path) if store.exists(place) else path
+
+
+def _escaped(path: str) -> str:
+    return _GLOB.sub(r"\\\g<0>", path)
 
 
 def matches(spark: SparkSession, path: str) -> bool:

@@ -42,6 +42,11 @@ class Rejected(msgspec.Struct, frozen=True):
     proposal: Proposal
     reason: str
 
+    @property
+    def text(self) -> str:
+        """What is left out and why, in a line."""
+        return f"left out: {self.proposal.entity_urn}: {self.reason}"
+
 
 class Fold:
     """The open runs of a call; :meth:`close` turns runs into proposals, once, together."""

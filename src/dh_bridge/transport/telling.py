@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Protocol
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.delivery import refused
@@ -85,6 +86,14 @@ class WithLedger:
         self._down = broken is not None
 
 
+class _Marked(NamedTuple):
+    """A proposal, what it is about, and a digest of what it says."""
+
+    proposal: Proposal
+    key: tuple[str, ...]
+    digest: bytes
+
+
 class _Run:
     """The events of a run, and what was delivered of it: a digest for each aspect, and for each point in time."""
 
@@ -106,29 +115,28 @@ class _Run:
         """Forget events that cannot be used."""
         self.events = [event for event in self.events if event.raw not in raw]
 
-    def new(self, proposals: list[Proposal]) -> list[Proposal]:
+    def new(self, proposals: list[Proposal]) -> list[_Marked]:
         """Return the proposals that were not delivered as they are now."""
-        return [one for one in proposals if self._delivered.get(_key(one)) != _digest(one)]
+        marked = (_Marked(one, _key(one), _digest(one)) for one in proposals)
+        return [one for one in marked if self._delivered.get(one.key) != one.digest]
 
-    def deliver(self, proposals: list[Proposal], sink: Sink) -> SinkError | None:
-        """Deliver proposals and return the error of those that were refused; a SinkError of the place itself is raised."""
+    def deliver(self, new: list[_Marked], sink: Sink) -> SinkError | None:
+        """Deliver what is new and return the error of what was refused; a SinkError of the place itself is raised."""
         try:
-            delivery = sink.emit(proposals)
+            delivery = sink.emit([one.proposal for one in new])
         except SinkError as error:
             self.waits = error.retryable
             raise
         later = {_digest(failure.proposal) for failure in delivery.failed if failure.retryable}
         self._tries = self._tries + 1 if later else 0
         if self._tries >= TRIES:
-            log.error("refused %d times, and not sent again: %s", TRIES, refused(delivery.failed, len(proposals)))
+            log.error("refused %d times, and not sent again: %s", TRIES, refused(delivery.failed, len(new)))
             later, self._tries = set(), 0
         self.waits = bool(later)
-        for one in proposals:
-            if (digest := _digest(one)) not in later:
-                self._delivered[_key(one)] = digest
+        self._delivered.update((one.key, one.digest) for one in new if one.digest not in later)
         if len(self._delivered) > _REMEMBERED:
             self._delivered.clear()
-        return refused(delivery.failed, len(proposals)) if delivery.failed else None
+        return refused(delivery.failed, len(new)) if delivery.failed else None
 
 
 class InMemory:
@@ -143,12 +151,12 @@ class InMemory:
         self._most = most_bytes
         self._runs: dict[str, _Run] = {}
         self._size = 0
-        self._alone = 0
+        self._alone = count()
         self._down = False
 
     def tell(self, event: Event) -> list[BridgeError]:
         """Take an event, and deliver what waits once the place takes something again."""
-        key = event.run_id if event.kind == "run" else self._next()
+        key = event.run_id if event.kind == "run" else f"#{next(self._alone)}"
         run = self._runs.pop(key, None) or _Run()
         self._runs[key] = run  # the last one that was heard of
         self._size -= run.size
@@ -181,23 +189,19 @@ class InMemory:
     def _waiting(self) -> list[_Run]:
         return [run for run in self._runs.values() if run.waits]
 
-    def _next(self) -> str:
-        self._alone += 1
-        return f"#{self._alone}"
-
     def _told(self, run: _Run) -> list[BridgeError]:
         translation = self._bridge.translate(run.events)
         problems: list[BridgeError] = list(_mistakes(translation))
         run.drop({letter.raw for letter in translation.dead})
         new = run.new(translation.proposals)
-        if new:
-            try:
-                refusal = run.deliver(new, self._sink)
-                self._down = False
-            except SinkError as error:
-                refusal, self._down = error, True
-            problems += [refusal] if refusal is not None else []
-        return problems
+        if not new:
+            return problems
+        try:
+            refusal = run.deliver(new, self._sink)
+            self._down = False
+        except SinkError as error:
+            refusal, self._down = error, True
+        return problems if refusal is None else [*problems, refusal]
 
     def _let_go(self) -> None:
         for key in list(self._runs):
@@ -216,7 +220,7 @@ def _mistakes(translation: Translation) -> Iterator[EventError]:
     for letter in translation.dead:
         yield EventError(letter.reason, where=letter.place)
     for ours in translation.rejected:
-        log.error("left out: %s %s: %s", ours.proposal.entity_urn, ours.proposal.aspect_name, ours.reason)
+        log.error("%s", ours.text)
 
 
 def _key(proposal: Proposal) -> tuple[str, ...]:

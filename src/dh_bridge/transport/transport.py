@@ -14,7 +14,6 @@ from openlineage.client.serde import Serde
 from openlineage.client.transport.transport import Transport
 
 from dh_bridge.bridge import Bridge, zone_of
-from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import BridgeError, EventError
 from dh_bridge.ledger import noted, opened
@@ -137,14 +136,7 @@ class DataHubTransport(Transport):
                     target=destination.place,
                 )
             )
-            version = f" (DataHub {destination.version})" if destination.version else ""
-            log.info(
-                "writing to %s%s: profile %s, run %s",
-                shown(target),
-                version,
-                destination.settings.profile or DEFAULT,
-                destination.options.run_id,
-            )
+            log.info("writing to %s", destination.described(shown(target)))
             self._open = stack.pop_all()
         return InMemory(Bridge(destination.settings), sink) if ledger is None else WithLedger(ledger)
 
