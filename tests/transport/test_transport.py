@@ -10,6 +10,7 @@ import sys
 import threading
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -19,10 +20,11 @@ from openlineage.client.event_v2 import Dataset, DatasetEvent, InputDataset, Job
 from openlineage.client.facet_v2 import error_message_run, schema_dataset
 from openlineage.client.serde import Serde
 
-from dh_bridge.bridge import Bridge
+from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
+from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import EventError, SettingsError, SinkError
 from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.settings import Settings
@@ -370,6 +372,22 @@ def test_what_is_refused_for_now_is_tried_with_later_events_until_it_is_given_up
     teller.settle()
     assert teller.settled
     assert f"refused {TRIES} times, and not sent again: " in caplog.text
+
+
+def test_what_waits_and_is_taken_back_waits_no_more():
+    sink, said = Taken(), []
+    told = SimpleNamespace(translate=lambda _events: Translation(said, [], [], Counts()))
+    teller = InMemory(told, sink)
+    (one,) = parsed(event("START"))
+    old, new = (upsert("dataset", "d", "status", {"removed": removed}) for removed in (False, True))
+    said[:] = [old]
+    assert not teller.tell(one)
+    said[:], sink.busy = [new], "status"
+    assert teller.tell(one)
+    assert not teller.settled
+    said[:] = [old]
+    teller.settle()
+    assert teller.settled
 
 
 def test_a_run_of_many_events_keeps_its_first_and_its_last_ones():

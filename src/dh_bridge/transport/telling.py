@@ -195,6 +195,7 @@ class InMemory:
         run.drop({letter.raw for letter in translation.dead})
         new = run.new(translation.proposals)
         if not new:
+            run.waits = False  # what waited was taken back by a later event
             return problems
         try:
             refusal = run.deliver(new, self._sink)
