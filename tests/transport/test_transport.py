@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
 import subprocess
 import sys
 import threading
+import weakref
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from types import SimpleNamespace
@@ -30,7 +32,8 @@ from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.transport import DataHubConfig, DataHubTransport, transport
-from dh_bridge.transport.telling import EVENTS, TRIES, InMemory
+from dh_bridge.transport.runs import EVENTS, TRIES
+from dh_bridge.transport.telling import InMemory
 
 TYPE = "dh_bridge.transport.DataHubTransport"
 RUN = "01a1fcf3-ae1a-7325-9ff6-fa80f2885a38"
@@ -46,6 +49,9 @@ def _alone(tmp_path, monkeypatch):
     for name in list(os.environ):
         if name.startswith(("OPENLINEAGE", "DH_BRIDGE", "DATAHUB_GMS")):
             monkeypatch.delenv(name)
+    yield
+    for one in list(transport._transports):  # those that a test leaves open would be held until the end
+        one.close(timeout=0)
 
 
 @pytest.fixture
@@ -311,6 +317,85 @@ def test_a_forked_process_opens_its_own(gms, tmp_path):
     assert sorted(one.get("durationMillis", 0) for one in points) == [0, 42_000]
 
 
+def test_a_variable_for_another_transport_changes_nothing(tmp_path, monkeypatch):
+    """Of OPENLINEAGE_URL the client makes a transport of a composite, and puts it into the environment."""
+    monkeypatch.setattr(os, "environ", os.environ | {"OPENLINEAGE_URL": "http://localhost:5000"})
+    for target in ("memory:", f"catalog:{tmp_path / 'told.db'}"):
+        told = client(to=target)
+        assert isinstance(told.transport, DataHubTransport)
+        told.emit(event("START"))
+        assert told.close()
+    assert aspects(tmp_path / "told.db", urn())
+
+
+def test_a_client_that_nobody_holds_is_closed_at_the_end_of_the_program_that_emitted(tmp_path):
+    """A file that is there only when it is whole is written then; a forked process leaves it alone."""
+    program = """
+import os, sys; from pathlib import Path
+from openlineage.client import OpenLineageClient; from openlineage.client.event_v2 import *
+def main():
+    client = OpenLineageClient()
+    run, job = Run(sys.argv[1]), Job("shop", "load")
+    client.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START, run=run, job=job, producer="https://shop"))
+main()
+child = os.fork()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    assert not Path("told.json").exists()
+"""
+    said = {"OPENLINEAGE__TRANSPORT__TYPE": TYPE, "OPENLINEAGE__TRANSPORT__TO": "file:told.json"}
+    done = subprocess.run(
+        [sys.executable, "-c", program, RUN],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | said,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Error" not in done.stderr
+    assert {one["entityType"] for one in json.loads((tmp_path / "told.json").read_bytes())} >= {"dataProcessInstance"}
+    assert [one.name for one in tmp_path.iterdir()] == ["told.json"]
+
+
+def test_a_transport_is_held_from_its_first_event_until_it_is_closed():
+    told = DataHubTransport(DataHubConfig("memory:"))
+    found = weakref.ref(told)
+    told.emit(event("START"))
+    del told
+    gc.collect()
+    assert found() is not None
+    assert found().close()
+    gc.collect()
+    assert found() is None
+
+
+def test_a_forked_process_has_begun_anew_before_any_of_its_threads_emits(gms):
+    told = DataHubTransport(DataHubConfig.from_dict({"to": f"rest:{gms.url}", "settings": AT_ONCE}))
+    told.emit(event("START"))
+    gms.stop()
+    with pytest.raises(SinkError):
+        told.emit(event("COMPLETE", 1))
+    with told._lock:  # a thread of the parent that emits now never lets go in the child
+        child = os.fork()
+        if not child:
+            anew = told._teller is None and not told._waiting and not told._lock.locked()
+            os._exit(0 if anew and told.close() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    gms.start()
+    assert told.close()
+    assert "COMPLETE" in {one.value.get("status") for one in gms.proposals if isinstance(one.value, dict)}
+
+
+@pytest.mark.parametrize("target", ["file:", "catalog:no/told.db", "rest:ftp://nowhere"])
+def test_a_target_that_cannot_be_opened_is_an_error_of_each_event(target):
+    told = client(to=target)
+    for seconds in range(2):
+        with pytest.raises((SettingsError, SinkError)):
+            told.emit(event("START", seconds))
+    assert not told.close()
+
+
 @pytest.mark.parametrize("ledger", [False, True])
 def test_threads_may_emit(gms, tmp_path, ledger):
     told = client(to=f"rest:{gms.url}", **({"ledger": str(tmp_path / "ledger.db")} if ledger else {}))
@@ -335,21 +420,220 @@ def test_threads_may_emit(gms, tmp_path, ledger):
 
 
 class Taken:
-    """A sink that counts, can be down, and does not take ``busy`` aspects now."""
+    """A sink that counts, can be down or break off ``fails`` times, and always over ``poison``; ``busy`` aspects it does not take now."""
 
     name = "taken"
 
-    def __init__(self, busy=""):
+    def __init__(self, busy="", poison=lambda _one: False):
         self.proposals = []
         self.down = False
+        self.fails = 0
         self.busy = busy
+        self.poison = poison
+        self.asked = 0
 
     def emit(self, proposals):
-        if self.down:
+        self.asked += 1
+        if self.down or self.fails or any(map(self.poison, proposals)):
+            self.fails = max(self.fails - 1, 0)
             raise SinkError("down", retryable=True)
         failed = [Failure(one, "busy", retryable=True) for one in proposals if one.aspect_name == self.busy]
         self.proposals += proposals
         return Delivery(len(proposals) - len(failed), failed)
+
+
+def with_schema(column, seconds, run):
+    schema = schema_dataset.SchemaDatasetFacet([schema_dataset.SchemaDatasetFacetFields(column, "int")])
+    orders = OutputDataset("postgres://db:5432", "shop.public.orders", {"schema": schema})
+    return parsed(event("COMPLETE", seconds, run=run, outputs=[orders]))[0]
+
+
+def columns(sink):
+    """Name the column of each schema, as they were written."""
+    schemas = [one.value for one in sink.proposals if one.aspect_name == "schemaMetadata"]
+    return [schema["fields"][0]["fieldPath"].rpartition(".")[2] for schema in schemas]
+
+
+def others(count, prefix="02"):
+    """Return the starts of as many runs."""
+    runs = [f"{RUN[:-4]}{prefix}{number:02d}" for number in range(count)]
+    return [parsed(event("START", run=run))[0] for run in runs]
+
+
+def arrived(sink, *runs):
+    return set(runs) <= {one.entity_urn for one in sink.proposals if one.aspect_name == "dataProcessInstanceRunEvent"}
+
+
+def errors(caplog):
+    return [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
+
+
+def test_after_an_outage_the_newer_run_is_told_last():
+    sink = Taken()
+    teller = InMemory(BRIDGE, sink)
+    sink.down = True
+    assert teller.tell(with_schema("older", 0, RUN))
+    sink.down = False
+    assert not teller.tell(with_schema("newer", 1, OTHER))
+    assert columns(sink) == ["older", "newer"]
+    assert teller.settled
+
+
+def test_an_event_behind_one_that_cannot_be_delivered_waits_and_is_told_so():
+    sink = Taken()
+    teller = InMemory(BRIDGE, sink)
+    sink.down = True
+    first, second = others(2)
+    teller.tell(first)
+    (problem,) = teller.tell(second)
+    assert problem.retryable
+    assert sink.asked == 2
+    sink.down = False
+    teller.settle()
+    assert arrived(sink, urn(run=first.run_id), urn(run=second.run_id))
+    assert teller.settled
+
+
+def test_a_run_that_always_breaks_off_is_given_up_when_others_arrive(caplog):
+    sink = Taken(poison=lambda one: one.aspect_name == "schemaMetadata")
+    teller = InMemory(BRIDGE, sink)
+    assert teller.tell(with_schema("huge", 1, RUN))
+    behind = others(TRIES - 1)
+    for one in behind[:-1]:
+        assert teller.tell(one)
+        assert not teller.settled
+    assert not errors(caplog)
+    assert not teller.tell(behind[-1])
+    assert teller.settled
+    assert arrived(sink, *(urn(run=one.run_id) for one in behind))
+    (error,) = errors(caplog)
+    assert f"run {RUN} broke off {TRIES + 1} times while others arrive, and is not sent again: down" in error
+    assert not teller.tell(parsed(event("START"))[0])  # what it says beside arrives
+    assert arrived(sink, urn())
+
+
+def test_two_runs_that_always_break_off_are_given_up_both(caplog):
+    poison = {urn(run=RUN), urn(run=OTHER)}
+    sink = Taken(poison=lambda one: one.entity_urn in poison)
+    teller = InMemory(BRIDGE, sink)
+    behind = others(TRIES**2 - 2)
+    for one in (*parsed(event("START"), event("START", run=OTHER)), *behind):
+        teller.tell(one)
+    assert teller.settled
+    assert arrived(sink, *(urn(run=one.run_id) for one in behind))
+    assert len(errors(caplog)) == 2
+
+
+def test_a_long_outage_gives_nobody_up_and_asks_once_for_an_event(caplog):
+    sink = Taken()
+    teller = InMemory(BRIDGE, sink)
+    sink.down = True
+    asked = []
+    told = others(4 * TRIES)
+    for one in told:
+        before = sink.asked
+        assert teller.tell(one)[-1].retryable
+        asked.append(sink.asked - before)
+    assert asked == 4 * [*(TRIES - 1) * [1], 2]
+    teller.settle()
+    sink.down = False
+    sink.busy = "dataFlowInfo"
+    teller.settle()
+    assert not teller.settled  # what is refused for now is not yet given up
+    sink.busy = ""
+    teller.settle()
+    assert teller.settled
+    assert arrived(sink, *(urn(run=one.run_id) for one in told))
+    assert not errors(caplog)
+
+
+def test_an_outage_that_ends_between_a_run_and_the_next_one_gives_nobody_up(caplog):
+    sink = Taken()
+    teller = InMemory(BRIDGE, sink)
+    sink.fails = TRIES
+    assert teller.tell(with_schema("older", 0, RUN))
+    assert teller.tell(with_schema("newer", 1, OTHER))
+    told = others(TRIES - 2)
+    for one in told[:-1]:
+        assert teller.tell(one)
+    assert not teller.tell(told[-1])
+    assert teller.settled
+    assert columns(sink) == ["newer", "older", "newer"]
+    assert arrived(sink, urn(), *(urn(run=one.run_id) for one in told))
+    assert not errors(caplog)
+
+
+def test_what_a_place_refuses_for_good_is_not_sent_again_and_the_rest_is():
+    said = [SinkError("answers 401")]
+    sink = Taken()
+    told = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not said else throw(said[0]))
+    teller = InMemory(BRIDGE, told)
+    first, second, third = others(3)
+    assert teller.tell(first) == said
+    assert teller.settled
+    sink.down, error = True, said.pop()
+    assert teller.tell(first)
+    assert teller.tell(second)
+    said.append(error)
+    assert teller.tell(third) == [error]
+    assert not teller.settled
+    said.clear()
+    sink.down = False
+    teller.settle()
+    assert teller.settled
+    assert arrived(sink, urn(run=second.run_id), urn(run=third.run_id))
+    assert not arrived(sink, urn(run=first.run_id))
+
+
+def throw(error):
+    raise error
+
+
+def test_a_setting_that_is_found_wrong_by_a_delivery_loses_nothing():
+    said = [SettingsError("cannot be read", where="rest.token_file")]
+    sink = Taken()
+    told = SimpleNamespace(emit=lambda proposals: sink.emit(proposals) if not said else throw(said[0]))
+    teller = InMemory(BRIDGE, told)
+    first, second = others(2)
+    assert teller.tell(first) == said
+    said.clear()
+    assert not teller.tell(second)
+    assert arrived(sink, urn(run=first.run_id), urn(run=second.run_id))
+    assert teller.settled
+
+
+def test_a_mistake_of_ours_with_one_run_does_not_hold_up_the_others():
+    sink, wrong = Taken(), set()
+
+    def translate(events):
+        return throw(ZeroDivisionError()) if events[0].run_id in wrong else BRIDGE.translate(events)
+
+    teller = InMemory(SimpleNamespace(translate=translate), sink)
+    first, second, third = others(3)
+    sink.down = True
+    assert teller.tell(first)
+    sink.down = False
+    wrong.add(first.run_id)
+    with pytest.raises(ZeroDivisionError):
+        teller.tell(second)
+    assert not teller.tell(third)
+    assert arrived(sink, urn(run=second.run_id), urn(run=third.run_id))
+    assert teller.settled
+
+
+def test_what_is_of_no_run_is_kept_only_while_it_waits():
+    sink = Taken()
+    teller = InMemory(BRIDGE, sink)
+    table = Dataset("postgres://db:5432", "shop.public.x")
+    (one,) = parsed(DatasetEvent(eventTime=START.isoformat(), producer="https://shop", dataset=table))
+    assert not teller.tell(one)
+    assert not teller._runs
+    sink.down = True
+    assert teller.tell(one)
+    assert len(teller._runs) == 1
+    sink.down = False
+    assert not teller.tell(parsed(event("START"))[0])
+    assert list(teller._runs) == [RUN]
 
 
 def test_what_is_refused_for_now_is_tried_with_later_events_until_it_is_given_up(caplog):

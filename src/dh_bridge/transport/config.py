@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _WHERE = "transport"
 _KEYS = ("to", "config", "ledger", "settings")
+_NOT_OURS = ("type", "transports")
+"""What a client says beside: of a variable OPENLINEAGE_URL it makes a transport of a composite, whatever the type is."""
 
 
 @dataclass
@@ -37,7 +39,7 @@ class DataHubConfig(Config):
     @classmethod
     def from_dict(cls, params: dict[str, Any]) -> DataHubConfig:
         """Return the configuration of a file or of variables; a SettingsError names what cannot be used."""
-        said = {key: value for key, value in params.items() if key != "type"}
+        said = {key: value for key, value in params.items() if key not in _NOT_OURS}
         for key in said:
             if key not in _KEYS:
                 near = get_close_matches(key, _KEYS, 1)

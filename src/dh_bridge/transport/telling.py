@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import logging
-from hashlib import blake2b
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.delivery import refused
-from dh_bridge.errors import BridgeError, EventError, SinkError
+from dh_bridge.errors import BridgeError, EventError
+from dh_bridge.transport.runs import TRIES, Run
 from dh_bridge.window import BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from dh_bridge.bridge import Bridge
     from dh_bridge.call import Translation
-    from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.ledger import Ledger
     from dh_bridge.openlineage.events import Event
     from dh_bridge.sinks.base import Sink
 
 log = logging.getLogger("dh_bridge.transport")
-
-EVENTS = 100
-"""Events of one run that are folded without a ledger: its first one, and the last ones."""
-TRIES = 5
-"""How often something is sent that a place refuses for now while it takes the rest."""
-_REMEMBERED = 10_000
-"""Aspects and points of one run of which it is known that they were delivered."""
 
 
 class Teller(Protocol):
@@ -86,123 +77,111 @@ class WithLedger:
         self._down = broken is not None
 
 
-class _Marked(NamedTuple):
-    """A proposal, what it is about, and a digest of what it says."""
-
-    proposal: Proposal
-    key: tuple[str, ...]
-    digest: bytes
-
-
-class _Run:
-    """The events of a run, and what was delivered of it: a digest for each aspect, and for each point in time."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.size = 0
-        self.waits = False
-        self._tries = 0
-        self._delivered: dict[tuple[str, ...], bytes] = {}
-
-    def add(self, event: Event) -> None:
-        """Take an event; of too many all but the first and the last ones are let go."""
-        self.events.append(event)
-        self.size += len(event.raw)
-        if len(self.events) > EVENTS:
-            self.size -= len(self.events.pop(1).raw)
-
-    def drop(self, raw: set[bytes]) -> None:
-        """Forget events that cannot be used."""
-        self.events = [event for event in self.events if event.raw not in raw]
-
-    def new(self, proposals: list[Proposal]) -> list[_Marked]:
-        """Return the proposals that were not delivered as they are now."""
-        marked = (_Marked(one, _key(one), _digest(one)) for one in proposals)
-        return [one for one in marked if self._delivered.get(one.key) != one.digest]
-
-    def deliver(self, new: list[_Marked], sink: Sink) -> SinkError | None:
-        """Deliver what is new and return the error of what was refused; a SinkError of the place itself is raised."""
-        try:
-            delivery = sink.emit([one.proposal for one in new])
-        except SinkError as error:
-            self.waits = error.retryable
-            raise
-        later = {_digest(failure.proposal) for failure in delivery.failed if failure.retryable}
-        self._tries = self._tries + 1 if later else 0
-        if self._tries >= TRIES:
-            log.error("refused %d times, and not sent again: %s", TRIES, refused(delivery.failed, len(new)))
-            later, self._tries = set(), 0
-        self.waits = bool(later)
-        self._delivered.update((one.key, one.digest) for one in new if one.digest not in later)
-        if len(self._delivered) > _REMEMBERED:
-            self._delivered.clear()
-        return refused(delivery.failed, len(new)) if delivery.failed else None
-
-
 class InMemory:
     """Each event is a call together with the earlier ones of its run (state mode *none*): what is new of it is delivered.
 
-    So an end knows its start, and its duration. Runs that were heard of last are kept, up to 16 MiB of events.
+    So an end knows its start, and its duration. Runs that were heard of last are kept, up to 16 MiB of events. What waits is
+    delivered before what is newer, as the last one that is written stays.
     """
 
     def __init__(self, bridge: Bridge, sink: Sink, *, most_bytes: int = BYTES) -> None:
         self._bridge = bridge
         self._sink = sink
         self._most = most_bytes
-        self._runs: dict[str, _Run] = {}
+        self._runs: dict[str, Run] = {}
         self._size = 0
         self._alone = count()
-        self._down = False
 
     def tell(self, event: Event) -> list[BridgeError]:
-        """Take an event, and deliver what waits once the place takes something again."""
-        key = event.run_id if event.kind == "run" else f"#{next(self._alone)}"
-        run = self._runs.pop(key, None) or _Run()
+        """Take an event, and deliver what waits and then what is new; the SinkError may be that of an older run."""
+        alone = event.kind != "run"
+        key = f"#{next(self._alone)}" if alone else event.run_id
+        run = self._runs.pop(key, None) or Run(key, alone=alone)
         self._runs[key] = run  # the last one that was heard of
         self._size -= run.size
         run.add(event)
         self._size += run.size
-        problems = self._told(run)
-        if event.kind != "run" and not run.waits:
-            self._forget(key)
-        if not self._down:
-            self._settle(other for other in self._waiting() if other is not run)
+        run.waits = True
+        problems = self._line(self._waiting())
+        for other in list(self._runs.values()):
+            if other.alone and not other.waits:
+                self._forget(other.key)
         self._let_go()
         return problems
 
     def settle(self) -> None:
         """Deliver what waits, unless the place takes nothing."""
-        self._settle(self._waiting())
-
-    def _settle(self, runs: Iterable[_Run]) -> None:
-        for run in runs:
-            for problem in self._told(run):
-                log.warning("%s", problem)
-            if self._down:
-                return
+        _warn(self._line(self._waiting()))
 
     @property
     def settled(self) -> bool:
         """Whether nothing waits."""
         return not self._waiting()
 
-    def _waiting(self) -> list[_Run]:
+    def _waiting(self) -> list[Run]:
         return [run for run in self._runs.values() if run.waits]
 
-    def _told(self, run: _Run) -> list[BridgeError]:
+    def _line(self, runs: list[Run]) -> list[BridgeError]:
+        """Tell runs, the oldest first, up to one that the place does not take; return what is wrong with the last one tried.
+
+        Each TRIES-th time that a run breaks off it may be the run and not the place: then the next one is tried, too.
+        """
+        problems: list[BridgeError] = []
+        stuck: list[Run] = []
+        for run in runs:
+            _warn(problems)
+            problems, arrived = self._told(run)
+            if arrived and stuck:
+                if self._try_again(stuck):
+                    run.forget()  # what is older was written over it
+                    more, arrived = self._told(run)
+                    problems += more
+                stuck = []
+            if arrived is False:
+                if not run.waits or run.tries % TRIES:
+                    break
+                stuck.append(run)
+        return problems
+
+    def _try_again(self, stuck: list[Run]) -> bool:
+        """Give up runs that break off while others arrive; return whether one arrives now: the place was down until then."""
+        came_late = False
+        for run in stuck:
+            problems, arrived = self._told(run)
+            came_late = came_late or bool(arrived)
+            if arrived or not run.waits:
+                _warn(problems)
+            else:
+                log.error(
+                    "run %s broke off %d times while others arrive, and is not sent again: %s",
+                    run.key,
+                    run.tries,
+                    problems[-1],
+                )
+                run.give_up()
+        return came_late
+
+    def _told(self, run: Run) -> tuple[list[BridgeError], bool | None]:
+        """Deliver what is new of a run; return what is wrong, and whether the place took it, None where nothing is new."""
+        try:
+            return self._sent(run)
+        except Exception:  # a mistake of ours: no other run is to wait for this one
+            run.waits = False
+            raise
+
+    def _sent(self, run: Run) -> tuple[list[BridgeError], bool | None]:
         translation = self._bridge.translate(run.events)
         problems: list[BridgeError] = list(_mistakes(translation))
         run.drop({letter.raw for letter in translation.dead})
         new = run.new(translation.proposals)
         if not new:
             run.waits = False  # what waited was taken back by a later event
-            return problems
+            return problems, None
         try:
             refusal = run.deliver(new, self._sink)
-            self._down = False
-        except SinkError as error:
-            refusal, self._down = error, True
-        return problems if refusal is None else [*problems, refusal]
+        except BridgeError as error:
+            return [*problems, error], False
+        return problems if refusal is None else [*problems, refusal], True
 
     def _let_go(self) -> None:
         for key in list(self._runs):
@@ -224,10 +203,6 @@ def _mistakes(translation: Translation) -> Iterator[EventError]:
         log.error("%s", ours.text)
 
 
-def _key(proposal: Proposal) -> tuple[str, ...]:
-    point = proposal.value.get("messageId", "") if isinstance(proposal.value, dict) else ""
-    return proposal.entity_urn, proposal.aspect_name, proposal.change_type, point
-
-
-def _digest(proposal: Proposal) -> bytes:
-    return blake2b(ndjson_line(proposal), digest_size=16).digest()
+def _warn(problems: list[BridgeError]) -> None:
+    for problem in problems:
+        log.warning("%s", problem)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import weakref
 from contextlib import ExitStack
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from openlineage.client.serde import Serde
 from openlineage.client.transport.transport import Transport
@@ -33,6 +33,11 @@ log = logging.getLogger("dh_bridge.transport")
 WAITING = 1_000
 """Events that are kept while the place, or the ledger, cannot be opened."""
 
+_transports: WeakSet[DataHubTransport] = WeakSet()
+"""Those of this process: after a fork they begin anew."""
+_left_behind: list[Any] = []
+"""What belongs to the process that this one was forked from: held here, as it would be closed if nobody held it."""
+
 
 class DataHubTransport(Transport):
     """Writes what OpenLineage's Python client emits to DataHub, Kafka, a file or a catalogue.
@@ -47,22 +52,29 @@ class DataHubTransport(Transport):
     def __init__(self, config: DataHubConfig) -> None:
         self.config = config
         self._zone = zone_of(config.settings)
-        self._left_behind: list[Any] = []
         self._begin()
-        atexit.register(_at_exit, weakref.ref(self))
+        _transports.add(self)
 
     def _begin(self) -> None:
-        self._process = os.getpid()
         self._lock = Lock()
         self._open = ExitStack()
         self._teller: Teller | None = None
         self._waiting: list[Event] = []
+        self._held = False
+
+    def begin_anew(self) -> None:
+        """Begin anew in a process that was forked: what waits and what is open is the parent's, who delivers and closes it."""
+        _left_behind.append((self._open, self._teller))
+        atexit.unregister(self._at_exit)
+        self._begin()
 
     def emit(self, event: ClientEvent) -> None:
-        """Deliver an event; an EventError says why it cannot be used, a SinkError why something of it did not arrive."""
-        self._look_for_fork()
+        """Deliver an event after what waits; an EventError says why it is of no use, a SinkError why something did not arrive."""
         found = self._read(event)
         with self._lock:
+            if not self._held:  # what is open is to be closed, though the program may hold its client no longer
+                atexit.register(self._at_exit)
+                self._held = True
             self._waiting.append(found)
             problems = self._told()
         for problem in problems[1:]:
@@ -71,16 +83,31 @@ class DataHubTransport(Transport):
             raise problems[0]
 
     def close(self, timeout: float = -1) -> bool:
-        """Deliver what waits, unless ``timeout`` (seconds) is 0, and let go of the place; return whether nothing waits."""
-        self._look_for_fork()
+        """Deliver what waits, let go of the place, and return whether nothing waits.
+
+        With a ``timeout`` of 0 nothing is tried any more. Any other one is no limit: what waits is tried once, for as long as
+        the place's own timeouts and retries let it.
+        """
         with self._lock:
-            done = self._settled(again=timeout != 0)
-            try:
-                self._open.close()
-            except BridgeError as error:
-                log.error("%s", error)  # noqa: TRY400 - its text says it all
-                done = False
-            self._teller = None
+            atexit.unregister(self._at_exit)
+            self._held = False
+            return self._closed(again=timeout != 0)
+
+    def _at_exit(self) -> None:
+        """Close a transport that nobody closed; what waits is not tried again, but not lost in silence either."""
+        with self._lock:
+            done = self._closed(again=False)
+        if not done:
+            log.error("the program ends before all of its events were delivered; close() would have tried once more")
+
+    def _closed(self, *, again: bool) -> bool:
+        done = self._settled(again=again)
+        try:
+            self._open.close()
+        except BridgeError as error:
+            log.error("%s", error)  # noqa: TRY400 - its text says it all
+            done = False
+        self._teller = None
         return done
 
     def _read(self, event: ClientEvent) -> Event:
@@ -140,15 +167,11 @@ class DataHubTransport(Transport):
             self._open = stack.pop_all()
         return InMemory(Bridge(destination.settings), sink) if ledger is None else WithLedger(ledger)
 
-    def _look_for_fork(self) -> None:
-        """Begin anew in a process that was forked: connections are the parent's, who uses and closes them."""
-        if self._process != os.getpid():
-            self._left_behind.append((self._open, self._teller))
-            self._begin()
+
+def _after_fork() -> None:
+    for transport in list(_transports):
+        transport.begin_anew()
 
 
-def _at_exit(found: weakref.ref[DataHubTransport]) -> None:
-    """Close a transport that nobody closed; what waits is not tried again, but not lost in silence either."""
-    transport = found()
-    if transport is not None and not transport.close(timeout=0):
-        log.error("the program ends before all of its events were delivered; close() would have tried once more")
+if hasattr(os, "register_at_fork"):  # Windows forks nothing
+    os.register_at_fork(after_in_child=_after_fork)
