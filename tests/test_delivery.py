@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import time
 
 import pytest
 from gms import Gms
@@ -86,6 +88,48 @@ def test_our_own_settings_win(gms):
 def test_a_token_for_another_server_is_not_shown(gms):
     opened(f"rest:{gms.url}", environ={"DATAHUB_GMS_URL": "http://other", "DATAHUB_GMS_TOKEN": TOKEN})
     assert "authorization" not in headers_of(gms)
+
+
+OTHERS = "http://other.example.com:8080"
+LOGINS = [
+    {"token": TOKEN},
+    {"token_file": "token"},
+    {"oauth": {"token_endpoint": "http://127.0.0.1:9", "client_id": "bridge", "client_secret": "s"}},
+    {"headers": {"authorization": f"Bearer {TOKEN}"}},
+]
+
+
+@pytest.mark.parametrize("login", LOGINS, ids=lambda login: next(iter(login)))
+def test_a_login_of_the_settings_is_for_the_server_that_they_name(gms, login):
+    settings = Settings(rest={"server": OTHERS, **login})
+    opened(f"rest:{gms.url}", settings)
+    assert "authorization" not in headers_of(gms)
+    assert gms.requests
+
+
+def test_other_headers_and_a_login_of_datahubs_own_places_still_go_to_another_server(gms):
+    settings = Settings(rest={"server": OTHERS, "token": "ours", "headers": {"X-Team": "data"}})
+    opened(f"rest:{gms.url}", settings, {"DATAHUB_GMS_URL": gms.url, "DATAHUB_GMS_TOKEN": TOKEN})
+    assert headers_of(gms)["authorization"] == f"Bearer {TOKEN}"
+    assert headers_of(gms)["x-team"] == "data"
+
+
+@pytest.mark.parametrize(
+    ("named", "target", "shown"),
+    [
+        ("http://gms.example.com:80", "http://gms.example.com", True),
+        ("https://gms.example.com/api/gms", "https://GMS.example.com:443", True),
+        (None, "http://gms.example.com", True),
+        ("http://gms.example.com", "https://gms.example.com", False),
+        ("http://gms.example.com", "http://gms.example.com:8080", False),
+        ("http://gms.example.com", "http://gms.example.com.example.net", False),
+    ],
+)
+def test_scheme_host_and_port_tell_servers_apart(named, target, shown):
+    settings = Settings(profile="1.4", rest={"server": named, "token": TOKEN, "headers": {"Authorization": "Basic x"}})
+    area = opened(f"rest:{target}", settings).options.rest
+    assert area["token"] == (TOKEN if shown else None)
+    assert area["headers"] == ({"Authorization": "Basic x"} if shown else {})
 
 
 def test_netrc_does_not_take_the_tokens_place(gms, tmp_path, monkeypatch):
@@ -177,6 +221,27 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     with pytest.raises(SinkError, match="the connection failed") as caught:
         opened("rest:", nobody)
     assert caught.value.retryable
+
+
+def test_who_knows_the_last_version_waits_for_no_retries():
+    began = time.monotonic()
+    destination = opened("rest:", Settings(rest={"server": "http://127.0.0.1:9"}), last_version="1.4.0.2")
+    assert time.monotonic() - began < 2
+    assert destination.version == "1.4.0.2"
+    assert destination.options.rest["retries"] == Settings().rest.retries
+
+
+def test_who_knows_the_last_version_waits_for_no_silent_server(monkeypatch):
+    monkeypatch.setattr("dh_bridge.delivery._SOON", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        began = time.monotonic()
+        target = f"rest:http://127.0.0.1:{silent.getsockname()[1]}"
+        assert opened(target, last_version="1.4.0.2").version == "1.4.0.2"
+        assert time.monotonic() - began < 2
+
+
+def test_a_server_that_answers_says_its_version_anew(gms):
+    assert opened(f"rest:{gms.url}", last_version="1.0.0").version == "1.4.0.2"
 
 
 def test_a_server_that_does_not_let_us_in_is_no_silent_one(gms):

@@ -17,7 +17,7 @@ from pydantic import BaseModel, SecretStr
 from dh_bridge.datahub.profiles import DEFAULT, profile
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.review.merging import Merging
-from dh_bridge.settings.datahubenv import accounts
+from dh_bridge.settings.datahubenv import accounts, place_of
 from dh_bridge.settings.kafka import registry_url
 from dh_bridge.sinks.base import (
     Around,
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 _REST = "rest:"
 _SERVERS = ("rest", "kafka")
+_LOGINS = ("token", "token_file", "oauth")
+_SOON = 3.0
+"""Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
 
 
 class Destination(NamedTuple):
@@ -97,9 +100,10 @@ def open_destination(  # noqa: PLR0913 - what flags may say
 ) -> Destination:
     """Open ``target``; its server is asked for its version unless the settings choose a profile (ruling 24).
 
-    ``last_version``: what the server said the last time; it stands in when the server does not answer now, for those who can
-    keep what is not delivered. ``dry_run`` opens no place that opening would change: the sink is then one in memory. A SettingsError names what cannot be
-    used, a SinkError says why the place cannot be written or the server not be asked.
+    ``last_version``: what the server said the last time, for those who can keep what is not delivered; the server is then asked
+    once and briefly, and it stands in when there is no answer. ``dry_run`` opens no place that opening would change: the sink is
+    then one in memory. A SettingsError names what cannot be used, a SinkError says why the place cannot be written or the server
+    not be asked.
     """
     environ = os.environ if environ is None else environ
     scheme = known_scheme(target)
@@ -117,7 +121,7 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     if settings.profile is not None:
         return Destination(sink, settings, options, None, place)
     try:
-        version = _version(sink, scheme, options)
+        version = _version(sink, scheme, options, hurried=bool(last_version))
     except BaseException as error:
         if not (last_version and isinstance(error, SinkError) and error.retryable):
             sink.close()
@@ -175,23 +179,35 @@ def _around(sink: Sink, settings: Settings) -> Sink:
     return sink
 
 
-def _version(sink: Sink, scheme: str, options: SinkOptions) -> str | None:
-    """Return the version of the sink's own server, or beside Kafka of the one that is configured; None when nobody says."""
-    if tells_version(sink):
+def _version(sink: Sink, scheme: str, options: SinkOptions, *, hurried: bool) -> str | None:
+    """Return the version of the sink's own server, or beside Kafka of the one that is configured; None when nobody says.
+
+    ``hurried``: it is asked by a sink of its own, which tries once; that of the delivery is as patient as the settings.
+    """
+    if tells_version(sink) and not (hurried and scheme == "rest"):
         return sink.version()
-    if scheme != "kafka" or not options.rest.get("server"):
+    if scheme not in _SERVERS or not options.rest.get("server"):
         return None
-    with open_sink(_REST, msgspec.structs.replace(options, file_format=None)) as server:
+    rest = dict(options.rest)
+    if hurried:
+        rest |= {"retries": 0, **{name: min(rest[name], _SOON) for name in ("timeout", "connect_timeout")}}
+    with open_sink(_REST, msgspec.structs.replace(options, file_format=None, rest=rest)) as server:
         return server.version() if tells_version(server) else None
 
 
 def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the area ``rest`` with the server and the token that DataHub's own places name, where it names none."""
+    """Return the area ``rest`` with the server and the token that DataHub's own places name, where it names none.
+
+    A login of the area is for the server that it names: a ``target`` elsewhere does not see it.
+    """
     area = plain(settings.rest)
     found = accounts(environ, Path(environ.get("HOME") or Path.home()))
-    place = target.removeprefix(_REST) if target.startswith(_REST) else ""
-    area["server"] = place or area["server"] or next((one.server for one in found if one.server), None)
-    if area["server"] and not any(area[name] for name in ("token", "token_file", "oauth")):
+    named = target.removeprefix(_REST) if target.startswith(_REST) else ""
+    if named and area["server"] and place_of(named) != place_of(area["server"]):
+        area |= dict.fromkeys(_LOGINS)
+        area["headers"] = {name: text for name, text in area["headers"].items() if name.lower() != "authorization"}
+    area["server"] = named or area["server"] or next((one.server for one in found if one.server), None)
+    if area["server"] and not any(area[name] for name in _LOGINS):
         logins = (one.login_for(area["server"]) for one in found)
         area |= next((login for login in logins if login), {})
     return area

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.datahub.proposal import upsert
+from dh_bridge.datahub.proposal import patch, upsert
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spark.ndjson")
 
@@ -139,6 +139,23 @@ def test_what_a_server_trims_is_found(run, gms):
     ]
     assert {row["verdict"] for row in rows} == {"trimmed"}
     assert all(row["writer"].startswith("dh_bridge dh_bridge-") for row in rows)
+
+
+def test_what_a_place_refuses_is_not_held(run, monkeypatch):
+    run("emit", EVENTS, "--to", "catalog:c.db")
+    jobs = [f"urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load{i:02})" for i in range(25)]
+    refused = [patch("dataJob", job, "dataJobInfo", [{"op": "add", "path": "/x", "value": 1}]) for job in jobs]
+    monkeypatch.setattr("dh_bridge.cli.verify._told", lambda *_: iter([refused]))
+    result = run("verify", EVENTS, "--against", "catalog:c.db")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    told = result.stderr.splitlines()
+    assert [line.split()[1] for line in told[:20]] == jobs[:20]
+    assert all(line.startswith("refused: ") and "which it must have" in line for line in told[:20])
+    assert told[20:] == [
+        "… and 5 more are refused",
+        "0 held, 0 missing, 0 trimmed, 0 overwritten; 0 points were not read",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
+import resource
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -170,6 +173,99 @@ def test_a_full_disk_is_a_sink_error(file_format):
         sink._file = full
         with pytest.raises(SinkError, match="No space left"):
             sink.emit(proposals())
+
+
+@pytest.mark.parametrize("number", [1, 5_000])
+def test_a_full_disk_is_no_other_error_when_the_sink_is_closed(number):
+    if not Path("/dev/full").exists():
+        pytest.skip("/dev/full exists on Linux only")
+    sink = open_sink("file:/dev/full", SinkOptions(file_format="ndjson"))
+    with pytest.raises(SinkError, match="No space left"), sink:
+        sink.emit(proposals()[:1] * number)
+
+
+@contextmanager
+def room(size):
+    """Let no file grow beyond a size: what more is written comes back as from a full disk, the part that fits is there."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def tables(number):
+    return [
+        upsert("dataset", DATASET.replace("orders", f"t{i}"), "subTypes", {"typeNames": ["Table"]})
+        for i in range(number)
+    ]
+
+
+@pytest.mark.parametrize("number", [3, 3_000])  # less and more than a buffer holds
+@pytest.mark.parametrize("ending", ["ndjson", "json"])
+def test_a_disk_that_has_room_again_gets_the_whole_batch_once(tmp_path, ending, number):
+    path = tmp_path / f"out.{ending}"
+    first, second = proposals(), tables(number)
+    with open_sink(f"file:{path}") as sink:
+        sink.emit(first)
+        (written,) = tmp_path.iterdir()
+        size = written.stat().st_size
+        with room(size + 100), pytest.raises(SinkError, match="File too large"):
+            sink.emit(second)
+        assert written.stat().st_size == size
+        sink.emit(second)
+    text = path.read_text(encoding="utf-8")
+    found = json.loads(text) if ending == "json" else [json.loads(line) for line in text.splitlines()]
+    assert [one["entityUrn"] for one in found] == [one.entity_urn for one in [*first, *second]]
+
+
+def test_what_others_wrote_behind_a_batch_that_failed_stays(tmp_path):
+    path = tmp_path / "out.ndjson"
+
+    class Torn:
+        """Takes five bytes, and then no more; somebody else is faster."""
+
+        def __init__(self, file):
+            self.file = file
+            self.tries = 0
+
+        def write(self, data):
+            self.tries += 1
+            if self.tries == 1:
+                return self.file.write(data[:5])
+            with path.open("ab") as theirs:
+                theirs.write(b"theirs\n")
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+    with open_sink(f"file:{path}") as sink:
+        sink._file = Torn(sink._file)
+        with pytest.raises(SinkError, match="No space left"):
+            sink.emit(proposals())
+    assert path.read_bytes() == b'{"enttheirs\n'
+
+
+def test_an_array_that_cannot_be_ended_leaves_nothing(tmp_path):
+    with room(1), pytest.raises(SinkError, match="File too large"), open_sink(f"file:{tmp_path / 'out.json'}"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_line_that_cannot_be_ended_is_a_sink_error(tmp_path):
+    path = tmp_path / "out.ndjson"
+    path.write_bytes(b'{"entityType": "data')
+    with room(path.stat().st_size), pytest.raises(SinkError, match="File too large"):
+        open_sink(f"file:{path}")
+
+
+def test_a_folder_in_the_array_s_place_leaves_nothing_beside_it(tmp_path):
+    (tmp_path / "out.json").mkdir()
+    with pytest.raises(SinkError, match="cannot be written"), open_sink(f"file:{tmp_path / 'out.json'}"):
+        pass
+    assert list(tmp_path.iterdir()) == [tmp_path / "out.json"]
 
 
 def test_a_folder_in_the_array_s_place_is_a_sink_error(tmp_path):

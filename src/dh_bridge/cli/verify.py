@@ -70,7 +70,8 @@ def verify(  # noqa: PLR0913 - one parameter per option
 
     Servers leave out what they do not know and answer that all is well: this reads back. An aspect is held when writing it
     again would change nothing; what others added beside it is no fault. Points in time are not read. Exit code 1 when
-    anything is not held; each such aspect is a line: what is gone or says something else, and who wrote it last.
+    anything is not held, or would be refused; each such aspect is a line: what is gone or says something else, and who wrote
+    it last.
     """
     teller = None if events else ledger or settings.ledger.file
     if events and delivery is not None:
@@ -97,11 +98,12 @@ def verify(  # noqa: PLR0913 - one parameter per option
             )
             if len(rows) > _MOST:
                 click.echo(f"… and {len(rows) - _MOST:,} more (--json)")
+        _say_refused(state.refused)
         say(
             ", ".join(f"{number:,} {word}" for word, number in counts.items())
             + f"; {state.points:,} points were not read"
         )
-        if rows:
+        if rows or state.refused:
             raise click.exceptions.Exit(EXIT_EVENTS)
         outcome.leave()
 
@@ -132,6 +134,14 @@ def _rows(state: State, counts: Counter[str]) -> Iterator[dict[str, Any]]:
         if found.word != "held":
             row = {"verdict": found.word, "urn": change.urn, "aspect": change.aspect}
             yield {**row, "paths": found.paths, "writer": found.writer}
+
+
+def _say_refused(reasons: list[str]) -> None:
+    """Tell what cannot be there: the place would refuse it again."""
+    for reason in reasons[:_MOST]:
+        say(f"refused: {reason}")
+    if len(reasons) > _MOST:
+        say(f"… and {len(reasons) - _MOST:,} more are refused")
 
 
 def _drawn(urn: str, share: float) -> bool:

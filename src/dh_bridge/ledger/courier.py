@@ -8,15 +8,17 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger.newcomers import Newcomers, new_at
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.turn import turn
-from dh_bridge.sinks.base import Delivery
+from dh_bridge.sinks.base import Delivery, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from dh_bridge.catalog.store import Catalog
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.ledger.outbox import Waiting
+    from dh_bridge.ledger.withheld import Withheld
     from dh_bridge.settings import Settings
-    from dh_bridge.sinks.base import Failure, Sink
+    from dh_bridge.sinks.base import Sink
 
 
 REST, LONGEST = 5.0, 60.0
@@ -24,20 +26,25 @@ REST, LONGEST = 5.0, 60.0
 
 
 class Courier:
-    """Sends to ``sink`` what waits in the outbox of ``file``; ``forget`` is told what was refused for good."""
+    """Sends to ``sink`` what waits in the outbox of ``file``; ``forget`` is told what was refused for good.
 
-    def __init__(
+    What waited when ``withheld`` came to refuse it leaves the outbox: the sink leaves it out, and it counts as never sent.
+    """
+
+    def __init__(  # noqa: PLR0913 - what the ledger shares with it
         self,
         file: Catalog,
         sink: Sink,
         settings: Settings,
         clock: Callable[[], float],
         forget: Callable[[Iterable[Failure]], None],
+        withheld: Withheld,
     ) -> None:
         self._file = file
         self._sink = sink
         self._clock = clock
         self._forget = forget
+        self._withheld = withheld
         self._limit = settings.ledger.outbox_limit
         self.outbox = Outbox(file.connection)
         self.newcomers = Newcomers(file.connection, settings.max_new_entities_per_hour)
@@ -110,12 +117,21 @@ class Courier:
             with self._file.transaction():
                 self.outbox.settle(ready, found.failed)
                 self._forget(for_good)
+                self._withhold(ready)
             blocked |= {failure.proposal.entity_urn for failure in found.failed if failure.retryable}
             delivered += found.delivered
             refused += for_good
             if ready and len(found.failed) == len(ready) and not for_good:
                 break
         return Delivery(delivered, refused)
+
+    def _withhold(self, sent: Iterable[Waiting]) -> None:
+        """Forget what the sink left out of ``sent``."""
+        rules = [(one.proposal, self._withheld.refusal(one.proposal)) for one in sent]
+        left_out = [Failure(proposal, rule) for proposal, rule in rules if rule is not None]
+        if left_out:
+            self._forget(left_out)
+            self._withheld.note()
 
     def _admit(self) -> None:
         """Let through what is not new at the place, and of the new entities those that the hour has room for."""

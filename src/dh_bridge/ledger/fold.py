@@ -57,6 +57,8 @@ class LedgerFold:
         self.rejected: list[Rejected] = []
         #: events of this batch that came after the ledger had let go of their run (ruling 12)
         self.late = 0
+        #: what this batch renders, changed or not: URNs of what runs share, keys of runs
+        self.again: Iterable[str] = ()
         #: what runs share, as far as the last batch rendered it: of these entities every aspect was among its proposals
         self.rendered: Mapping[str, Slots] = {}
 
@@ -66,6 +68,7 @@ class LedgerFold:
 
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:  # noqa: ARG002 - a batch closes as a whole
         """Return the valid proposals of all entities that the batch changed, and of the runs in it."""
+        self._look_again()
         done: Settled = {}
         others: set[str] = set()
         carried: set[str] = set()
@@ -107,6 +110,15 @@ class LedgerFold:
         """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
         self.runs.forget()
         self.shared.forget()
+
+    def _look_again(self) -> None:
+        """Take into the batch what it is to render once more; a run comes by its own state, one that only others tell of is shared."""
+        for key in self.again:
+            if not (key.startswith(RUN) and self.runs.known(key)) and self.shared.cells(key):
+                self.shared.changed.add(key)
+            else:
+                self.runs.get(key)
+        self.again = ()
 
     def _elders(self, keys: Iterable[str]) -> list[RunState]:
         """Return the runs of which there is news to those below them."""

@@ -17,6 +17,7 @@ from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.recall import Deliveries
 from dh_bridge.ledger.sent import DAY, Sent
 from dh_bridge.ledger.story import Journal
+from dh_bridge.ledger.withheld import Withheld
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.sinks.base import Delivery
 
@@ -35,6 +36,9 @@ SECONDS = 10.0
 
 PATIENCE = 60.0
 """Seconds that the end of a stream waits for another process to end its delivery."""
+
+AT_ONCE = 200
+"""Entities that are rendered once more with a batch, since `writes` lets through what it withheld."""
 
 _EMPTY = Delivery(0, [])
 Gate = Callable[[Translation, "set[str]"], None]
@@ -69,10 +73,15 @@ class Ledger:
         self._fold = LedgerFold(file.connection, options)
         self._call = Call(options, report=report, fold=self._fold)
         revive = options.settings.jobs.revive == "on_run"
-        self._sent = Sent(file.connection, refresh=settings.refresh_days * DAY, full=full, revive=revive)
+        self._withheld = Withheld(file.connection, options.settings.writes)
+        if self._withheld.outdated:
+            with file.transaction():
+                self._withheld.begin_again()
+        refresh, refuses = settings.refresh_days * DAY, self._withheld.refuses
+        self._sent = Sent(file.connection, refresh=refresh, full=full, revive=revive, refuses=refuses)
         self._journal = Journal(file.connection)
         self._seen: int | None = None
-        self.courier = Courier(file, sink, options.settings, clock, self._forget)
+        self.courier = Courier(file, sink, options.settings, clock, self._forget, self._withheld)
         self._gate = gate
         self._deliveries = Deliveries(file.connection)
         self._delivery = delivery
@@ -82,8 +91,8 @@ class Ledger:
         """Yield what each batch of ``items`` changed, and what was delivered; what waited from before goes first.
 
         What a sink that breaks off did not take waits in the outbox, and is tried again with a later batch, and once more at the
-        end. While another process delivers from the same ledger, batches are folded and nothing is sent; their end waits for that
-        process.
+        end. What another list of ``writes`` withheld comes with the batches, and the rest of it behind them. While another process
+        delivers from the same ledger, batches are folded and nothing is sent; their end waits for that process.
         """
         if not self._inside:
             yield self._nothing(), self.courier.deliver()
@@ -98,6 +107,8 @@ class Ledger:
                 batch, size = [], 0
         if batch:
             yield self.take(batch)
+        while self._withheld.owes:
+            yield self.take([])
         if self.courier.owes:
             yield self._nothing(), self.courier.deliver(PATIENCE)
 
@@ -112,9 +123,11 @@ class Ledger:
         try:
             with self._file.transaction():
                 self._look_for_others()
+                self._fold.again = self._withheld.due(AT_ONCE)
                 translation = self._translated(items)
                 translation.proposals = self._sent.changed(translation.proposals, now, whole=self._fold.rendered)
                 translation.counts.proposals = len(translation.proposals)
+                translation.counts.filtered.update(self._withheld.told())
                 if self._fold.late:
                     translation.counts.notes["late events of runs that were let go"] += self._fold.late
                 if self._gate is not None:
@@ -131,6 +144,7 @@ class Ledger:
         except BaseException:
             self._fold.forget()
             self._journal.forget()
+            self._withheld.forget()
             raise
         return translation, delivery if self._inside else self.courier.deliver_by_the_way()
 

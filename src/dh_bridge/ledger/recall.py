@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.sent import DAY, Sent
-from dh_bridge.translation.other_runs import RUN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -71,9 +70,5 @@ class Recall:
         """Return what the fold makes of the entities, and of their kin; the file stays as it is."""
         fold = LedgerFold(self._file.connection, self._options)
         with self._file.transaction(keep=False):  # rendering notes what is new
-            for urn in urns:  # a run comes by its own state, one that only others tell of is shared
-                if not (urn.startswith(RUN) and fold.runs.known(urn)) and fold.shared.cells(urn):
-                    fold.shared.changed.add(urn)
-                else:
-                    fold.runs.get(urn)
+            fold.again = urns
             return fold.close()

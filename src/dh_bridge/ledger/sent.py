@@ -19,7 +19,7 @@ from dh_bridge.datahub.urns import entity_type
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 DAY = 86_400_000
 _OURS = ("/customProperties/",)
@@ -52,16 +52,24 @@ _encode = msgspec.msgpack.Encoder().encode
 class Sent:
     """The hashes of what was sent; ``refresh`` is the age in milliseconds at which an unchanged aspect is sent again.
 
-    ``revive``: a flow or job of that age is made visible again with it (ruling 14).
+    ``revive``: a flow or job of that age is made visible again with it (ruling 14). ``refuses`` says what is
+    withheld: what that says, and takes back, is not noted, so it is still to be sent.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, *, refresh: int = 7 * DAY, full: bool = False, revive: bool = True
+        self,
+        connection: sqlite3.Connection,
+        *,
+        refresh: int = 7 * DAY,
+        full: bool = False,
+        revive: bool = True,
+        refuses: Callable[[Proposal], bool] = lambda _one: False,
     ) -> None:
         self._connection = connection
         self._refresh = refresh
         self._full = full
         self._revived = _REVIVED if revive else ()
+        self._refuses = refuses
         #: proposals that were not sent because they say what was sent before
         self.unchanged = 0
         #: URNs, of what was last asked for, of which nothing was sent before
@@ -135,11 +143,8 @@ class Sent:
         if _is_buried(known) and any(one.aspect_name == "status" and _hash(one.value) == _REMOVED for one in proposals):
             return  # what is removed all the same is not to come back as a ghost
         if whole:
-            said = {one.aspect_name for one in proposals}
-            emptied = [name for name in _ALL_OURS if name not in said and name in known and known[name].parts]
-            proposals += [patch(entity_type(urn), urn, name, []) for name in emptied]
-        if whole and _is_removed(known) and not any(one.aspect_name == "status" for one in proposals):
-            proposals.append(upsert(entity_type(urn), urn, "status", {"removed": False}))
+            proposals += _taken_back(urn, proposals, known)
+        proposals = [one for one in proposals if not self._refuses(one)]
         before = dict(known)
         last = max((aspect.time for aspect in known.values()), default=now)
         stale = self._full or now - last > self._refresh
@@ -157,7 +162,8 @@ class Sent:
             else:
                 self.unchanged += 1
         if sends and stale and known and before and proposals[0].entity_type in self._revived and not self._full:
-            yield upsert(proposals[0].entity_type, urn, "status", {"removed": False})
+            revival = upsert(proposals[0].entity_type, urn, "status", {"removed": False})
+            yield from [] if self._refuses(revival) else [revival]
         if known and not before:
             self.fresh.add(urn)
         if known != before or sends:
@@ -212,6 +218,16 @@ def _removal(path: str) -> dict[str, Any]:
 
 def _is_buried(known: Aspects) -> bool:
     return any(aspect.time == _FOREVER for aspect in known.values())
+
+
+def _taken_back(urn: str, proposals: list[Proposal], known: Aspects) -> list[Proposal]:
+    """Return what is to be sent beside all that is said of an entity: aspects that are said no more, and an end of our removal."""
+    said = {one.aspect_name for one in proposals}
+    emptied = [name for name in _ALL_OURS if name not in said and name in known and known[name].parts]
+    found = [patch(entity_type(urn), urn, name, []) for name in emptied]
+    if _is_removed(known) and "status" not in said:
+        found.append(upsert(entity_type(urn), urn, "status", {"removed": False}))
+    return found
 
 
 def _is_removed(known: Aspects) -> bool:

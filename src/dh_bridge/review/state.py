@@ -45,7 +45,10 @@ class Change(NamedTuple):
 
 
 class State(Closing):
-    """Follows proposals; ``exists`` says which of their entities the place has, ``points`` counts points in time."""
+    """Follows proposals; ``exists`` says which of their entities the place has, ``points`` counts points in time.
+
+    ``refused`` says what the copy would not take, and why: the place would not either.
+    """
 
     def __init__(self, place: Readable) -> None:
         self.exists: dict[str, bool] = {}

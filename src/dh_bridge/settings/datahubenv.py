@@ -35,7 +35,7 @@ class Account(NamedTuple):
 
     def login_for(self, server: str) -> Mapping[str, Any]:
         """Return what may be shown to ``server``, as fields of ``rest``; what was said for another server may not."""
-        if self.server is not None and _place(server) != _place(self.server):
+        if self.server is not None and place_of(server) != place_of(self.server):
             return {}
         return self.login or ({"token": self.token} if self.token else {})
 
@@ -113,8 +113,8 @@ def _from_file(path: Path) -> Account:
     return Account(server if isinstance(server, str) else None, token if isinstance(token, str) else None, origin)
 
 
-def _place(url: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of an address."""
+def place_of(url: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of an address: two that have the same lead to one server."""
     try:
         parts = urlsplit(url)
         return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)

@@ -1,13 +1,15 @@
 """The file sink: NDJSON, a line for each proposal, or the JSON array that ``datahub ingest``'s file source reads.
 
-NDJSON is appended to, batch by batch. The array is streamed into a hidden file beside its place and takes the place when the
-sink is closed: a reader sees the old file or the whole new one.
+NDJSON is appended to, batch by batch: all of a batch, or nothing of it when the disk is full. The array is streamed into a
+hidden file beside its place and takes the place when the sink is closed: a reader sees the old file or the whole new one.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -54,7 +56,10 @@ def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, ke
 
 
 class _Stream(Closing):
-    """What both formats share: a file or standard output, and errors that name the place."""
+    """What both formats share: a file or standard output, and errors that name the place.
+
+    A file has no buffer: what could not be written would stay in it, and come out beside what is sent again.
+    """
 
     name = "file"
 
@@ -62,7 +67,7 @@ class _Stream(Closing):
         self._place = place
         self._closed = False
         try:
-            self._file: IO[bytes] = sys.stdout.buffer if place == _STDOUT else Path(written).open(mode)  # noqa: SIM115 - closed by close()
+            self._file: IO[bytes] = sys.stdout.buffer if place == _STDOUT else Path(written).open(mode, buffering=0)  # noqa: SIM115 - closed by close()
         except OSError as error:
             raise self._error(error) from error
 
@@ -73,25 +78,55 @@ class _Stream(Closing):
         if self._closed:
             raise SinkError("is closed", where=f"file:{self._place}")
         try:
-            self._file.write(data)
-            self._file.flush()
+            if self._place == _STDOUT:
+                self._file.write(data)
+                self._file.flush()
+            else:
+                self._append(data)
         except OSError as error:
             raise self._error(error) from error
+
+    def _append(self, data: bytes) -> None:
+        """Write all of it; an OSError means that a regular file is as it was."""
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with suppress(OSError):
+                self._take_back(len(data) - len(left))
+            raise
+
+    def _take_back(self, size: int) -> None:
+        """Cut off what was written last, unless somebody else wrote behind it."""
+        found, end = os.fstat(self._file.fileno()), self._file.tell()
+        if size and stat.S_ISREG(found.st_mode) and found.st_size == end:
+            self._file.truncate(end - size)
+            self._file.seek(end - size)
 
     def _shut(self) -> None:
         """Close the file; standard output belongs to the program and stays open."""
         self._closed = True
         if self._place != _STDOUT:
-            self._file.close()
+            try:
+                self._file.close()
+            except OSError as error:
+                raise self._error(error) from error
 
 
 class NdjsonSink(_Stream):
-    """Appends a line for each proposal, and flushes after each batch."""
+    """Appends a line for each proposal, batch by batch."""
 
     def __init__(self, place: str) -> None:
         super().__init__(place, place, "ab")
-        if place != _STDOUT and self._file.seekable() and self._file.tell() and not _ends_with_newline(place):
-            self._write(b"\n")  # a writer that died in the middle of a line must not spoil ours
+        if place == _STDOUT:
+            return
+        try:
+            if self._file.seekable() and self._file.tell() and not _ends_with_newline(place):
+                self._append(b"\n")  # a writer that died in the middle of a line must not spoil ours
+        except OSError as error:
+            self._file.close()
+            raise self._error(error) from error
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Append a batch."""
@@ -144,11 +179,14 @@ class ArraySink(_Stream):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
-        if error is None:
-            self.close()
-        elif not self._closed:
-            self._shut()
-            self._partial.unlink(missing_ok=True)
+        try:
+            if error is None:
+                self.close()
+        finally:  # what is not in its place by now is of no use
+            with suppress(SinkError):
+                self._shut()
+            with suppress(OSError):
+                self._partial.unlink(missing_ok=True)
 
 
 def _ends_with_newline(place: str) -> bool:

@@ -1,0 +1,155 @@
+"""What `writes` keep from being sent is put off, not lost: another list, or none, lets it come."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from gen_runs import group
+from samples import dataset, event
+from told import NOW, catalogue, compiled, read, settings
+
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.delivery import Guarded
+from dh_bridge.errors import SinkError
+from dh_bridge.ledger import Ledger
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.settings import Settings
+from dh_bridge.sinks.base import Around
+from dh_bridge.sinks.catalog import CatalogSink
+
+ALL = settings(profile="1.7")
+OTHER = "018cc251-f400-734d-88b3-000000000002"
+LISTS = [
+    {"aspects": ["status"]},
+    {"entities": ["dataset"]},
+    {"entities": ["dataJob", "dataProcessInstance"], "aspects": ["data*"]},
+    {"aspects": ["dataJobInputOutput", "upstreamLineage", "dataJobInfo", "dataFlowInfo", "dataProcessInstance*"]},
+]
+
+
+def under(writes):
+    return Settings(profile="1.7", writes=writes)
+
+
+def told(file, events, chosen=ALL):
+    """Stream events into the ledger of a catalogue; return what its batches came to."""
+    ledger = Ledger(file, compiled(chosen), CatalogSink(file), clock=lambda: NOW)
+    return [translation for translation, _ in ledger.stream(read(events))]
+
+
+def groups(first, number=8):
+    return [one for i in range(first, first + number) for one in group(2026, i)]
+
+
+@pytest.fixture
+def file():
+    with Catalog(":memory:") as found:
+        yield found
+
+
+@pytest.mark.parametrize("writes", LISTS, ids=str)
+@pytest.mark.parametrize("again", [True, False])
+def test_without_the_list_the_end_is_as_if_there_had_been_none(file, writes, again, monkeypatch):
+    monkeypatch.setattr("dh_bridge.ledger.ledger.AT_ONCE", 7)
+    events = groups(0)
+    whole = catalogue(events, chosen=ALL)
+    told(file, events, under(writes))
+    assert list(dump(file)) != whole
+    told(file, events if again else [])
+    assert list(dump(file)) == whole
+    assert all(not translation.proposals for translation in told(file, events))
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 10))
+def test_lists_may_come_and_go(file, seed, monkeypatch):
+    monkeypatch.setattr("dh_bridge.ledger.ledger.AT_ONCE", 7)
+    events = groups(seed)
+    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    chance.shuffle(events)
+    step = len(events) // 6 + 1
+    for start in range(0, len(events), step):
+        told(file, events[start : start + step], under(chance.choice([{}, *LISTS])))
+    told(file, [])
+    assert list(dump(file)) == catalogue(events, chosen=ALL)
+
+
+def test_what_leaves_while_it_is_withheld_leaves_later(file):
+    first = [event("COMPLETE", outputs=[dataset("d.s.a"), dataset("d.s.b")])]
+    second = [event("COMPLETE", "2026-11-21T10:00:00Z", run=OTHER, outputs=[dataset("d.s.a")])]
+    chosen = Settings(profile="1.7", edges="last_run")
+    told(file, first, chosen)
+    before = list(dump(file))
+    told(file, second, Settings(profile="1.7", edges="last_run", writes={"entities": ["tag"]}))
+    assert list(dump(file)) == before
+    told(file, [], chosen)
+    assert list(dump(file)) == catalogue(first, second, chosen=chosen)
+
+
+def test_the_same_list_renders_nothing_again(file):
+    events = groups(0)
+    told(file, events, under(LISTS[0]))
+    assert told(file, [], under(LISTS[0])) == []
+    assert Outbox(file.connection).note("render again") is None
+
+
+def test_a_list_that_withheld_nothing_is_not_noted(file):
+    told(file, groups(0), under({"aspects": ["*"]}))
+    assert Outbox(file.connection).note("writes") is None
+
+
+def test_what_is_withheld_is_counted_by_its_rule(file):
+    (translation,) = told(file, groups(0), under({"aspects": ["status"]}))
+    with Catalog(":memory:") as other:
+        (whole,) = told(other, groups(0))
+    left_out = translation.counts.filtered
+    assert {rule.partition(":")[0] for rule in left_out} == {"writes.aspects"}
+    assert left_out.total() == len(whole.proposals) - len(translation.proposals) > 0
+    assert translation.counts.proposals == len(translation.proposals)
+
+
+def test_a_batch_that_is_taken_back_counts_and_lets_nothing_go(file):
+    events = groups(0)
+    told(file, events, under(LISTS[0]))
+
+    def no(_translation, _fresh):
+        raise SinkError("no")
+
+    ledger = Ledger(file, compiled(ALL), CatalogSink(file), clock=lambda: NOW, gate=no)
+    with pytest.raises(SinkError, match="no"):
+        list(ledger.stream([]))
+    told(file, [])
+    assert list(dump(file)) == catalogue(events, chosen=ALL)
+
+
+class Down(Around):
+    """Takes nothing while it is ``down``."""
+
+    down = True
+
+    def emit(self, proposals):
+        if self.down:
+            raise SinkError("does not answer", retryable=True)
+        return super().emit(proposals)
+
+
+@pytest.mark.parametrize("writes", LISTS, ids=str)
+def test_what_waited_when_the_list_came_is_put_off_too(file, writes):
+    events = groups(0)
+    with Catalog(":memory:") as place:
+        sink = Down(CatalogSink(place))
+
+        def streamed(chosen, said):
+            guarded = Guarded(sink, chosen.writes)
+            list(Ledger(file, compiled(chosen), guarded, clock=lambda: NOW).stream(read(said)))
+            return guarded.left_out
+
+        streamed(ALL, events)
+        assert Outbox(file.connection).count()[0] > 0
+        sink.down = False
+        assert streamed(under(writes), []).total() > 0
+        assert Outbox(file.connection).count() == (0, 0)
+        assert list(dump(place)) != catalogue(events, chosen=ALL)
+        streamed(ALL, [])
+        assert list(dump(place)) == catalogue(events, chosen=ALL)
