@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ from types import SimpleNamespace as Thing
 
 import pytest
 from airflow_contexts import DAY, VERSIONS, airflow3, raised
+from gms import Fault, Gms
 
 from dh_bridge import Bridge, airflow
 from dh_bridge.airflow import (
@@ -174,12 +176,59 @@ def test_without_any_namespace_it_is_default(shop, monkeypatch):
         assert history(catalog, run_urn(namespace="default"))
 
 
-def test_the_parent_id_for_tools_is_the_run_that_is_told():
+def running():
+    """Return a task instance as templates have it."""
     context = airflow3()
     instance = context["ti"]
     instance.get_template_context = lambda: context
+    return instance
+
+
+def test_the_parent_id_for_tools_is_the_run_that_is_told():
+    instance = running()
     assert lineage_parent_id(instance) == f"shop-airflow/shop.load/{run_urn().rpartition(':')[2]}"
     assert lineage_parent_id(instance, "x").startswith("x/shop.load/")
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "namespace"),
+    [
+        ("", {"WINDOW": "many"}, "shop-airflow"),
+        ("airflow: {namespace: dev}\nwindow: many\n", {}, "dev"),
+        ('airflow: {namespace: 1.10, timeout: "${NOBODY}"}\n', {}, "1.10"),
+        ("airflow: {namespace: '${OPENLINEAGE_NAMESPACE}-2'}\nactor: ${NOBODY}\n", {}, "shop-airflow-2"),
+        ("airflow: {namespace: dev}\n", {"AIRFLOW__NAMESPACE": "test", "WINDOW": "many"}, "test"),
+        ("airflow: {namespace: ~}\nwindow: many\n", {}, "shop-airflow"),
+        ("airflow: {to: 'rest:'}\nwindow: many\n", {}, "shop-airflow"),
+        ("airflow: soon\nwindow: many\n", {}, "shop-airflow"),
+    ],
+)
+def test_the_parent_id_needs_no_other_setting(settings, environ, namespace, tmp_path, monkeypatch):
+    (tmp_path / "dh_bridge.yml").write_text(settings, encoding="utf-8")
+    for name, text in environ.items():
+        monkeypatch.setenv(f"DH_BRIDGE_{name}", text)
+    with pytest.raises(SettingsError):
+        load()
+    assert lineage_parent_id(running()).startswith(f"{namespace}/shop.load/")
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "reason"),
+    [
+        ("airflow:\n  namespace: ${NOBODY}\n", {}, "dh_bridge.yml:2: the variable NOBODY is not set"),
+        ("airflow: {namespace: [a]}\n", {}, "`airflow.namespace` should be a valid string"),
+        ("airflow: [\n", {}, "not YAML"),
+        ("window: many\n", {"AIRFLOW": "{namespace: x}"}, "`window` should be a valid integer"),
+        ("", {"CONFIG": "missing.yml"}, "missing.yml: the settings file cannot be read"),
+    ],
+)
+def test_a_parent_id_that_cannot_be_known_is_an_error_that_says_why(settings, environ, reason, tmp_path, monkeypatch):
+    (tmp_path / "dh_bridge.yml").write_text(settings, encoding="utf-8")
+    for name, text in environ.items():
+        monkeypatch.setenv(f"DH_BRIDGE_{name}", text)
+    with pytest.raises(SettingsError, match=re.escape(reason)):
+        lineage_parent_id(running())
+    assert lineage_parent_id(running(), "x").startswith("x/shop.load/")
 
 
 # Who else tells
@@ -345,7 +394,8 @@ def clock(monkeypatch):
     def sleep(seconds):
         found.now += seconds
 
-    monkeypatch.setattr(sending_module, "time", Thing(monotonic=found.monotonic, sleep=sleep))
+    found.sleep = sleep
+    monkeypatch.setattr(sending_module, "time", found)
     return found
 
 
@@ -388,16 +438,59 @@ def test_what_is_done_in_time_is_done_and_what_it_raises_is_raised():
         within(deadline, lambda: (_ for _ in ()).throw(BUSY))
 
 
-def test_a_server_is_not_waited_for_longer_than_there_is_time(monkeypatch):
+def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch):
     seen = []
 
     def opened(_to, settings):
-        seen.append((settings.rest.timeout, settings.rest.connect_timeout))
+        seen.append(settings)
         raise SettingsError("enough")
 
     monkeypatch.setattr(sending_module, "open_destination", opened)
+    monkeypatch.setenv(
+        "DH_BRIDGE_KAFKA__PRODUCER", "{message.timeout.ms: '60000', linger.ms: '500', sasl.username: ann}"
+    )
     emit_on_success(airflow3(), timeout=3)
-    assert 0 < max(seen[0]) <= 3
+    rest, kafka = seen[0].rest, seen[0].kafka
+    times = (rest.timeout, rest.connect_timeout, rest.longest_wait)
+    times += (kafka.timeout, kafka.connect_timeout, kafka.registry.timeout)
+    assert all(0 < one <= 3 for one in times)
+    assert rest.retries == 0
+    assert kafka.producer == {"sasl.username": "ann"}
+
+
+def test_what_the_settings_have_shorter_stays_shorter(monkeypatch):
+    for name in ("REST__TIMEOUT", "REST__LONGEST_WAIT", "KAFKA__TIMEOUT", "KAFKA__REGISTRY__TIMEOUT"):
+        monkeypatch.setenv(f"DH_BRIDGE_{name}", "0.5")
+    found = sending_module._hurried(load().settings, time.monotonic() + 5)
+    assert (found.rest.timeout, found.rest.longest_wait) == (0.5, 0.5)
+    assert (found.kafka.timeout, found.kafka.registry.timeout) == (0.5, 0.5)
+
+
+def test_a_callback_that_has_given_up_sends_nothing_more(tmp_path, caplog):
+    with Gms(tmp_path / "gms.db") as gms:
+        emit_on_success(airflow3(), to=f"rest:{gms.url}")  # loads what the first one loads
+        taken = len(gms.proposals)
+        gms.faults = [Fault(503)] * 100
+        emit_on_success(airflow3(try_number=2), to=f"rest:{gms.url}", timeout=0.3)
+        assert "is not told to DataHub" in caplog.messages[-1]
+        told = len(gms.requests)
+        time.sleep(2)
+        assert len(gms.requests) == told
+        assert len(gms.proposals) == taken > 0
+
+
+def test_what_is_opened_too_late_is_not_written(server, clock, monkeypatch):
+    found = server()
+    opened = sending_module.open_destination
+
+    def slowly(to, settings):
+        clock.sleep(9)
+        return opened(to, settings)
+
+    monkeypatch.setattr(sending_module, "open_destination", slowly)
+    with pytest.raises(SinkError, match="no answer in time"):
+        sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
+    assert found.got == []
 
 
 def test_what_we_refuse_ourselves_is_told(server, monkeypatch, caplog):

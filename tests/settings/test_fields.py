@@ -9,7 +9,17 @@ import pytest
 from pydantic import SecretStr
 
 from dh_bridge.settings import Settings
-from dh_bridge.settings.fields import MASK, annotation_at, is_secret, leaves, masked, readable, takes_list, takes_text
+from dh_bridge.settings.fields import (
+    MASK,
+    annotation_at,
+    is_secret,
+    is_simple,
+    leaves,
+    masked,
+    readable,
+    takes_list,
+    takes_text,
+)
 
 
 def test_every_setting_has_a_description_and_a_readable_type():
@@ -42,6 +52,15 @@ def test_texts_lists_and_areas_are_told_apart():
     assert takes_list(list[str] | None)
     assert not takes_list(list[dict[str, str]])
     assert annotation_at(Settings, ("filters", "nothing", "here")) is None
+    assert takes_text(annotation_at(Settings, ("naming", "rules", 0, "case")))
+    assert annotation_at(Settings, ("naming", "env", 0)) is None
+
+
+def test_a_value_may_be_shown_where_it_is_one_text_number_or_choice():
+    assert is_simple(annotation_at(Settings, ("window",)))
+    assert is_simple(annotation_at(Settings, ("naming", "rules", 0, "case")))
+    for path in (("rest",), ("rest", "token"), ("rest", "headers"), ("rest", "headers", "X"), ("filters", "through")):
+        assert not is_simple(annotation_at(Settings, path))
 
 
 @pytest.mark.parametrize(

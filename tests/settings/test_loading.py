@@ -99,14 +99,19 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
             "`schema.write` should be 'all', 'outputs', 'never' or 'if_absent', not 'nevr' (did you mean `never`?)",
         ),
         ("window: 0", "`window` should be greater than or equal to 1, not '0'"),
-        ("window: some", "`window` should be a valid integer"),
+        ("window: some", "`window` should be a valid integer, unable to parse string as an integer, not 'some'"),
+        (
+            "naming: {rules: [{namespace: a, case: uper}]}",
+            "`naming.rules[0].case` should be 'keep', 'lower' or 'upper', not 'uper' (did you mean `upper`?)",
+        ),
+        ("naming: {rules: [{namespace: a, cse: x}]}", "unknown key `naming.rules[0].cse` (did you mean `case`?)"),
         (
             "event_time: {default_zone: Mars/Base}",
             "`event_time.default_zone` is no zone that this machine knows, not 'Mars/Base'",
         ),
         (
             "filters:\n  through:\n  - a\n  - ''",
-            "dh_bridge.yml:4: `filters.through[1]` should have at least 1 character",
+            "dh_bridge.yml:4: `filters.through[1]` should have at least 1 character, not ''",
         ),
         ("actor: ann", "`actor` should match pattern"),
         ("runs: fast", "`runs` should be a valid dictionary"),
@@ -126,6 +131,40 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
 )
 def test_what_cannot_be_used_is_refused_by_name_place_and_remedy(text, said, tmp_path):
     assert said in _only(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("flags", "environ", "said"),
+    [
+        (
+            {"rest.headers": "Authorization:Bearer hunter22"},
+            {},
+            "flag --set: `rest.headers` should be a valid dictionary (",
+        ),
+        ({"rest.headers": "{Authorization:Bearer hunter22}"}, {}, "`rest.headers.Authorization:…` should be a valid"),
+        ({"rest.headers": "{X-Api: 22222222}"}, {}, "`rest.headers.X-Api` should be a valid string ("),
+        ({"rest": "{token:hunter22}"}, {}, "flag --set: unknown key `rest.token:…` ("),
+        ({"rest": "token:hunter22"}, {}, "`rest` should be a valid dictionary or instance of RestSettings ("),
+        (
+            {},
+            {"DH_BRIDGE_KAFKA__PRODUCER": "sasl.username=u,sasl.password=hunter22"},
+            "env DH_BRIDGE_KAFKA__PRODUCER: `kafka.producer` should be a valid dictionary (",
+        ),
+    ],
+)
+def test_a_mapping_that_is_mistyped_is_refused_without_its_secrets(*, flags, environ, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    given = [Flag(key, text, "--set") for key, text in flags.items()]
+    loaded, problems = examine(flags=given, environ=environ)
+    assert loaded is None
+    assert said in str(problems[0])
+    assert "22" not in "".join(map(str, problems))
+
+
+def test_a_mapping_that_is_mistyped_in_a_file_is_refused_without_its_secrets(tmp_path):
+    said = _only("rest:\n  headers: Authorization:Bearer hunter22", tmp_path)
+    assert "dh_bridge.yml:2: `rest.headers` should be a valid dictionary (" in said
+    assert "hunter22" not in said
 
 
 def test_folder_of_mappings_that_is_none_is_refused_with_its_place(tmp_path):

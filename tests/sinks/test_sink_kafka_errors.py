@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import responses
+import tokens_of_kafka
 from confluent_kafka import KafkaError, KafkaException
 from sink_contract import DATASET, proposals
 
@@ -18,7 +19,7 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings import Settings
 from dh_bridge.settings.kafka import registry_url
 from dh_bridge.sinks.base import Delivery, SinkOptions, open_sink
-from dh_bridge.sinks.kafka import errors, producer
+from dh_bridge.sinks.kafka import errors, producer, refusals
 from dh_bridge.sinks.kafka.options import KafkaOptions, kafka_options
 
 URL = "http://registry:8081"
@@ -121,6 +122,24 @@ def test_what_one_message_holds_is_its_own_fault(sink, script, name):
     delivery = sink.emit(batch("a", "b", "c"))
     assert delivery.delivered == 2
     assert [(failure.proposal, failure.retryable) for failure in delivery.failed] == [(batch("b")[0], False)]
+
+
+def test_a_connection_that_fails_meanwhile_ends_the_sending_one_by_one(sink, script):
+    script.failed = {1: KafkaError.RECORD_LIST_TOO_LARGE, 5: KafkaError._MSG_TIMED_OUT}  # 5: the first one sent again
+    sent = batch("a", "b", "c", "b", "b")
+    delivery = sink.emit(sent)
+    assert delivery.delivered == 2
+    assert [failure.proposal for failure in delivery.failed] == [sent[1], sent[3], sent[4]]
+    assert all(failure.retryable and "_MSG_TIMED_OUT" in failure.reason for failure in delivery.failed)
+    assert len(script.clients[0].taken) == 6
+
+
+def test_a_refusal_does_not_end_the_sending_one_by_one(sink, script):
+    script.failed = dict.fromkeys([1, 5], KafkaError.RECORD_LIST_TOO_LARGE)
+    sent = batch("a", "b", "c", "b", "b")
+    delivery = sink.emit(sent)
+    assert [(failure.proposal, failure.retryable) for failure in delivery.failed] == [(sent[1], False)]
+    assert len(script.clients[0].taken) == 8
 
 
 TEMPORARY = [
@@ -249,6 +268,33 @@ def test_settings_of_ours_are_defaults_or_promises(sink, script):
     given = script.clients[0].settings
     assert (given["acks"], given["enable.idempotence"], given["delivery.report.only.error"]) == ("all", "true", True)
     assert (given["partitioner"], given["message.max.bytes"]) == ("murmur2_random", "5242880")
+
+
+@pytest.mark.parametrize("size", ["5 MB", ""])
+def test_a_size_that_is_no_number_is_named(script, size):  # noqa: ARG001 - the client
+    options = KafkaOptions(bootstrap="b:9092", producer={"message.max.bytes": size})
+    with pytest.raises(SettingsError, match=rf"^kafka\.producer\.message\.max\.bytes: '{size}' is no number"):
+        producer.Producer(options, "kafka:b:9092")
+
+
+def test_the_reader_of_refusals_is_let_in_as_the_producer_is(monkeypatch):
+    seen = {}
+    monkeypatch.setattr(refusals, "Consumer", lambda settings: seen.update(settings) or SimpleNamespace(close=print))
+    area = {
+        "producer": {
+            "security.protocol": "SASL_SSL",
+            "enable.ssl.certificate.verification": "false",
+            "oauth_cb": "tokens_of_kafka:token",
+            "enable.idempotence": "true",
+            "linger.ms": "5",
+        }
+    }
+    refusals.Refusals("b:9092", area, group=None).close()
+    assert seen["oauth_cb"] is tokens_of_kafka.token
+    assert (seen["security.protocol"], seen["enable.ssl.certificate.verification"]) == ("SASL_SSL", "false")
+    assert {"enable.idempotence", "linger.ms"}.isdisjoint(seen)
+    with pytest.raises(SettingsError, match="is no function"):
+        refusals.Refusals("b:9092", {"producer": {"oauth_cb": "tokens_of_kafka:nothing"}}, group=None)
 
 
 @pytest.mark.parametrize(

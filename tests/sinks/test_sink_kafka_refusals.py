@@ -10,6 +10,7 @@ from pathlib import Path
 import fastavro
 import pytest
 import requests
+import tokens_of_kafka
 from click.testing import CliRunner
 from confluent_kafka import Producer
 from proposals_of_kafka import read as proposals_of
@@ -156,6 +157,19 @@ def test_brokers_that_do_not_answer_are_told(area):
 def test_a_setting_that_the_client_does_not_have_is_named(kafka, area):
     with pytest.raises(SettingsError, match=r"ssl\.no\.such"):
         read(kafka, {**area, "producer": {"ssl.no.such": "1", "linger.ms": "5"}})
+
+
+def test_a_token_comes_from_a_function_of_the_user_s(kafka, area, monkeypatch):
+    """As for the producer: the broker does not take tokens, and says so."""
+    monkeypatch.setattr(tokens_of_kafka, "asked", [])
+    producer = {"security.protocol": "SASL_SSL", "ssl.ca.location": kafka.authority}
+    producer |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": "tokens_of_kafka:token"}
+    with (
+        pytest.raises(SinkError),
+        Refusals(kafka.safe, {**area, "producer": producer, "connect_timeout": 3.0}, group=None) as refusals,
+    ):
+        list(refusals.rows())
+    assert tokens_of_kafka.asked
 
 
 def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monkeypatch, tmp_path):

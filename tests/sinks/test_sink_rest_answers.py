@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+
 import pytest
 import requests
 import responses
@@ -86,6 +89,27 @@ def test_who_does_not_answer_as_gms_gets_nothing(web, status, body, words, retry
     assert found.retryable is retryable
 
 
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize(
+    ("location", "words"),
+    [
+        ("https://gms:8443/config", "sends us on to https://gms:8443 (name that address"),
+        ("https://gms/api/gms/config/", "sends us on to https://gms/api/gms (name that address"),
+        ("https://login/auth?state=geheim#at", "sends us on to https://login/auth (name that address"),
+        ("https://ann:geheim@gms/config", "sends us on to https://gms (name that address"),
+        ("/gms/config", "sends us on to /gms (name that address"),
+        ("/config", "sends us on to / (name that address"),
+        ("", "sends us on (name that address"),
+    ],
+)
+def test_who_sends_us_on_is_told_with_the_address(web, status, location, words):
+    web.get(f"{URL}/config", status=status, headers={"Location": location} if location else {})
+    found = failed()
+    assert f"answers {status} and {words}" in str(found)
+    assert "geheim" not in str(found)
+    assert not found.retryable
+
+
 def test_a_page_is_no_success(web):
     web.get(f"{URL}/config", json=CONFIG)
     web.post(BATCH, body="<!doctype html><title>DataHub</title>", content_type="text/html")
@@ -165,6 +189,64 @@ def test_proxies_and_authorities_are_those_of_the_environment(web, direct, proxi
         found = call.request.req_kwargs
         assert {key: value for key, value in found["proxies"].items() if key == "http"} == proxies
         assert found["verify"] == str(tmp_path / "company.pem")
+
+
+class Proxy:
+    """A proxy on loopback that answers everybody who asks for a tunnel with the same line."""
+
+    def __init__(self, answer):
+        self.asked = []
+        self._answer = f"HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self):
+        while True:
+            connection, _ = self._socket.accept()
+            with connection:
+                said = connection.recv(65536)
+                if said:
+                    self.asked.append(said.split()[:2])
+                    connection.sendall(self._answer)
+                else:
+                    return
+
+    def close(self):
+        with socket.create_connection(self._socket.getsockname()):
+            pass  # who says nothing ends it
+        self._thread.join()
+        self._socket.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "retryable", "words"),
+    [
+        (
+            "407 Proxy Authentication Required",
+            False,
+            "Tunnel connection failed: 407 .*user and password: in HTTPS_PROXY",
+        ),
+        ("503 Service Unavailable", True, "Tunnel connection failed: 503"),
+    ],
+)
+def test_a_proxy_that_wants_a_login_is_not_asked_again(answer, retryable, words, monkeypatch, naps):
+    proxy = Proxy(answer)
+    try:
+        for name in ("ALL_PROXY", "NO_PROXY", "all_proxy", "no_proxy", "HTTPS_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("https_proxy", proxy.url)
+        with (
+            open_sink("rest:https://gms.example.com", SinkOptions(rest={"retries": 2})) as sink,
+            pytest.raises(SinkError, match=words) as caught,
+        ):
+            sink.emit(proposals()[:1])
+    finally:
+        proxy.close()
+    assert caught.value.retryable is retryable
+    assert proxy.asked == [[b"CONNECT", b"gms.example.com:443"]] * (3 if retryable else 1)
+    assert len(naps) == (2 if retryable else 0)
 
 
 @pytest.mark.parametrize(("rest", "seen"), [({}, True), ({"verify": False}, False)])

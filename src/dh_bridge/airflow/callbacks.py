@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.airflow.entities import led_back
 from dh_bridge.airflow.events import events, run_names
+from dh_bridge.airflow.namespaces import airflow_namespace, told_namespace
 from dh_bridge.airflow.occasion import occasion
 from dh_bridge.airflow.others import active_listeners
 from dh_bridge.airflow.sending import Sent, send
@@ -27,8 +26,6 @@ log = logging.getLogger("dh_bridge.airflow")
 
 _SHOWN = 3
 """Problems that a warning names one by one."""
-#: Where Airflow's configuration is: the Task SDK's, the core's.
-_CONFIGURATIONS = ("airflow.sdk.configuration", "airflow.configuration")
 
 
 def called(kind: str, context: Mapping[str, Any], began: float, options: Mapping[str, Any]) -> None:
@@ -69,21 +66,9 @@ def _warn_of_ledger(file: Path) -> None:
 
 
 def parent_id(task_instance: Any, namespace: str | None) -> str:
-    """Return ``namespace/job/run id`` of a task instance."""
+    """Return ``namespace/job/run id`` of a task instance; a SettingsError when its namespace cannot be known."""
     context = task_instance.get_template_context()
-    return "/".join(run_names(occasion(context), namespace or _settings({}).airflow.namespace or airflow_namespace()))
-
-
-def airflow_namespace() -> str:
-    """Return the namespace of Airflow's jobs as its OpenLineage provider finds it."""
-    found = None
-    for module in _CONFIGURATIONS if "airflow" in sys.modules else ():
-        try:
-            found = import_module(module).conf.get("openlineage", "namespace", fallback="")
-        except Exception:  # noqa: BLE001, S112 - another version of Airflow, or one that is not set up: the next place
-            continue
-        break
-    return str(found or os.environ.get("OPENLINEAGE_NAMESPACE") or "default")
+    return "/".join(run_names(occasion(context), namespace or told_namespace()))
 
 
 def _settings(options: Mapping[str, Any]) -> Settings:

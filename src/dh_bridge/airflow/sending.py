@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE = 0.25
 """Seconds before something is sent again; each pause is twice as long as the one before."""
+_TIMES = ("message.timeout.ms", "delivery.timeout.ms", "linger.ms", "queue.buffering.max.ms")
+"""Names of librdkafka that would win over ``kafka.timeout``, or that it wants to be shorter than that."""
 
 
 class Sent(NamedTuple):
@@ -54,8 +56,12 @@ def within(deadline: float, work: Callable[[], Sent]) -> Sent:
     if raised:
         raise raised[0]
     if not found:
-        raise SinkError("no answer in time", where="airflow.timeout", now="is the server up?", retryable=True)
+        raise _late()
     return found[0]
+
+
+def _late() -> SinkError:
+    return SinkError("no answer in time", where="airflow.timeout", now="is the server up?", retryable=True)
 
 
 def _delivered(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
@@ -78,6 +84,8 @@ def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) ->
         waiting: list[Proposal] = translation.proposals
         delivered, refused, pause = 0, [], _FIRST_PAUSE
         while waiting:
+            if time.monotonic() >= deadline:  # nobody waits for us any more: what came late is not written late, too
+                raise _late()
             delivery = sink.emit(waiting)
             delivered += delivery.delivered
             refused += [failure for failure in delivery.failed if not failure.retryable]
@@ -98,8 +106,30 @@ def _mistakes(translation: Translation) -> list[str]:
 
 
 def _hurried(settings: Settings, deadline: float) -> Settings:
-    """Return the settings with no wait longer than the time that is left."""
+    """Return the settings with no wait longer than the time that is left, and no tries beside those that are made here.
+
+    A sink that waits and tries by itself would go on doing so when the callback is back and the task has moved on.
+    """
     left = max(0.1, deadline - time.monotonic())
-    rest = settings.rest
-    shorter = {"timeout": min(rest.timeout, left), "connect_timeout": min(rest.connect_timeout, left)}
-    return settings.model_copy(update={"rest": rest.model_copy(update=shorter)})
+    rest, kafka = settings.rest, settings.kafka
+    registry = kafka.registry.model_copy(update={"timeout": min(kafka.registry.timeout, left)})
+    producer = {name: value for name, value in kafka.producer.items() if name not in _TIMES}
+    areas = {
+        "rest": rest.model_copy(
+            update={
+                "timeout": min(rest.timeout, left),
+                "connect_timeout": min(rest.connect_timeout, left),
+                "retries": 0,
+                "longest_wait": min(rest.longest_wait, left),
+            }
+        ),
+        "kafka": kafka.model_copy(
+            update={
+                "timeout": min(kafka.timeout, left),
+                "connect_timeout": min(kafka.connect_timeout, left),
+                "registry": registry,
+                "producer": producer,
+            }
+        ),
+    }
+    return settings.model_copy(update=areas)

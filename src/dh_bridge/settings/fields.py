@@ -21,6 +21,7 @@ _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 _QUERY = re.compile(r"(?P<sign>[?&])(?P<name>[^=&#\s]+)=(?P<value>[^&#\s]+)")
 MASK = "********"
 REQUIRED = "required"
+_LISTS = (list, tuple, set, frozenset)
 
 
 class Leaf(NamedTuple):
@@ -45,11 +46,12 @@ def area(annotation: Any) -> type[BaseModel] | None:
 
 
 def annotation_at(root: type[BaseModel], path: tuple[str | int, ...]) -> Any:
-    """Return the annotation of the field at ``path``, None where there is no such field."""
+    """Return the annotation of the field at ``path``, None where there is no such field; a number is a place in a list."""
     model: type[BaseModel] | None = root
     found: Any = root
     for step in path:
-        found = names(model).get(str(step)) if model is not None else None
+        inside = names(model) if model is not None else {}
+        found = _listed(found) if isinstance(step, int) else inside.get(step)
         model = area(found) if found is not None else None
     return found
 
@@ -61,11 +63,15 @@ def takes_text(annotation: Any) -> bool:
     ) and not area(annotation)
 
 
+def is_simple(annotation: Any) -> bool:
+    """Whether a value of the field is one text, number or choice that is no secret; not so where there is no field."""
+    return annotation is not None and takes_text(annotation) and SecretStr not in _choices(annotation)
+
+
 def takes_list(annotation: Any) -> bool:
     """Whether the field takes a list of texts."""
     return any(
-        get_origin(choice) in (list, tuple, set, frozenset) and takes_text((get_args(choice) or (str,))[0])
-        for choice in _choices(annotation)
+        get_origin(choice) in _LISTS and takes_text((get_args(choice) or (str,))[0]) for choice in _choices(annotation)
     )
 
 
@@ -131,7 +137,7 @@ def readable(annotation: Any) -> str:
         return " | ".join(f"`{choice}`" for choice in inner)
     if origin in (Union, types.UnionType):
         return " or ".join(readable(choice) for choice in inner if choice is not type(None))
-    if origin in (list, tuple, set, frozenset):
+    if origin in _LISTS:
         return f"list of {readable(inner[0])}"
     if origin is dict:
         return f"mapping of {readable(inner[0])} to {readable(inner[1])}"
@@ -152,9 +158,14 @@ def _member(annotation: Any) -> type[BaseModel] | None:
     """Return the model that a list is made of, or a mapping's values; None for other lists and for no list."""
     for choice in _choices(annotation):
         inner = [one for one in get_args(choice) if one is not Ellipsis]
-        if get_origin(choice) in (list, tuple, set, frozenset, dict) and inner:
+        if get_origin(choice) in (*_LISTS, dict) and inner:
             return area(inner[-1])
     return None
+
+
+def _listed(annotation: Any) -> Any:
+    """Return what the members of a list are; None for what is no list."""
+    return next((get_args(one)[0] for one in _choices(annotation) if get_origin(one) in _LISTS and get_args(one)), None)
 
 
 def _choices(annotation: Any) -> tuple[Any, ...]:

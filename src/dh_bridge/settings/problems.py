@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
 from dh_bridge.settings.document import Steps, dotted
-from dh_bridge.settings.fields import annotation_at, area, is_secret, masked, names
+from dh_bridge.settings.fields import annotation_at, area, is_secret, is_simple, masked, names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pydantic import BaseModel
+
+_BEHIND = re.compile(r"(?<=[:=]).+", re.DOTALL)
 
 
 class Given(NamedTuple):
@@ -28,12 +31,12 @@ def problem(error: dict[str, Any], given: Mapping[Steps, Given]) -> SettingsErro
     """Return one of pydantic's errors as ours."""
     steps: Steps = error["loc"]
     where = _where(steps, given)
+    value = error.get("input")
     if error["type"] == "extra_forbidden":
         model = area(annotation_at(Settings, steps[:-1])) if steps[:-1] else Settings
-        return SettingsError(f"unknown key `{dotted(steps)}`", where=where, now=known_keys(model, str(steps[-1])))
-    value = error.get("input")
-    key = dotted(steps)
-    shown = "" if is_secret(key, value) or isinstance(value, dict | list) else f", not {masked(key, value)!r}"
+        return SettingsError(f"unknown key `{_cut(steps)}`", where=where, now=known_keys(model, str(steps[-1])))
+    key = dotted(steps) if value is not None else _cut(steps)
+    shown = f", not {masked(key, value)!r}" if _may_be_shown(steps, value) else ""
     message = error["msg"].removeprefix("Input ").removeprefix("String ").removeprefix("Value error, ")
     choices = str(error.get("ctx", {}).get("expected", "")).replace(" or ", ", ").replace("'", "").split(", ")
     near = difflib.get_close_matches(str(value), choices, n=1) if error["type"] == "literal_error" else []
@@ -48,6 +51,19 @@ def known_keys(model: type[BaseModel] | None, step: str) -> str:
     known = sorted(names(model)) if model is not None else []
     near = difflib.get_close_matches(step, known, n=1, cutoff=0.5)
     return f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(known)}"
+
+
+def _may_be_shown(steps: Steps, value: Any) -> bool:
+    """Whether the value is no secret: a text where a mapping is wanted may be one that was mistyped, with secrets in it."""
+    if isinstance(value, dict | list) or is_secret(dotted(steps), value):
+        return False
+    return is_simple(annotation_at(Settings, steps))
+
+
+def _cut(steps: Steps) -> str:
+    """Return the key without a value that has slipped into it: without a space ``{token:abc}`` is one key to YAML."""
+    last = steps[-1] if steps else None
+    return dotted((*steps[:-1], _BEHIND.sub("…", last)) if isinstance(last, str) else steps)
 
 
 def _where(steps: Steps, given: Mapping[Steps, Given]) -> str:

@@ -1,19 +1,18 @@
 """The producer: hands messages to the brokers and waits until each is stored for good, or is not.
 
-The only module that imports confluent-kafka. A message that is neither refused nor reported lost was acknowledged by all
-replicas in sync: librdkafka reports failures alone (``delivery.report.only.error``), which costs half of a report for each.
+A message that is neither refused nor reported lost was acknowledged by all replicas in sync: librdkafka reports failures alone
+(``delivery.report.only.error``), which costs half of a report for each.
 """
 
 from __future__ import annotations
 
 import time
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.kafka.errors import is_missing, is_refused, sink_error
-from dh_bridge.sinks.kafka.options import TOPIC_LIMIT
+from dh_bridge.sinks.kafka.options import TOPIC_LIMIT, function_at
 
 try:
     from confluent_kafka import KafkaError, KafkaException
@@ -72,8 +71,8 @@ class Producer:
             "error_cb": self._heard,
         }
         if "oauth_cb" in settings:
-            settings["oauth_cb"] = _named(settings["oauth_cb"])
-        self.limit = int(settings["message.max.bytes"])
+            settings["oauth_cb"] = function_at(settings["oauth_cb"])
+        self.limit = _number(settings, "message.max.bytes")
         self._last: KafkaError | None = None
         try:
             self._client = Client(settings)
@@ -174,12 +173,10 @@ def _missing(failed: dict[int, KafkaError], place: int, error: KafkaError | None
         failed[place] = error
 
 
-def _named(path: Any) -> Any:
-    """Return the function ``module:function``, as DataHub's own recipes name theirs."""
-    module, _, name = str(path).partition(":")
+def _number(settings: dict[str, Any], name: str) -> int:
     try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+        return int(settings[name])
+    except ValueError as error:
         raise SettingsError(
-            f"{path!r} is no function", where="kafka.producer, oauth_cb", now="write module:function"
+            f"{settings[name]!r} is no number", where=f"kafka.producer.{name}", now="write a whole number of bytes"
         ) from error

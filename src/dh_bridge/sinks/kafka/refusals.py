@@ -16,7 +16,7 @@ import orjson
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing
 from dh_bridge.sinks.kafka.errors import sink_error
-from dh_bridge.sinks.kafka.options import kafka_options
+from dh_bridge.sinks.kafka.options import function_at, kafka_options
 from dh_bridge.sinks.kafka.registry import Registry
 
 try:
@@ -30,8 +30,8 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_SECURITY = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.")
-"""What of the producer's settings a consumer has, too."""
+_SECURITY = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.", "enable.ssl.", "oauth_cb")
+"""How the names of those settings of the producer begin that a consumer has, too."""
 _MANY = 500
 _WORDS = 2000
 """Characters of an error that are kept: the rest is a stack trace."""
@@ -48,7 +48,9 @@ class Refusals(Closing):
         self._patience = options.connect_timeout
         self._registry = Registry(options.registry)
         self._schemas: dict[int, Any] = {}
-        shared = {key: value for key, value in options.producer.items() if key.startswith(_SECURITY)}
+        shared: dict[str, Any] = {key: value for key, value in options.producer.items() if key.startswith(_SECURITY)}
+        if "oauth_cb" in shared:
+            shared["oauth_cb"] = function_at(shared["oauth_cb"])
         settings = {
             **shared,
             "bootstrap.servers": options.bootstrap,

@@ -112,7 +112,11 @@ class KafkaSink(Closing):
         return envelope.keyed if self._options.profile is None else keyed_patches(self._options.profile)
 
     def _sent(self, producer: Producer, messages: Sequence[Message]) -> dict[int, KafkaError]:
-        """Send messages; those of a batch that the broker refused for one of them are sent again one by one, in order."""
+        """Send messages; those of a batch that the broker refused for one of them are sent again one by one, in order.
+
+        That ends when one does not get through: the others would each wait as long for the same brokers. What is not tried has
+        the error of that one.
+        """
         try:
             errors = producer.send(messages)
             refused = {place for place, error in errors.items() if is_content(error)}
@@ -120,9 +124,13 @@ class KafkaSink(Closing):
                 return errors
             keys = {message.key for message in messages if message.place in refused}
             again = [message for message in messages if message.key in keys and message.place >= min(refused)]
-            for message in again:
+            for at, message in enumerate(again):
                 errors.pop(message.place, None)
                 errors |= producer.send([message])
+                error = errors.get(message.place)
+                if error is not None and not is_content(error):
+                    errors |= {other.place: error for other in again[at + 1 :]}
+                    break
         except SinkError:
             self._producer = None  # it has come to its end
             producer.close()

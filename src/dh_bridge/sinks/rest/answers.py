@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,12 +19,16 @@ _WORDS = 400
 _LATER = frozenset([408, 425, 429])
 _CONTENT = frozenset([400, 409, 412, 413, 422])
 _RATE_LIMIT = ("X-DataHub-RateLimit-Type", "X-DataHub-RateLimit-Rule", "X-DataHub-RateLimit-Source")
+PROXY_LOGIN = (
+    "the proxy wants its user and password: in HTTPS_PROXY, or HTTP_PROXY for http:, as http://user:password@proxy:3128"
+)
 _UNAUTHORIZED = {
     401: "set DATAHUB_GMS_TOKEN or rest.token: a personal access token that has not expired",
     403: "the token's user may not write this: give it the privileges, or use another token",
-    407: "the proxy wants a login: set HTTPS_PROXY",
+    407: PROXY_LOGIN,
 }
 _tags = re.compile(r"<[^>]*>|\s+")
+_asked = re.compile(r"/(config|aspects|entitiesV2(/.*)?|openapi/.*|runs)/?$")
 
 
 class Refusal(Exception):  # noqa: N818 - not an error of ours: a batch is cut until the refused proposal stands alone
@@ -93,8 +98,12 @@ class Answer(NamedTuple):
                 now="name the metadata service: port 8080, or the interface's address with /api/gms",
             )
         if self.status < 400:
-            to = f" to {self.location}" if self.location else ""
-            return SinkError(f"answers {self.status} and sends us on{to}", where=where, now="name that address")
+            to = f" to {_without_path(self.location)}" if self.location else ""
+            return SinkError(
+                f"answers {self.status} and sends us on{to}",
+                where=where,
+                now="name that address; where a gateway logs people in, it wants something in rest.headers",
+            )
         if self.later:
             limit = f" ({self.limit})" if self.limit else ""
             return SinkError(said + limit, where=where, now="send it again later", retryable=True)
@@ -131,6 +140,11 @@ def answer(status: int, headers: Mapping[str, str], content: bytes, reason: str 
 def too_old(found: Answer) -> bool:
     """Say whether the answer is that of rest.li to an action that it does not have."""
     return found.status in (400, 404) and "ingestProposalBatch" in found.words and "not " in found.words
+
+
+def _without_path(location: str) -> str:
+    """Return an address that we are sent to as one may name it: without what we asked for there, and a login's parameters."""
+    return _asked.sub("", shown(location.partition("?")[0])) or location[:1]
 
 
 def _body(content: bytes) -> Any:

@@ -14,7 +14,7 @@ from requests import exceptions
 from requests.utils import get_environ_proxies
 
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.rest.answers import Answer, answer
+from dh_bridge.sinks.rest.answers import PROXY_LOGIN, Answer, answer
 from dh_bridge.sinks.rest.lateness import Deadline
 from dh_bridge.sinks.rest.login import Login
 from dh_bridge.sinks.rest.options import address
@@ -34,6 +34,8 @@ _HEADERS = {
 
 _OURS = (exceptions.InvalidURL, exceptions.InvalidHeader, exceptions.InvalidProxyURL, UnicodeError)
 """What requests cannot even send: an address, or a header with a character that none can have."""
+_NO_LOGIN = "Tunnel connection failed: 407"
+"""How http.client says what a proxy answered that we asked for a tunnel, to a server with https."""
 
 
 class Connection:
@@ -143,7 +145,7 @@ class Connection:
         return response.status_code, response.content
 
     def _error(self, error: Exception, where: str = "") -> SinkError:
-        """Return the error of a request that was not answered; all but those of certificates and addresses may pass."""
+        """Return the error of a request that was not answered; all but those of certificates, logins and addresses may pass."""
         where = where or self.where
         if isinstance(error, exceptions.SSLError):
             return SinkError(
@@ -151,6 +153,8 @@ class Connection:
                 where=where,
                 now="name your authority's certificates in rest.ca_bundle",
             )
+        if _NO_LOGIN in _cause(error):
+            return SinkError(f"the connection failed: {_cause(error)}", where=where, now=PROXY_LOGIN)
         if isinstance(error, exceptions.ConnectTimeout):
             return SinkError(f"no connection within {self._options.connect_timeout:g} s", where=where, retryable=True)
         if isinstance(error, exceptions.Timeout):

@@ -55,7 +55,7 @@ class RestSink(Closing):
         """Return who answers, asked once; a SinkError when it is no metadata service, or does not let us in."""
         if self._server is None:
             found = self._connection.send("GET", "/config")
-            if found.status in (401, 403, 407) or found.later:
+            if found.status in (401, 403, 407) or 300 <= found.status < 400 or found.later:
                 raise found.error(self.where)
             self._server = server(found, self.where)
             self._keyed = keyed_patches(self._server.version or self._options.profile)
