@@ -147,6 +147,21 @@ def test_a_secret_in_an_exception_is_masked(told):
     assert "s3cret" not in json.dumps([proposal.value for proposal in one.sink.proposals])
 
 
+def test_an_exception_that_json_cannot_hold_is_told_too(told):
+    one = told()
+    with pytest.raises(ValueError, match="bad"), load(one):
+        raise ValueError("bad caf\udce9")  # a file's name whose bytes are no UTF-8
+    assert results(one)[-1] == (1, "COMPLETE", "FAILURE")
+    properties = one.last(RUN, PROPERTIES)["customProperties"]
+    assert properties["openlineage.errorMessage.message"] == "ValueError: bad caf\\udce9"
+
+
+def test_what_json_cannot_hold_of_the_callers_words_is_an_error_of_ours(told):
+    run = told().pipeline.run(("ns", "job"), facets={"own": {"path": "caf\udce9"}})
+    with pytest.raises(EventError, match="surrogate"):
+        run.__enter__()
+
+
 def test_a_run_with_nothing_to_do_is_skipped_whatever_an_abort_means(told):
     one = told(runs={"abort": "failure"})
     with load(one) as run:
@@ -426,6 +441,30 @@ def test_what_does_not_arrive_never_hides_the_exception_of_the_run(told):
     one = told(sink=Refusing())
     with pytest.warns(RuntimeWarning, match="no room"), pytest.raises(KeyError), load(one):
         raise KeyError("mine")
+
+
+class Broken(MemorySink):
+    """Breaks off once."""
+
+    broken = False
+
+    def emit(self, proposals):
+        if not self.broken:
+            self.broken = True
+            raise SinkError("is down", retryable=True)
+        return super().emit(proposals)
+
+
+def test_a_run_that_could_not_be_told_begins_when_it_is_tried_again(told):
+    one = told(sink=Broken())
+    run = one.pipeline.run(("shop", "nightly"), run_id=RUN_ID)
+    with pytest.raises(SinkError, match="is down"), run:
+        pass
+    assert one.sink.proposals == []
+    with run:
+        pass
+    assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "SUCCESS")]
+    assert one.aspects(PLATFORM, "dataPlatformInfo") != []
 
 
 def test_an_unsound_proposal_keeps_the_whole_batch(told):

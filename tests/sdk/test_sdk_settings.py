@@ -132,7 +132,8 @@ def tell_secrets(one):
         )  # fmt: skip
         check.report(error=f"cannot open {URL}", partition=URL)
         check.report(error=(("UNKNOWN_ERROR", URL)), where=f"a = '{URL}'")
-    with one.pipeline.run(("ns", "job"), properties={"password": SECRET, "at": URL}):
+    shown = {"name": f"from {URL}", "url": f"https://h/p?token={SECRET}"}
+    with one.pipeline.run(("ns", "job"), properties={"password": SECRET, "at": URL}, **shown):
         pass
     return "\n".join(json.dumps(proposal.value) for proposal in one.sink.proposals)
 

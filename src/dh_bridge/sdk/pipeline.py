@@ -133,7 +133,10 @@ class Pipeline(Closing):
 
     def send(self, proposals: Iterable[Proposal]) -> None:
         """Deliver proposals, all of them or, when one is unsound (an AspectError), none; a SinkError when some do not arrive."""
-        found = self._with_platform(list(proposals))
+        found = list(proposals)
+        first = not self._introduced and any(map(_of_ours, found))
+        if first:  # the platform `openlineage` before what is first said to be of it, as for events (ruling 17)
+            found.insert(0, PLATFORM)
         for proposal in found:
             self._validator.check(proposal)
         if not found:
@@ -141,13 +144,7 @@ class Pipeline(Closing):
         delivery = self.sink.emit(found)
         if delivery.failed:
             raise refused(delivery.failed, len(found))
-
-    def _with_platform(self, proposals: list[Proposal]) -> list[Proposal]:
-        """Put the platform ``openlineage`` before what is first said to be of it, as for events (ruling 17)."""
-        if self._introduced or not any(_of_ours(proposal) for proposal in proposals):
-            return proposals
-        self._introduced = True
-        return [PLATFORM, *proposals]
+        self._introduced = self._introduced or first
 
     def micros(self) -> int:
         """Return the clock's time in microseconds."""

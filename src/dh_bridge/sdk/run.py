@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub import urns
-from dh_bridge.errors import BridgeError, EventError
+from dh_bridge.errors import EventError
 from dh_bridge.sdk.references import job_pair, run_urn, table
 from dh_bridge.sdk.telling import KINDS, Moment, Told, proposals
 
@@ -88,24 +88,31 @@ class Run:
         retried = self._outcome == "UP_FOR_RETRY"
         try:
             self._end("UP_FOR_RETRY" if retried else "FAILURE", (self._error if retried else None) or error)
-        except BridgeError as lost:
-            # the caller's own exception goes on; that it could not be told must not be lost either
+        except Exception as lost:  # noqa: BLE001 - whatever it is, the caller's own exception goes on
+            # that it could not be told must not be lost either
             warnings.warn(f"the end of {self.urn} was not told: {lost}", RuntimeWarning, stacklevel=2)
 
     def _begin(self) -> None:
-        self._moments.append(Moment(self._now(), self.attempt))
-        self._tell()
+        self._add(Moment(self._now(), self.attempt))
 
     def _end(self, result: str, error: BaseException | str | None) -> None:
         time = self._now()
         start = next(one.time for one in reversed(self._moments) if one.result is None)
-        self._moments.append(Moment(time, self.attempt, result, time - start, error))
-        self._tell()
+        self._add(Moment(time, self.attempt, result, time - start, error))
 
     def _now(self) -> int:
         """Return the time in microseconds, always after the moment before: equal ones would have no order."""
         time = self._pipeline.micros()
         return max(time, self._moments[-1].time + 1) if self._moments else time
+
+    def _add(self, moment: Moment) -> None:
+        """Tell a moment; one that could not be told has not been: whoever tries again begins where this began."""
+        self._moments.append(moment)
+        try:
+            self._tell()
+        except BaseException:
+            self._moments.pop()
+            raise
 
     def _tell(self) -> None:
         found = proposals(self._told, self._moments, self._pipeline.options)

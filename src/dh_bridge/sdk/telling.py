@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.errors import EventError
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.sdk.references import RunRef, Table, run_names, run_urn
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.identity import Job
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.redaction import redaction
+from dh_bridge.translation.redaction import redacted, redaction
 from dh_bridge.translation.render.runs import iso
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id
 from dh_bridge.translation.slots import (
@@ -95,7 +96,7 @@ def _proposals(told: Told, moments: list[Moment], options: Options) -> list[Prop
     found = Fold(options)
     state = None
     for moment in moments:
-        state = found.add(parse(msgspec.json.encode(_event(told, moment)), told.urn))
+        state = found.add(parse(_packed(_event(told, moment), told.urn), told.urn))
     if state is None:
         return None
     _fold_more(told, moments, state, options)
@@ -126,18 +127,30 @@ def _event(told: Told, moment: Moment) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _packed(event: dict[str, Any], urn: str) -> bytes:
+    try:
+        return msgspec.json.encode(event)
+    except (TypeError, ValueError, RecursionError) as error:  # an object of the caller's, or a lone surrogate
+        raise EventError(f"facets that JSON cannot hold: {error}", where=urn) from error
+
+
 def _pairs(tables: Mapping[str, Table]) -> list[dict[str, str]]:
     return [{"namespace": one.pair[0], "name": one.pair[1]} for one in tables.values() if one.pair is not None]
 
 
 def _error_facet(error: BaseException | str) -> dict[str, str]:
     if isinstance(error, str):
-        return {"message": error, "programmingLanguage": "python"}
+        return {"message": _sound(error), "programmingLanguage": "python"}
     return {
-        "message": f"{type(error).__name__}: {error}",
+        "message": _sound(f"{type(error).__name__}: {error}"),
         "programmingLanguage": "python",
-        "stackTrace": "".join(traceback.format_exception(type(error), error, error.__traceback__)),
+        "stackTrace": _sound("".join(traceback.format_exception(type(error), error, error.__traceback__))),
     }
+
+
+def _sound(text: str) -> str:
+    """Return a text that JSON can hold: the name of a file may have bytes that are no UTF-8 (lone surrogates)."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _fold_more(told: Told, moments: list[Moment], state: RunState, options: Options) -> None:
@@ -156,7 +169,7 @@ def _fold_more(told: Told, moments: list[Moment], state: RunState, options: Opti
 
 def _of_the_run(told: Told, options: Options) -> Iterator[Statement]:
     if told.label is not None:
-        yield told.urn, RUN_NAME, _ABOVE, told.label
+        yield told.urn, RUN_NAME, _ABOVE, redacted(told.label)
     if told.kind is not None:
         key, word = KINDS[told.kind]
         yield told.urn, RUN_TYPE, key, word
@@ -170,7 +183,7 @@ def _of_the_run(told: Told, options: Options) -> Iterator[Statement]:
         if (urn := run_urn(ref, options)) != told.urn:
             yield told.urn, UPSTREAM_RUN, urn, None
     if told.url is not None:
-        yield told.urn, RUN_URL, _ABOVE, told.url
+        yield told.urn, RUN_URL, _ABOVE, redacted(told.url)
     if told.properties:
         yield told.urn, RUN_PROPERTIES, "run", flattened("run", told.properties)
 
@@ -191,7 +204,7 @@ def _point(told: Told, moment: Moment) -> dict[str, Any]:
         "messageId": message_id(told.urn, None, time),
     }
     if told.url is not None:
-        found["externalUrl"] = told.url
+        found["externalUrl"] = redacted(told.url)
     found["status"] = "STARTED" if moment.result is None else "COMPLETE"
     found["attempt"] = moment.attempt
     if moment.result is not None:
