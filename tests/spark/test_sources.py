@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timezone
 
 import pytest
@@ -14,9 +15,10 @@ from dh_bridge import Settings
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.times import instant
 from dh_bridge.spark import frame, read, stores, stream_files, stream_rows
+from dh_bridge.spark import session as local_session
 from dh_bridge.spark.rows import RECORD
 from dh_bridge.spark.stages import Records
-from dh_bridge.spark.stores import CONTENT_MOST, matches
+from dh_bridge.spark.stores import CONTENT_MOST, content_most, matches
 
 START, COMPLETE = (raw.decode() for raw in sent([event("START"), event("COMPLETE", "2026-11-20T10:05:00Z")]))
 
@@ -74,11 +76,41 @@ def test_a_landing_folder_is_followed_whatever_its_name(session, tmp_path):
     assert followed(stream_files(session, f"file://{days}/1*"), tmp_path / "c3") == [
         (name, None) for name in ("1.json", "1y", "x.json")
     ]
+    # as the shell would: Spark knows the whole path, we were told a part of it
+    near = [os.path.relpath(path) for path in (landing / "unknown", days / "1*")]
+    assert followed(stream_files(session, near[0]), tmp_path / "c4") == [("unknown", None)]
+    assert followed(stream_files(session, near[1]), tmp_path / "c5") == [
+        (name, None) for name in ("1.json", "1y", "x.json")
+    ]
     assert matches(session, str(landing))
     assert matches(session, f"{days}/1*")
     assert not matches(session, f"{days}/3*")
     with pytest.raises(SettingsError, match="there is no /no/such/folder"):
         stream_files(session, "/no/such/folder")
+
+
+def test_what_is_set_on_the_session_alone_opens_a_store(session):
+    session.conf.set("fs.defaultFS", "hdfs://127.0.0.1:9")
+    try:
+        store, place = stores.store_of(session, "state")
+        assert store.getUri().toString() == "hdfs://127.0.0.1:9"
+        assert place.toUri().getScheme() == "hdfs"
+    finally:
+        session.conf.unset("fs.defaultFS")
+
+
+def test_no_file_is_handed_over_whole_that_a_vector_of_java_cannot_hold(session):
+    assert int(session.conf.get(CONTENT_MOST)) > content_most(session) == 1 << 30
+
+
+def test_a_session_of_another_thread_is_taken_as_it_is(session):
+    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(local_session).result() is session
+        assert session.conf.get("spark.sql.session.timeZone") == "Asia/Tokyo"
+    finally:
+        session.conf.set("spark.sql.session.timeZone", "UTC")
 
 
 def test_a_file_that_spark_does_not_hand_over_whole_is_told_of_and_the_stream_goes_on(session, tmp_path):
@@ -92,7 +124,7 @@ def test_a_file_that_spark_does_not_hand_over_whole_is_told_of_and_the_stream_go
         session.conf.set(CONTENT_MOST, most)
     assert found.pop("small.json") is None
     (told,) = found.values()
-    assert told.startswith("larger than Spark hands over whole (spark.sql.sources.binaryFile.maxLength)")
+    assert told.startswith("larger than Spark hands over whole (1 GiB, or spark.sql.sources.binaryFile.maxLength)")
 
 
 def test_a_stream_takes_the_rows_of_a_format_or_a_table(session, tmp_path):

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from click import UsageError
 from click.testing import CliRunner
 from gen_runs import group
 from pyarrow import parquet
@@ -24,7 +25,7 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.cli.outcome import Outcome
-from dh_bridge.cli.spark import in_a_line
+from dh_bridge.cli.spark import checkpoint_of, in_a_line
 from dh_bridge.cli.spark_targets import leave_out
 from dh_bridge.errors import SinkError
 from dh_bridge.openlineage.read import read_events
@@ -126,6 +127,15 @@ def test_a_dry_stream_translates_what_is_there_and_goes_on_nowhere(tmp_path):
     assert re.search(r"batch 1: [1-9]\d* proposals$", dry.stderr, re.MULTILINE)
     assert sorted(state.rglob("*")) == before
     assert held(tmp_path / "c.db") == told
+
+
+def test_a_dry_stream_copies_no_checkpoint_of_a_store(session):
+    session.conf.set("fs.defaultFS", "hdfs://127.0.0.1:9")  # as on a cluster: a mere name is one of HDFS there
+    try:
+        with pytest.raises(UsageError, match="folder of this machine"), checkpoint_of(session, "state", copied=True):
+            pass
+    finally:
+        session.conf.unset("fs.defaultFS")
 
 
 class Refusing:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from confluent_kafka import Producer
 from proposals_of_kafka import read as read_back
+from py4j.java_gateway import JavaPackage
 from realparts.fixtures import need_parts
 from realparts.jars import KAFKA, SPARK_KAFKA
 from realparts.kafka import QUIET
@@ -23,7 +24,7 @@ from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS, commands
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.errors import BridgeError, SettingsError
 from dh_bridge.sinks.base import SinkOptions
-from dh_bridge.spark import deliver_apart
+from dh_bridge.spark import deliver_apart, topics
 from dh_bridge.spark.topics import SLACK
 from dh_bridge.spark.topics import kafka as read_topic
 from dh_bridge.spark.translation import moment
@@ -75,6 +76,46 @@ def expected(raws):
 def counted(said, name):
     """Return a counter of a summary."""
     return next(int(line.split()[-1].replace(",", "")) for line in said.splitlines() if line.startswith(f"{name} "))
+
+
+def test_a_stream_begins_with_what_the_topic_holds_unless_somebody_says_where(session, kafka, topic, tmp_path):
+    raws = sent([event("START"), event("COMPLETE", "2026-11-20T10:02:00Z")])
+    put(kafka, topic, spread(raws))
+
+    def follow(name, **said):
+        found = []
+        rows = read_topic(session, kafka.bootstrap, topic, stream=True, **said)
+        query = rows.writeStream.foreachBatch(lambda batch, _number: found.append(batch.count()))
+        query.option("checkpointLocation", str(tmp_path / name)).trigger(availableNow=True).start().awaitTermination()
+        return sum(found)
+
+    assert follow("all") == 2
+    later = {"startingTimestamp": str(START + 10**9), "startingOffsetsByTimestampStrategy": "latest"}
+    assert follow("none", options=later) == 0
+    with pytest.raises(SettingsError, match="since"):
+        read_topic(session, kafka.bootstrap, topic, stream=True, since=T0)
+
+
+def test_a_client_of_kafka_under_another_name_is_found_and_where_there_is_none_that_is_said():
+    class Jvm:
+        """Names of a JVM: packages, and the classes that it has."""
+
+        def __init__(self, *classes, name=""):
+            self._classes, self._name = classes, name
+
+        def __getattr__(self, step):
+            name = f"{self._name}.{step}".lstrip(".")
+            return name if name in self._classes else Package(*self._classes, name=name)
+
+    class Package(Jvm, JavaPackage):
+        pass
+
+    plain, shaded = (f"{root}org.apache.kafka" for root in ("", "kafkashaded."))
+    both = [f"{root}.clients.consumer.KafkaConsumer" for root in (plain, shaded)]
+    assert topics.client_package(Jvm(*both), ["endingOffsets"]) == plain
+    assert topics.client_package(Jvm(both[1]), ["endingOffsets"]) == shaded
+    with pytest.raises(SettingsError, match="name where to begin and to end, as options: endingOffsets"):
+        topics.client_package(Jvm(), ["endingOffsets"])
 
 
 @pytest.mark.usefixtures("session")

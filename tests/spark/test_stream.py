@@ -104,6 +104,29 @@ def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, 
     assert not any(urn.endswith(OLD) for urn in keys[1])
 
 
+def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(session, tmp_path):
+    settings = Settings(profile="1.7", filters={"through": ["*.tmp*"]})  # so every run is folded again
+    folder = str(tmp_path / "state")
+    told = []
+
+    def tell(number, *events):
+        rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(sent(events))]
+        frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
+        Batch(frame, number, folder, settings, partitions=1).run(
+            lambda proposals, *_: told.append([(row.entity_urn, row.aspect) for row in proposals.collect()])
+        )
+
+    old = event("COMPLETE", "2026-01-01T10:00:00Z", run=OLD, outputs=[dataset("d.s.a")], job_facets=OWNED)
+    tell(0, old, event("COMPLETE", outputs=[dataset("d.s.b")]))
+    state.State(session, folder, 0).compacted(retain=30)
+    tell(1, *a_run(1, "10:00", outputs=[dataset("d.s.c")]))
+    assert any("d.s.a" in urn for urn, _ in told[0])
+    assert any("d.s.c" in urn for urn, _ in told[1])
+    assert not any("d.s.a" in urn or '"remove"' in aspect for urn, aspect in told[1])
+    keys = {row.key for row in state.State(session, folder, 2).read("events").filter("batch = 1").collect()}
+    assert keys == {f"urn:li:dataProcessInstance:018cc251-f400-734d-88b3-{1:012}"}
+
+
 class Told:
     """A catalogue that batches of events are told to, one by one, and what one call over all of them gives."""
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 _JAVA = re.compile(r"\AAn error occurred while calling \S+\n: (?:[\w$.]+: )?")
-_SCHEME = re.compile(r"\w+://")
 _TRACE, _CAUSE = "Traceback (most recent call last):", "Caused by: "
 _CLASSES = re.compile(r"\A(?:(?:[\w$]+\.)+[\w$]+: )+")
 _OURS = re.compile(r"dh_bridge\.errors\.(\w+): (.+)")
@@ -183,7 +182,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     check(said, followed=True)
     session = _session(said)
     events = stream_events(session, said)
-    with Outcome(fail_on=fail_on) as outcome, _checkpoint(checkpoint, copied=dry_run) as place:
+    with Outcome(fail_on=fail_on) as outcome, checkpoint_of(session, checkpoint, copied=dry_run) as place:
         settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
         batches = Batches(outcome, settings, deliver, None if dry_run else said["bad_records"], dry_run=dry_run)
         query = started(
@@ -203,17 +202,20 @@ def stream(  # noqa: PLR0913 - one parameter per option
 
 
 @contextmanager
-def _checkpoint(place: str, *, copied: bool) -> Iterator[str]:
+def checkpoint_of(session: SparkSession, place: str, *, copied: bool) -> Iterator[str]:
     """Yield the checkpoint of a stream, or a copy that goes afterwards."""
+    from dh_bridge.spark.stores import store_of  # noqa: PLC0415 - as above
+
     if not copied:
         yield place
         return
-    if _SCHEME.match(place):
+    where = store_of(session, place)[1].toUri()  # on a cluster a mere name may be one of HDFS
+    if where.getScheme() != "file":
         raise click.UsageError("a dry run copies the checkpoint, so it has to be a folder of this machine")
     with tempfile.TemporaryDirectory(prefix="dh_bridge_trial_") as folder:
-        if Path(place).is_dir():
-            shutil.copytree(place, folder, dirs_exist_ok=True)
-        yield folder
+        if Path(where.getPath()).is_dir():
+            shutil.copytree(where.getPath(), folder, dirs_exist_ok=True)
+        yield Path(folder).as_uri()
 
 
 def _session(said: dict[str, Any]) -> SparkSession:

@@ -75,9 +75,7 @@ def stream_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:
 
     options = pairs(said["pairs"], "--option")
     if said["kafka"]:
-        return kafka(
-            session, said["kafka"], said["topic"], options={"startingOffsets": "earliest", **options}, stream=True
-        )
+        return kafka(session, said["kafka"], said["topic"], options=options, stream=True)
     (name,) = said["events"]
     if said["source_format"]:
         return stream_rows(session, name, format=said["source_format"], column=said["column"], options=options)

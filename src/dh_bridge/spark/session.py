@@ -20,6 +20,12 @@ _LOCAL = {
     # The JVM only moves rows here. Its second compiler took more processor time than the rows of a small batch, and G1 ran out
     # of a heap of 1 GB, by rows of megabytes, that lasts for a million events.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # Of what is kept for a moment on disk, aspects are almost all: to look for words that come again costs more than it spares,
+    # and ten thousand of them at once are copied again and again by the collector.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    "spark.sql.inMemoryColumnarStorage.batchSize": "1000",
+    # PySpark 3.5 hands over so many rows at once, however large, and Java's vectors end at 1 GiB.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
 }
@@ -37,7 +43,7 @@ def session(
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra, loaded when it is asked for
     except ImportError as error:
         raise SettingsError("pyspark is not installed", where="spark", now="pip install 'dh-bridge[spark]'") from error
-    active = SparkSession.getActiveSession()
+    active = SparkSession.getActiveSession() or _of_another_thread()
     if active is not None:
         return active
     builder = SparkSession.builder.appName(name)
@@ -54,3 +60,11 @@ def session(
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _of_another_thread() -> SparkSession | None:
+    """Return the session of this program that another thread works with: to build one would change its settings."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra
+
+    found: SparkSession | None = SparkSession._instantiatedSession  # noqa: SLF001 - there is no public way
+    return found if found is not None and found.sparkContext._jsc is not None else None  # noqa: SLF001 - None: it was stopped

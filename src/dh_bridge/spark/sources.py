@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.spark.files import local_ones, packed_parts, unzipped_size
-from dh_bridge.spark.stores import CONTENT_MOST, as_pattern, landing, plain_path, stored
+from dh_bridge.spark.stores import as_pattern, content_most, landing, plain_path, stored
 from dh_bridge.spark.translation import parts_of
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] |
     place, wanted = landing(spark, path)
     found = spark.readStream.format("binaryFile").schema(schema).options(**chosen).load(place).filter(wanted)
     # what Spark would break off at is told of by the worker: content that nobody asks for is not read
-    most = int(spark.conf.get(CONTENT_MOST) or 0)
+    most = content_most(spark)
     sized = ((F.col("length") <= most, F.col("content")), (F.col("length") > most, F.lit(None).cast("binary")))
     small, large = (
         found.filter(size).select(plain_path().alias("place"), value.alias("value"), F.lit(True).alias("whole"))  # noqa: FBT003

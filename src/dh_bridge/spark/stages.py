@@ -43,7 +43,9 @@ PROPOSAL, PIECE, TOLD, OPEN, BAD, COUNTS, REJECTED = "proposal", "piece", "told"
 """The kinds of rows of FOUND."""
 
 _NO_KEY = "bad"
-_TOO_LARGE = "larger than Spark hands over whole (spark.sql.sources.binaryFile.maxLength): send it in smaller files"
+_TOO_LARGE = (
+    "larger than Spark hands over whole (1 GiB, or spark.sql.sources.binaryFile.maxLength): send it in smaller files"
+)
 
 
 class Step:

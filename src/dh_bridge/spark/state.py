@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.replay.entities import gather
 from dh_bridge.spark.rows import Row, batches, rows_of
+from dh_bridge.spark.stores import store_of
 from dh_bridge.translation.packing import packed, unpacked
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ class State:
         for kind, at in self._marks():
             if at <= self._base and not (kind == "base" and at == self._base):
                 for name in ("done", *TABLES):
-                    self._files(f"{name}/{kind}={at}")[0].delete(self._files(f"{name}/{kind}={at}")[1], True)  # noqa: FBT003
+                    files, path = self._files(f"{name}/{kind}={at}")
+                    files.delete(path, True)  # noqa: FBT003
 
     def _note(self, mark: str) -> None:
         whole = self._spark.createDataFrame([(mark,)], "mark string").coalesce(1)
@@ -137,10 +139,7 @@ class State:
 
     def _files(self, name: str) -> tuple[Any, Any]:
         """Return Hadoop's file system and path of a part of the folder."""
-        jvm: Any = self._spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
-        conf: Any = self._spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
-        path = jvm.org.apache.hadoop.fs.Path(f"{self._folder}/{name}")
-        return path.getFileSystem(conf), path
+        return store_of(self._spark, f"{self._folder}/{name}")
 
 
 class MergePieces:

@@ -19,7 +19,7 @@ Larger ones are split by Spark, and are taken for JSON lines."""
 GZIP_MOST = 512 << 20
 """Gzip cannot be split: whole up to this size, so that a file that breaks off is told of and costs no others."""
 CONTENT_MOST = "spark.sql.sources.binaryFile.maxLength"
-"""Spark's own bound of what it reads whole; a larger file would end the job."""
+_VECTOR_MOST = 1 << 30
 _AS_NAMED = {"__globPaths__": "false"}
 """Spark's own option: names are what they are, also those with [ ] { } in them."""
 _GLOB = re.compile(r"[\[\]{}*?\\]")
@@ -56,7 +56,7 @@ def _found(spark: SparkSession, paths: Sequence[str]) -> tuple[list[str], list[s
     folders: list[str] = []
     files: list[str] = []
     for path in paths:
-        store, place = _store(spark, path)
+        store, place = store_of(spark, path)
         found = [store.getFileStatus(place)] if store.exists(place) else list(store.globStatus(place) or ())
         seen = [one for one in found if one.isDirectory() or not _passed_over(one.getPath().getName())]
         if not seen:
@@ -80,7 +80,7 @@ def landing(spark: SparkSession, path: str) -> tuple[str, Column]:
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
-    store, place = _store(spark, path)
+    store, place = store_of(spark, path)
     there = store.exists(place)
     if not there and not _GLOB.search(path):
         raise SettingsError(f"there is no {path}", where="--events", now="name a folder that is there")
@@ -91,7 +91,7 @@ def landing(spark: SparkSession, path: str) -> tuple[str, Column]:
 
 def as_pattern(spark: SparkSession, path: str) -> str:
     """Return a name as Spark takes it where it takes all names for patterns: that of what is there is escaped."""
-    store, place = _store(spark, path)
+    store, place = store_of(spark, path)
     return _escaped(path) if store.exists(place) else path
 
 
@@ -101,16 +101,28 @@ def _escaped(path: str) -> str:
 
 def matches(spark: SparkSession, path: str) -> bool:
     """Return whether there is anything that ``path``, a name or a pattern, stands for."""
-    store, place = _store(spark, path)
+    store, place = store_of(spark, path)
     return bool(store.exists(place) or store.globStatus(place))
 
 
-def _store(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    """Return Hadoop's file system and path of a name."""
+def store_of(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    """Return Hadoop's file system of a name, and its whole path there, as Spark's own readers and writers find them.
+
+    What was set on the session alone (``spark.conf.set("fs.azure.account.key…")``) counts as well.
+    """
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - Spark's own way to Hadoop's file systems
-    conf: Any = spark.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001 - as above
+    conf: Any = spark._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 - as above
     place = jvm.org.apache.hadoop.fs.Path(path)
-    return place.getFileSystem(conf), place
+    store = place.getFileSystem(conf)
+    return store, store.makeQualified(place)
+
+
+def content_most(spark: SparkSession) -> int:
+    """Return up to how many bytes a file can be handed over whole: by Spark's own bound, and that of Java's Arrow vectors.
+
+    A larger one would end the job.
+    """
+    return min(int(spark.conf.get(CONTENT_MOST) or 0), _VECTOR_MOST)
 
 
 def has_suffix() -> Column:

@@ -106,10 +106,10 @@ class Batch:
         try:
             old = state.read("events")
             touched = self._hold(self._new.select("key").distinct())
-            found, redone = self._runs(old, touched)
+            found, redone, named = self._runs(old, touched)
             every = found.unionByName(redone)
             # the runs that are folded anew: those of the batch, and those that others now speak of
-            anew = self._hold(touched.unionByName(redone.select("key").distinct()).distinct())
+            anew = self._hold(touched.unionByName(named).distinct())
             pieces = self._hold(
                 every.filter(f"kind = '{PIECE}'").selectExpr("key", "entity_urn AS urn", "data", "place AS origin")
             )
@@ -147,8 +147,8 @@ class Batch:
         gone = told.join(pieces.select("key", "origin"), ["key", "origin"], "left_anti")
         return gone.select("key", "urn", F.lit(bytearray(packed({}))).alias("data"), "origin")
 
-    def _runs(self, old: DataFrame, touched: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """Return what the runs of the batch come to, and what those do that had to hear of others first."""
+    def _runs(self, old: DataFrame, touched: DataFrame) -> tuple[DataFrame, DataFrame, DataFrame]:
+        """Return what the runs of the batch come to, what those do that had to hear of others first, and the keys of these."""
         past = old.filter("raw IS NOT NULL").select(*columns_of(kept.EVENTS))
         known = self._new.unionByName(past.join(few(touched), "key", "left_semi"))
         found = self._hold(self._ordered(known).mapInArrow(FoldRuns(self._settings, held=APART), FOUND))
@@ -170,9 +170,9 @@ class Batch:
         again |= linked(through, set().union(*(unpacked(told)[-1] for told in witnesses)))
         witnesses += [bytes(row.data) for row in before]
         if not again:
-            return found, found.limit(0)
+            return found, found.limit(0), touched.limit(0)
         keys = self._spark.createDataFrame([(key,) for key in sorted(again)], "key string")
-        records = self._new.unionByName(past).join(few(keys), "key", "left_semi").select(*self._new.columns)
+        records = self._hold(self._new.unionByName(past).join(few(keys), "key", "left_semi").select(*self._new.columns))
         second = FoldRuns(self._settings, witnesses, held=APART)
         redone = self._hold(self._ordered(records).mapInArrow(second, FOUND))
         self._told_before = (
@@ -182,7 +182,7 @@ class Batch:
         first = found.filter(~found.key.isin(late) | (found.kind == TOLD)).filter(
             (found.kind != PIECE) | ~found.place.isin(late)
         )
-        return first, redone
+        return first, redone, records.select("key").distinct()
 
     def _shared(self, anew: DataFrame, pieces: DataFrame) -> DataFrame:
         """Return the changes of what runs share."""

@@ -20,7 +20,7 @@ _STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
 _ENDS = ("endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp")
 _PATIENCE = "15000"
 """Milliseconds that the brokers have to say what a topic holds; Kafka's own default is a minute."""
-_BYTES = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+_PACKAGES = ("org.apache.kafka", "kafkashaded.org.apache.kafka")
 
 
 def kafka(  # noqa: PLR0913 - what a topic needs
@@ -36,9 +36,14 @@ def kafka(  # noqa: PLR0913 - what a topic needs
 
     ``options`` are Spark's, such as ``startingOffsets``, ``endingTimestamp``, ``kafka.security.protocol``. What is there now
     is settled here, so that every step of a job sees the same. ``since``: the time (ISO 8601) of the first event that is wanted;
-    what the topic got more than a day before it (SLACK) is not read.
+    what the topic got more than a day before it (SLACK) is not read. A stream begins with what the topic holds, unless ``options``
+    say where.
     """
     chosen = {"kafka.bootstrap.servers": servers, "subscribe": topic, **(options or {})}
+    if stream and since is not None:
+        raise SettingsError("a stream reads no `since`", where="since", now="name startingTimestamp among the options")
+    if stream and not _says(chosen, _STARTS):
+        chosen["startingOffsets"] = "earliest"
     reader = spark.readStream if stream else spark.read
     try:
         rows = reader.format("kafka").options(**chosen).load()
@@ -72,10 +77,14 @@ def _bounds(spark: SparkSession, chosen: Mapping[str, str], since: str | None) -
     if not wanted:
         return {}
     jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - the connector's own client of Kafka
-    consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(_client(jvm, chosen))
+    package = client_package(jvm, wanted)
+    consumer = _within(jvm, f"{package}.clients.consumer.KafkaConsumer")(_client(jvm, package, chosen))
     try:
+        partition = _within(jvm, f"{package}.common.TopicPartition")
         places = [
-            place for topic in chosen["subscribe"].split(",") for place in _partitions(jvm, consumer, topic.strip())
+            partition(topic.strip(), number)
+            for topic in chosen["subscribe"].split(",")
+            for number in _partitions(consumer, topic.strip())
         ]
         found = {"endingOffsets": consumer.endOffsets(places)}
         if "startingOffsets" in wanted:
@@ -92,12 +101,34 @@ def _bounds(spark: SparkSession, chosen: Mapping[str, str], since: str | None) -
         consumer.close()
 
 
+def client_package(jvm: Any, wanted: list[str]) -> str:
+    """Return the package of Kafka's client: Databricks ships it under a name of its own."""
+    from py4j.java_gateway import JavaPackage  # noqa: PLC0415 - comes with pyspark
+
+    for package in _PACKAGES:
+        if not isinstance(_within(jvm, f"{package}.clients.consumer.KafkaConsumer"), JavaPackage):
+            return package
+    raise SettingsError(
+        "this Spark has no client of Kafka that can be asked what a topic holds",
+        where="--kafka",
+        now=f"name where to begin and to end, as options: {', '.join(wanted)}",
+    )
+
+
+def _within(jvm: Any, name: str) -> Any:
+    """Return a class of the JVM by its whole name; a package of that name where there is no class."""
+    found = jvm
+    for step in name.split("."):
+        found = getattr(found, step)
+    return found
+
+
 def _says(chosen: Mapping[str, str], names: tuple[str, ...]) -> bool:
     """Return whether one of Spark's options, whose case does not count, is among ``chosen``."""
     return not {name.lower() for name in names}.isdisjoint(name.lower() for name in chosen)
 
 
-def _client(jvm: Any, chosen: Mapping[str, str]) -> Any:
+def _client(jvm: Any, package: str, chosen: Mapping[str, str]) -> Any:
     """Return the settings of a client as Spark's own reader has them."""
     settings = jvm.java.util.HashMap()
     settings.put("default.api.timeout.ms", _PATIENCE)
@@ -105,15 +136,15 @@ def _client(jvm: Any, chosen: Mapping[str, str]) -> Any:
         if name.startswith("kafka."):
             settings.put(name.removeprefix("kafka."), value)
     for side in ("key", "value"):
-        settings.put(f"{side}.deserializer", _BYTES)
+        settings.put(f"{side}.deserializer", f"{package}.common.serialization.ByteArrayDeserializer")
     return settings
 
 
-def _partitions(jvm: Any, consumer: Any, topic: str) -> list[Any]:
+def _partitions(consumer: Any, topic: str) -> list[int]:
     found = consumer.partitionsFor(topic)
     if not found:
         raise SettingsError(f"there is no topic {topic}", where="--topic", now="name one that the brokers have")
-    return [jvm.org.apache.kafka.common.TopicPartition(topic, one.partition()) for one in found]
+    return [one.partition() for one in found]
 
 
 def _starts(jvm: Any, consumer: Any, places: list[Any], since: str | None) -> Any:
