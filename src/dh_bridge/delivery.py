@@ -198,14 +198,14 @@ def _version(sink: Sink, scheme: str, options: SinkOptions, *, hurried: bool) ->
 def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the area ``rest`` with the server and the token that DataHub's own places name, where it names none.
 
-    A login of the area is for the server that it names: a ``target`` elsewhere does not see it.
+    A login of the area, and its headers, are for the server that it names: a ``target`` elsewhere does not see them.
     """
     area = plain(settings.rest)
     found = accounts(environ, Path(environ.get("HOME") or Path.home()))
     named = target.removeprefix(_REST) if target.startswith(_REST) else ""
     if named and area["server"] and place_of(named) != place_of(area["server"]):
         area |= dict.fromkeys(_LOGINS)
-        area["headers"] = {name: text for name, text in area["headers"].items() if name.lower() != "authorization"}
+        area["headers"] = {}
     area["server"] = named or area["server"] or next((one.server for one in found if one.server), None)
     if area["server"] and not any(area[name] for name in _LOGINS):
         logins = (one.login_for(area["server"]) for one in found)

@@ -153,3 +153,35 @@ def test_what_waited_when_the_list_came_is_put_off_too(file, writes):
         assert list(dump(place)) != catalogue(events, chosen=ALL)
         streamed(ALL, [])
         assert list(dump(place)) == catalogue(events, chosen=ALL)
+
+
+def test_what_was_withheld_comes_alone_however_old_the_rest_is(file):
+    """What nobody told of anew is not sent again, revived or kept longer: that is for runs to do."""
+    events = groups(0)
+    told(file, events, under({"aspects": ["data*", "status"]}))
+    touched = file.connection.execute("SELECT id, touched FROM run ORDER BY id").fetchall()
+    later = NOW + 30 * 86_400
+    ledger = Ledger(file, compiled(ALL), CatalogSink(file), clock=lambda: later)
+    come = [one for translation, _ in ledger.stream(read([])) for one in translation.proposals]
+    assert come
+    assert not [one for one in come if one.aspect_name.startswith("data") or one.aspect_name == "status"]
+    assert file.connection.execute("SELECT id, touched FROM run ORDER BY id").fetchall() == touched
+    assert list(dump(file)) == catalogue(events, chosen=ALL)
+
+
+def test_what_was_withheld_waits_for_a_place_that_takes_something(file, monkeypatch):
+    monkeypatch.setattr("dh_bridge.ledger.ledger.AT_ONCE", 7)
+    events = groups(0)
+    with Catalog(":memory:") as place:
+        sink = Down(CatalogSink(place))
+        sink.down = False
+        list(Ledger(file, compiled(under(LISTS[0])), sink, clock=lambda: NOW).stream(read(events)))
+        sink.down = True
+        ledger = Ledger(file, compiled(ALL), sink, clock=lambda: NOW)
+        list(ledger.stream(read(groups(40, 1))))
+        waiting = Outbox(file.connection).count()[0]
+        list(ledger.stream([]))
+        assert Outbox(file.connection).count()[0] == waiting > 0  # the rest is no burden of the outbox
+        sink.down = False
+        list(Ledger(file, compiled(ALL), sink, clock=lambda: NOW).stream([]))
+        assert list(dump(place)) == catalogue(events, groups(40, 1), chosen=ALL)

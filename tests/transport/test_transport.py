@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import threading
-import weakref
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from types import SimpleNamespace
@@ -50,8 +49,8 @@ def _alone(tmp_path, monkeypatch):
         if name.startswith(("OPENLINEAGE", "DH_BRIDGE", "DATAHUB_GMS")):
             monkeypatch.delenv(name)
     yield
-    for one in list(transport._transports):  # those that a test leaves open would be held until the end
-        one.close(timeout=0)
+    for one in list(transport._every):  # those that a test leaves open, before the folder goes
+        one.close(again=False)
 
 
 @pytest.fixture
@@ -328,7 +327,7 @@ def test_a_variable_for_another_transport_changes_nothing(tmp_path, monkeypatch)
     assert aspects(tmp_path / "told.db", urn())
 
 
-def test_a_client_that_nobody_holds_is_closed_at_the_end_of_the_program_that_emitted(tmp_path):
+def test_a_client_that_nobody_closes_is_closed_at_the_end_of_the_program_that_emitted(tmp_path):
     """A file that is there only when it is whole is written then; a forked process leaves it alone."""
     program = """
 import os, sys; from pathlib import Path
@@ -337,7 +336,8 @@ def main():
     client = OpenLineageClient()
     run, job = Run(sys.argv[1]), Job("shop", "load")
     client.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START, run=run, job=job, producer="https://shop"))
-main()
+    return client
+client = main()
 child = os.fork()
 if child:
     assert os.waitpid(child, 0)[1] == 0
@@ -358,16 +358,20 @@ if child:
     assert [one.name for one in tmp_path.iterdir()] == ["told.json"]
 
 
-def test_a_transport_is_held_from_its_first_event_until_it_is_closed():
-    told = DataHubTransport(DataHubConfig("memory:"))
-    found = weakref.ref(told)
+def test_a_transport_that_nobody_holds_any_more_is_closed(tmp_path, caplog):
+    told = DataHubTransport(DataHubConfig(f"file:{tmp_path / 'told.json'}"))
     told.emit(event("START"))
+    assert not (tmp_path / "told.json").exists()
     del told
     gc.collect()
-    assert found() is not None
-    assert found().close()
+    assert {one["entityType"] for one in json.loads((tmp_path / "told.json").read_bytes())} >= {"dataProcessInstance"}
+    down = DataHubTransport(DataHubConfig("rest:http://127.0.0.1:9", Settings(profile="1.7", rest={"retries": 0})))
+    with pytest.raises(SinkError):
+        down.emit(event("START"))
+    assert caplog.text == ""
+    del down
     gc.collect()
-    assert found() is None
+    assert "ends before all of its events were delivered" in caplog.text
 
 
 def test_a_forked_process_has_begun_anew_before_any_of_its_threads_emits(gms):
@@ -376,10 +380,10 @@ def test_a_forked_process_has_begun_anew_before_any_of_its_threads_emits(gms):
     gms.stop()
     with pytest.raises(SinkError):
         told.emit(event("COMPLETE", 1))
-    with told._lock:  # a thread of the parent that emits now never lets go in the child
+    with told._telling._lock:  # a thread of the parent that emits now never lets go in the child
         child = os.fork()
         if not child:
-            anew = told._teller is None and not told._waiting and not told._lock.locked()
+            anew = told._telling._teller is None and not told._telling._waiting and not told._telling._lock.locked()
             os._exit(0 if anew and told.close() else 1)
     assert os.waitpid(child, 0)[1] == 0
     gms.start()
@@ -492,6 +496,17 @@ def test_an_event_behind_one_that_cannot_be_delivered_waits_and_is_told_so():
     teller.settle()
     assert arrived(sink, urn(run=first.run_id), urn(run=second.run_id))
     assert teller.settled
+
+
+def test_close_tries_what_waits_behind_a_run_that_always_breaks_off():
+    sink = Taken(poison=lambda one: one.aspect_name == "schemaMetadata")
+    teller = InMemory(BRIDGE, sink)
+    assert teller.tell(with_schema("huge", 1, RUN))
+    (behind,) = others(1)
+    assert teller.tell(behind)
+    assert not sink.proposals
+    teller.settle()
+    assert arrived(sink, urn(run=behind.run_id))
 
 
 def test_a_run_that_always_breaks_off_is_given_up_when_others_arrive(caplog):
@@ -710,7 +725,7 @@ def test_events_that_wait_for_a_place_to_be_opened_are_bounded(tmp_path, caplog,
     for _ in range(7):
         with pytest.raises(SinkError):
             told.emit(one)
-    assert len(told._waiting) == 5
+    assert len(told._telling._waiting) == 5
     assert len([record for record in caplog.records if "forgotten" in record.message]) == 2
     (tmp_path / "no").mkdir()
     told.emit(one)

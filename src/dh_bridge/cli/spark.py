@@ -215,7 +215,7 @@ def checkpoint_of(session: SparkSession, place: str, *, copied: bool) -> Iterato
     with tempfile.TemporaryDirectory(prefix="dh_bridge_trial_") as folder:
         if Path(where.getPath()).is_dir():
             shutil.copytree(where.getPath(), folder, dirs_exist_ok=True)
-        yield Path(folder).as_uri()
+        yield f"file:///{Path(folder).as_posix().lstrip('/')}"  # as_uri() would write %20, which Hadoop takes for a name
 
 
 def _session(said: dict[str, Any]) -> SparkSession:

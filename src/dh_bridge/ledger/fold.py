@@ -100,9 +100,9 @@ class LedgerFold:
             written = without(written, frozenset(carried))
         return valid(told(written, states, histories, self.options), self.options.validator, self.rejected)
 
-    def save(self, now: int) -> None:
-        """Write what the batch changed; ``now`` in milliseconds."""
-        self.runs.save(now)
+    def save(self, now: int, *, quiet: bool = False) -> None:
+        """Write what the batch changed; ``now`` in milliseconds; ``quiet`` as of the runs."""
+        self.runs.save(now, quiet=quiet)
         self.shared.save()
         self.retention.apply(now)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from dh_bridge.call import Call, Translation
@@ -22,7 +23,7 @@ from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.sinks.base import Delivery
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dh_bridge.catalog.store import Catalog
     from dh_bridge.sinks.base import Failure, Sink
@@ -91,7 +92,7 @@ class Ledger:
         """Yield what each batch of ``items`` changed, and what was delivered; what waited from before goes first.
 
         What a sink that breaks off did not take waits in the outbox, and is tried again with a later batch, and once more at the
-        end. What another list of ``writes`` withheld comes with the batches, and the rest of it behind them. While another process
+        end. What another list of ``writes`` withheld comes between the batches, and the rest of it behind them. While another process
         delivers from the same ledger, batches are folded and nothing is sent; their end waits for that process.
         """
         if not self._inside:
@@ -104,28 +105,37 @@ class Ledger:
             size += len(item.raw)
             if len(batch) >= self._batch or size >= BYTES or self._clock() - began >= SECONDS:
                 yield self.take(batch)
+                yield from islice(self.catching_up(), 1)
                 batch, size = [], 0
         if batch:
             yield self.take(batch)
-        while self._withheld.owes:
-            yield self.take([])
+        yield from self.catching_up()
         if self.courier.owes:
             yield self._nothing(), self.courier.deliver(PATIENCE)
 
-    def take(self, items: Iterable[Event | DeadLetter]) -> tuple[Translation, Delivery]:
+    def catching_up(self) -> Iterator[tuple[Translation, Delivery]]:
+        """Yield what another list of ``writes`` withheld, AT_ONCE entities at a time, as long as that can be delivered."""
+        while self._withheld.owes and (
+            self._inside or (self.courier.broken is None and not self.courier.outbox.paused)
+        ):
+            yield self.take([])
+
+    def take(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened.
 
-        Nothing is folded either when the outbox is full: a SinkError says so.
+        Nothing is folded either when the outbox is full: a SinkError says so. Without ``items`` it is a step of catching up.
         """
+        quiet = not items
         self.courier.look_for_room()
         now = int(self._clock() * 1000)
         delivery = _EMPTY
         try:
             with self._file.transaction():
                 self._look_for_others()
-                self._fold.again = self._withheld.due(AT_ONCE)
+                self._fold.again = self._withheld.due(AT_ONCE) if quiet else ()
                 translation = self._translated(items)
-                translation.proposals = self._sent.changed(translation.proposals, now, whole=self._fold.rendered)
+                whole = self._fold.rendered
+                translation.proposals = self._sent.changed(translation.proposals, now, whole=whole, quiet=quiet)
                 translation.counts.proposals = len(translation.proposals)
                 translation.counts.filtered.update(self._withheld.told())
                 if self._fold.late:
@@ -135,7 +145,7 @@ class Ledger:
                 if self._delivery is not None and translation.proposals:
                     self._deliveries.note(self._delivery, now, days=self._days)
                 self._journal.save(self._fold.runs, translation.proposals, now)
-                self._fold.save(now)
+                self._fold.save(now, quiet=quiet)
                 if self._inside:
                     delivery = self._sink.emit(translation.proposals)
                     self._forget(delivery.failed)

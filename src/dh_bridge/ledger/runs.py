@@ -20,6 +20,7 @@ _WRITE = """
     INSERT INTO run (id, key, state, job, ended, touched) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, job = excluded.job, ended = excluded.ended, touched = excluded.touched
 """
+_WRITE_QUIETLY = _WRITE.replace(", touched = excluded.touched", "")
 
 
 class Record:
@@ -117,15 +118,18 @@ class Runs(dict[str, RunState]):
             self._remember(state.key, record)
         return record
 
-    def save(self, now: int) -> None:
-        """Write the states of this batch, and close the batch; ``now`` in milliseconds."""
+    def save(self, now: int, *, quiet: bool = False) -> None:
+        """Write the states of this batch, and close the batch; ``now`` in milliseconds.
+
+        ``quiet``: there was no news of them, so they do not count as touched.
+        """
         rows = []
         for key, state in self.items():
             record = self._records.get(key)
             if record is not None:
                 data = self.facts.packed((state, record.contribution), now)
                 rows.append((record.number, key, data, _job(state), _ended(state), now))
-        self._connection.executemany(_WRITE, rows)
+        self._connection.executemany(_WRITE_QUIETLY if quiet else _WRITE, rows)
         self._new.clear()
         self.clear()
         self.evicted.clear()

@@ -75,10 +75,13 @@ class Sent:
         #: URNs, of what was last asked for, of which nothing was sent before
         self.fresh: set[str] = set()
 
-    def changed(self, proposals: Iterable[Proposal], now: int, *, whole: Collection[str] = ()) -> list[Proposal]:
+    def changed(
+        self, proposals: Iterable[Proposal], now: int, *, whole: Collection[str] = (), quiet: bool = False
+    ) -> list[Proposal]:
         """Return what of ``proposals`` is to be sent at ``now`` (milliseconds), and note it as sent.
 
-        ``whole`` are URNs of which all aspects are among the proposals: a removal that is not among them is undone.
+        ``whole`` are URNs of which all aspects are among the proposals: a removal that is not among them is undone. ``quiet``:
+        there is no news of them, so what is unchanged is not sent again, however old it is.
         """
         found: list[Proposal] = []
         self.fresh = set()
@@ -86,7 +89,7 @@ class Sent:
         for proposal in proposals:
             by_urn.setdefault(proposal.entity_urn, []).append(proposal)
         for urn, group in by_urn.items():
-            found.extend(self._of_entity(urn, group, now, whole=urn in whole))
+            found.extend(self._of_entity(urn, group, now, whole=urn in whole, quiet=quiet))
         return found
 
     def between(self, first: int, last: int) -> Iterator[tuple[str, set[str]]]:
@@ -138,7 +141,9 @@ class Sent:
         """Whether an entity was deleted for good, and there was no news of it."""
         return _is_buried(self._known(urn))
 
-    def _of_entity(self, urn: str, proposals: list[Proposal], now: int, *, whole: bool) -> Iterator[Proposal]:
+    def _of_entity(
+        self, urn: str, proposals: list[Proposal], now: int, *, whole: bool, quiet: bool
+    ) -> Iterator[Proposal]:
         known = self._known(urn)
         if _is_buried(known) and any(one.aspect_name == "status" and _hash(one.value) == _REMOVED for one in proposals):
             return  # what is removed all the same is not to come back as a ghost
@@ -147,7 +152,7 @@ class Sent:
         proposals = [one for one in proposals if not self._refuses(one)]
         before = dict(known)
         last = max((aspect.time for aspect in known.values()), default=now)
-        stale = self._full or now - last > self._refresh
+        stale = self._full or (now - last > self._refresh and not quiet)
         sends = False
         for proposal in proposals:
             if is_timeseries(proposal.aspect_name):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from itertools import count
+from itertools import count, islice
 from typing import TYPE_CHECKING, Protocol
 
 from dh_bridge.delivery import refused
@@ -53,6 +53,9 @@ class WithLedger:
         problems: list[BridgeError] = list(_mistakes(translation))
         if delivery.failed:
             problems.append(refused(delivery.failed, delivery.delivered + len(delivery.failed)))
+        for _, late in islice(self._ledger.catching_up(), 1):
+            if late.failed:
+                log.warning("%s", refused(late.failed, late.delivered + len(late.failed)))
         self._warn()
         return problems
 
@@ -111,7 +114,7 @@ class InMemory:
 
     def settle(self) -> None:
         """Deliver what waits, unless the place takes nothing."""
-        _warn(self._line(self._waiting()))
+        _warn(self._line(self._waiting(), last=True))
 
     @property
     def settled(self) -> bool:
@@ -121,10 +124,11 @@ class InMemory:
     def _waiting(self) -> list[Run]:
         return [run for run in self._runs.values() if run.waits]
 
-    def _line(self, runs: list[Run]) -> list[BridgeError]:
+    def _line(self, runs: list[Run], *, last: bool = False) -> list[BridgeError]:
         """Tell runs, the oldest first, up to one that the place does not take; return what is wrong with the last one tried.
 
-        Each TRIES-th time that a run breaks off it may be the run and not the place: then the next one is tried, too.
+        Each TRIES-th time that a run breaks off it may be the run and not the place: then the next one is tried, too; also the
+        ``last`` time that anything is.
         """
         problems: list[BridgeError] = []
         stuck: list[Run] = []
@@ -138,7 +142,7 @@ class InMemory:
                     problems += more
                 stuck = []
             if arrived is False:
-                if not run.waits or run.tries % TRIES:
+                if not run.waits or (stuck if last else run.tries % TRIES):
                     break
                 stuck.append(run)
         return problems

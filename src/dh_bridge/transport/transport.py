@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 from contextlib import ExitStack
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 from openlineage.client.serde import Serde
 from openlineage.client.transport.transport import Transport
@@ -33,8 +32,7 @@ log = logging.getLogger("dh_bridge.transport")
 WAITING = 1_000
 """Events that are kept while the place, or the ledger, cannot be opened."""
 
-_transports: WeakSet[DataHubTransport] = WeakSet()
-"""Those of this process: after a fork they begin anew."""
+_every: WeakSet[_Telling] = WeakSet()
 _left_behind: list[Any] = []
 """What belongs to the process that this one was forked from: held here, as it would be closed if nobody held it."""
 
@@ -52,31 +50,14 @@ class DataHubTransport(Transport):
     def __init__(self, config: DataHubConfig) -> None:
         self.config = config
         self._zone = zone_of(config.settings)
-        self._begin()
-        _transports.add(self)
-
-    def _begin(self) -> None:
-        self._lock = Lock()
-        self._open = ExitStack()
-        self._teller: Teller | None = None
-        self._waiting: list[Event] = []
-        self._held = False
-
-    def begin_anew(self) -> None:
-        """Begin anew in a process that was forked: what waits and what is open is the parent's, who delivers and closes it."""
-        _left_behind.append((self._open, self._teller))
-        atexit.unregister(self._at_exit)
-        self._begin()
+        self._telling = _Telling(config)
+        _every.add(self._telling)
+        # closes what nobody closed: when nobody holds the client any more, or the program ends
+        finalize(self, _at_end, self._telling)
 
     def emit(self, event: ClientEvent) -> None:
         """Deliver an event after what waits; an EventError says why it is of no use, a SinkError why something did not arrive."""
-        found = self._read(event)
-        with self._lock:
-            if not self._held:  # what is open is to be closed, though the program may hold its client no longer
-                atexit.register(self._at_exit)
-                self._held = True
-            self._waiting.append(found)
-            problems = self._told()
+        problems = self._telling.emit(self._read(event))
         for problem in problems[1:]:
             log.warning("%s", problem)
         if problems:
@@ -88,33 +69,50 @@ class DataHubTransport(Transport):
         With a ``timeout`` of 0 nothing is tried any more. Any other one is no limit: what waits is tried once, for as long as
         the place's own timeouts and retries let it.
         """
-        with self._lock:
-            atexit.unregister(self._at_exit)
-            self._held = False
-            return self._closed(again=timeout != 0)
-
-    def _at_exit(self) -> None:
-        """Close a transport that nobody closed; what waits is not tried again, but not lost in silence either."""
-        with self._lock:
-            done = self._closed(again=False)
-        if not done:
-            log.error("the program ends before all of its events were delivered; close() would have tried once more")
-
-    def _closed(self, *, again: bool) -> bool:
-        done = self._settled(again=again)
-        try:
-            self._open.close()
-        except BridgeError as error:
-            log.error("%s", error)  # noqa: TRY400 - its text says it all
-            done = False
-        self._teller = None
-        return done
+        return self._telling.close(again=timeout != 0)
 
     def _read(self, event: ClientEvent) -> Event:
         (found,) = events_of(Serde.to_json(event).encode(), "event", self._zone)
         if isinstance(found, DeadLetter):
             raise EventError(found.reason, where=found.place)
         return found
+
+
+class _Telling:
+    """What a transport has open, and what waits in it; it outlives the transport until it is closed."""
+
+    def __init__(self, config: DataHubConfig) -> None:
+        self.config = config
+        self._begin()
+
+    def _begin(self) -> None:
+        self._lock = Lock()
+        self._open = ExitStack()
+        self._teller: Teller | None = None
+        self._waiting: list[Event] = []
+
+    def begin_anew(self) -> None:
+        """Begin anew in a process that was forked: what waits and what is open is the parent's, who delivers and closes it."""
+        _left_behind.append((self._open, self._teller))
+        self._begin()
+
+    def emit(self, event: Event) -> list[BridgeError]:
+        """Deliver an event after what waits, and return what is wrong."""
+        with self._lock:
+            self._waiting.append(event)
+            return self._told()
+
+    def close(self, *, again: bool) -> bool:
+        """Deliver what waits, if it is to be tried ``again``, let go of the place, and return whether nothing waits."""
+        with self._lock:
+            done = self._settled(again=again)
+            try:
+                self._open.close()
+            except BridgeError as error:
+                log.error("%s", error)  # noqa: TRY400 - its text says it all
+                done = False
+            self._teller = None
+            return done
 
     def _told(self) -> list[BridgeError]:
         """Tell what waits, and return what is wrong; what cannot be taken now waits on."""
@@ -168,9 +166,15 @@ class DataHubTransport(Transport):
         return InMemory(Bridge(destination.settings), sink) if ledger is None else WithLedger(ledger)
 
 
+def _at_end(telling: _Telling) -> None:
+    """Close what nobody closed; what waits is not tried again, but not lost in silence either."""
+    if not telling.close(again=False):
+        log.error("a client ends before all of its events were delivered; close() would have tried once more")
+
+
 def _after_fork() -> None:
-    for transport in list(_transports):
-        transport.begin_anew()
+    for telling in list(_every):
+        telling.begin_anew()
 
 
 if hasattr(os, "register_at_fork"):  # Windows forks nothing
