@@ -63,8 +63,9 @@ def test_schema_is_json_schema(run):
     assert json.loads(run("config", "schema").stdout)["additionalProperties"] is False
 
 
-@pytest.mark.parametrize("assignment", ["window", ""])
+@pytest.mark.parametrize("assignment", ["window", "", "rest.token:s3cret"])
 def test_set_without_a_value_is_wrong_usage(run, assignment):
     result = run("config", "show", "--set", assignment)
     assert result.exit_code == 2
     assert "write --set KEY=VALUE" in result.stderr
+    assert "s3cret" not in result.stderr

@@ -77,7 +77,8 @@ def given_flags(arguments: dict[str, Any]) -> list[Flag]:
     for assignment in arguments.pop("assignments"):
         key, sign, text = assignment.partition("=")
         if not sign:
-            raise click.UsageError(f"--set {assignment}: write --set KEY=VALUE")
+            known = assignment.partition(":")[0]  # behind a colon stands a value, which may be a secret
+            raise click.UsageError(f"--set {known}: write --set KEY=VALUE")
         flags.append(Flag(key.strip(), text, "--set"))
     for name, key in _NAMED.items():
         given = arguments.pop(name, None)

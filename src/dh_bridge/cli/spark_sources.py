@@ -43,7 +43,8 @@ def pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
     for text in texts:
         key, sign, value = text.partition("=")
         if not sign:
-            raise click.UsageError(f"{flag} {text}: write {flag} KEY=VALUE")
+            known = text.partition(":")[0]  # behind a colon stands a value, which may be a secret
+            raise click.UsageError(f"{flag} {known}: write {flag} KEY=VALUE")
         found[key] = value
     return found
 
