@@ -51,6 +51,7 @@ def _alone(tmp_path, monkeypatch):
     yield
     for one in list(transport._every):  # those that a test leaves open, before the folder goes
         one.close(again=False)
+        one._waiting.clear()  # else it would be told of in the log of the test in which it is collected
 
 
 @pytest.fixture
