@@ -13,6 +13,8 @@ from dh_bridge.errors import BridgeError, SinkError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pydantic import BaseModel
+
     from dh_bridge.call import Translation
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings import Settings
@@ -112,24 +114,13 @@ def _hurried(settings: Settings, deadline: float) -> Settings:
     """
     left = max(0.1, deadline - time.monotonic())
     rest, kafka = settings.rest, settings.kafka
-    registry = kafka.registry.model_copy(update={"timeout": min(kafka.registry.timeout, left)})
+
+    def shorter(area: BaseModel, *names: str) -> dict[str, float]:
+        return {name: min(getattr(area, name), left) for name in names}
+
+    registry = kafka.registry.model_copy(update=shorter(kafka.registry, "timeout"))
     producer = {name: value for name, value in kafka.producer.items() if name not in _TIMES}
-    areas = {
-        "rest": rest.model_copy(
-            update={
-                "timeout": min(rest.timeout, left),
-                "connect_timeout": min(rest.connect_timeout, left),
-                "retries": 0,
-                "longest_wait": min(rest.longest_wait, left),
-            }
-        ),
-        "kafka": kafka.model_copy(
-            update={
-                "timeout": min(kafka.timeout, left),
-                "connect_timeout": min(kafka.connect_timeout, left),
-                "registry": registry,
-                "producer": producer,
-            }
-        ),
-    }
+    hurried_rest = {**shorter(rest, "timeout", "connect_timeout", "longest_wait"), "retries": 0}
+    hurried_kafka = {**shorter(kafka, "timeout", "connect_timeout"), "registry": registry, "producer": producer}
+    areas = {"rest": rest.model_copy(update=hurried_rest), "kafka": kafka.model_copy(update=hurried_kafka)}
     return settings.model_copy(update=areas)

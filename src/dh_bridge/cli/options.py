@@ -71,14 +71,20 @@ def with_settings(command: Callable[..., Any]) -> Callable[..., Any]:
     return config_options(wrapper)
 
 
+def pair(text: str, flag: str) -> tuple[str, str]:
+    """Return the KEY and the VALUE of a flag."""
+    key, sign, value = text.partition("=")
+    if not sign:
+        known = text.partition(":")[0]  # behind a colon stands a value, which may be a secret
+        raise click.UsageError(f"{flag} {known}: write {flag} KEY=VALUE")
+    return key, value
+
+
 def given_flags(arguments: dict[str, Any]) -> list[Flag]:
     """Take the flags that are settings out of a command's ``arguments``."""
     flags = []
     for assignment in arguments.pop("assignments"):
-        key, sign, text = assignment.partition("=")
-        if not sign:
-            known = assignment.partition(":")[0]  # behind a colon stands a value, which may be a secret
-            raise click.UsageError(f"--set {known}: write --set KEY=VALUE")
+        key, text = pair(assignment, "--set")
         flags.append(Flag(key.strip(), text, "--set"))
     for name, key in _NAMED.items():
         given = arguments.pop(name, None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from dh_bridge.cli.options import pair
 from dh_bridge.cli.screen import say
 
 if TYPE_CHECKING:
@@ -39,14 +40,7 @@ def check(said: dict[str, Any], *, followed: bool = False, sums: bool = False) -
 
 def pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
     """Return the KEY=VALUE of a flag."""
-    found = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        if not sign:
-            known = text.partition(":")[0]  # behind a colon stands a value, which may be a secret
-            raise click.UsageError(f"{flag} {known}: write {flag} KEY=VALUE")
-        found[key] = value
-    return found
+    return dict(pair(text, flag) for text in texts)
 
 
 def batch_events(session: SparkSession, said: dict[str, Any]) -> DataFrame:

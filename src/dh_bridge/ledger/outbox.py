@@ -58,12 +58,16 @@ class Outbox:
         if paused:
             self.write_note(_PAUSED, "yes")
         else:
-            self._connection.execute("DELETE FROM note WHERE name = ?", (_PAUSED,))
+            self.drop_note(_PAUSED)
 
     def note(self, name: str) -> str | None:
         """Return what is noted under a name."""
         row = self._connection.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
+
+    def drop_note(self, name: str) -> None:
+        """Forget what was noted under ``name``."""
+        self._connection.execute("DELETE FROM note WHERE name = ?", (name,))
 
     def write_note(self, name: str, value: str) -> None:
         """Note something under a name."""

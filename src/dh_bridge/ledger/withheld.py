@@ -52,7 +52,7 @@ class Withheld:
             return
         last = {table: self._connection.execute(query).fetchone()[0] or 0 for table, query in _LAST.items()}
         self._write({table: (0, number) for table, number in last.items()})
-        self._drop(_LIST)
+        self._notes.drop_note(_LIST)
 
     @property
     def owes(self) -> bool:
@@ -71,7 +71,7 @@ class Withheld:
             if rows:
                 self._write({**left, table: (rows[-1][0], last)})
                 return [key for _, key in rows]
-        self._drop(_LEFT)
+        self._notes.drop_note(_LEFT)
         return []
 
     def refusal(self, proposal: Proposal) -> str | None:
@@ -103,6 +103,3 @@ class Withheld:
 
     def _write(self, left: dict[str, tuple[int, int]]) -> None:
         self._notes.write_note(_LEFT, _encode(left).decode())
-
-    def _drop(self, name: str) -> None:
-        self._connection.execute("DELETE FROM note WHERE name = ?", (name,))

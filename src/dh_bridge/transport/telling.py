@@ -105,8 +105,9 @@ class InMemory:
         run.add(event)
         self._size += run.size
         run.waits = True
-        problems = self._line(self._waiting())
-        for other in list(self._runs.values()):
+        line = self._waiting()
+        problems = self._line(line)
+        for other in line:
             if other.alone and not other.waits:
                 self._forget(other.key)
         self._let_go()
