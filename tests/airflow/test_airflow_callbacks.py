@@ -35,6 +35,7 @@ from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings.loading import load
 from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.rest.answers import LaterError
 from dh_bridge.translation.translate import Rejected
 
 both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)
@@ -201,6 +202,11 @@ def test_the_parent_id_for_tools_is_the_run_that_is_told():
         ("airflow: {namespace: ~}\nwindow: many\n", {}, "shop-airflow"),
         ("airflow: {to: 'rest:'}\nwindow: many\n", {}, "shop-airflow"),
         ("airflow: soon\nwindow: many\n", {}, "shop-airflow"),
+        ("airflow: ${NOBODY}\nwindow: 1\nwindow: 2\n", {}, "shop-airflow"),
+        ("airflow: {namespace: dev}\nwindow: many\n", {"AIRFLOW": "{namespace: test, timeout: soon}"}, "test"),
+        ("airflow: [\n", {"AIRFLOW__NAMESPACE": "test"}, "test"),
+        ("airflow:\n  namespace: ${NOBODY}\n", {"AIRFLOW__NAMESPACE": "test"}, "test"),
+        ("", {"CONFIG": "missing.yml", "AIRFLOW__NAMESPACE": "test"}, "test"),
     ],
 )
 def test_the_parent_id_needs_no_other_setting(settings, environ, namespace, tmp_path, monkeypatch):
@@ -218,7 +224,7 @@ def test_the_parent_id_needs_no_other_setting(settings, environ, namespace, tmp_
         ("airflow:\n  namespace: ${NOBODY}\n", {}, "dh_bridge.yml:2: the variable NOBODY is not set"),
         ("airflow: {namespace: [a]}\n", {}, "`airflow.namespace` should be a valid string"),
         ("airflow: [\n", {}, "not YAML"),
-        ("window: many\n", {"AIRFLOW": "{namespace: x}"}, "`window` should be a valid integer"),
+        ("window: many\n", {"AIRFLOW": "{namespace: x"}, "env DH_BRIDGE_AIRFLOW: `airflow` is not YAML"),
         ("", {"CONFIG": "missing.yml"}, "missing.yml: the settings file cannot be read"),
     ],
 )
@@ -413,6 +419,24 @@ def test_a_server_that_is_down_is_given_up_in_time(server, clock):
         sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
     assert 1 < len(found.got) < 20
     assert clock.now < 8
+
+
+def test_a_pause_that_the_server_asks_for_is_as_long_as_it_asks(server, clock):
+    found = server(LaterError("is busy", after=5), LaterError("is busy", after=0))
+    sent = sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, 8)
+    assert (sent.delivered, sent.problems) == (found.got[0], [])
+    assert len(found.got) == 3
+    assert 5 < clock.now < 5.1
+
+
+@pytest.mark.parametrize(("longest", "deadline"), [("300", 5), ("4", 8)], ids=["than there is time", "than we wait"])
+def test_a_pause_that_is_longer_is_not_begun(longest, deadline, server, clock, monkeypatch):
+    monkeypatch.setenv("DH_BRIDGE_REST__LONGEST_WAIT", longest)
+    found = server(LaterError("is busy", after=5))
+    with pytest.raises(SinkError, match="is busy"):
+        sending_module._delivered(events(occasion(airflow3()), "success", "x")[0], load().settings, deadline)
+    assert len(found.got) == 1
+    assert clock.now == 0
 
 
 def test_a_refusal_for_good_is_not_repeated(server, caplog):

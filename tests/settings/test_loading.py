@@ -67,6 +67,72 @@ def test_missing_file_names_who_named_it(tmp_path):
         load(environ={CONFIG_VARIABLE: str(tmp_path / "none.yml")})
 
 
+BROKEN = "window: many\nwindow: 2\nactor: ${NOBODY}\nrest: {timeuot: 1}\nspark: soon\n"
+"""Nothing in it is right, but that it is YAML."""
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "timeout"),
+    [
+        ("airflow: {timeout: 3}\n", {}, 3),
+        ("airflow: {timeout: 3}\n", {"AIRFLOW__TIMEOUT": "4"}, 4),
+        ("airflow: {timeout: 3}\n", {"AIRFLOW": "{timeout: 4}"}, 4),
+        ("airflow: {timeout: 3}\n", {"AIRFLOW": "{timeout: 4}", "AIRFLOW__TIMEOUT": "5"}, 5),
+        ("airflow: {timeout: 3}\n", {"AIRFLOW__TIMEOUT": ""}, 3),
+        ("airflow: {timeout: '${SECONDS}'}\n", {}, 7),
+        ("airflow: ~\n", {}, 8),
+        ("", {}, 8),
+    ],
+)
+@pytest.mark.parametrize("only", ["airflow", "airflow.timeout"])
+def test_one_area_or_setting_is_read_alone_whatever_is_wrong_with_the_others(only, text, environ, timeout, tmp_path):
+    given = {f"DH_BRIDGE_{name}": said for name, said in environ.items()}
+    given |= {"SECONDS": "7", "DH_BRIDGE_FILTERS__THROUGH": "['a'", "DH_BRIDGE_AIRFLOWS": "x", "DH_BRIDGE_WINDOW": "x"}
+    file = _file(tmp_path, BROKEN + text)
+    flags = [Flag("profiel", "1", "--set")]
+    loaded = load(file, flags=flags, environ=given, only=only)
+    assert loaded.settings == Settings(airflow={"timeout": timeout})
+    assert set(loaded.origins) <= {("airflow", "timeout")}
+    with pytest.raises(SettingsError):
+        load(file, flags=flags, environ=given)
+
+
+def test_a_flag_beats_the_others_of_the_area_that_is_read_alone(tmp_path):
+    file = _file(tmp_path, f"{BROKEN}airflow: {{timeout: 3}}\n")
+    flags = [Flag("airflow.timeout", "5", "argument timeout"), Flag("windw", "1", "--set")]
+    loaded = load(file, flags=flags, environ={"DH_BRIDGE_AIRFLOW__TIMEOUT": "4"}, only="airflow")
+    assert loaded.settings.airflow.timeout == 5
+    assert loaded.origins == {("airflow", "timeout"): "flag argument timeout"}
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "said"),
+    [
+        ("airflow: {timeout: soon}", {}, "dh_bridge.yml:6: `airflow.timeout` should be a valid number"),
+        ("airflow: {timeuot: 1}", {}, "dh_bridge.yml:6: unknown key `airflow.timeuot` (did you mean `timeout`?)"),
+        ("airflow:\n  namespace: ${NOBODY}", {}, "dh_bridge.yml:7: the variable NOBODY is not set"),
+        ("airflow: soon", {}, "dh_bridge.yml:6: `airflow` should be a valid dictionary"),
+        ("airflow: {}\nairflow: {}", {}, "dh_bridge.yml:7: `airflow` stands here twice"),
+        ("airflow: {}", {"DH_BRIDGE_AIRFLOW": "{timeout: "}, "env DH_BRIDGE_AIRFLOW: `airflow` is not YAML"),
+        ("airflow: [", {}, "not YAML"),
+    ],
+)
+def test_what_is_wrong_with_the_area_that_is_read_alone_is_told(text, environ, said, tmp_path):
+    with pytest.raises(SettingsError) as caught:
+        load(_file(tmp_path, BROKEN + text), environ=environ, only="airflow")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["airflow: {namespace: x, timeout: soon}", "airflow: {timeout: '${NOBODY}', namespace: x}"]
+)
+def test_a_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path):
+    file = _file(tmp_path, text)
+    assert load(file, environ={}, only="airflow.namespace").settings.airflow.namespace == "x"
+    with pytest.raises(SettingsError):
+        load(file, environ={}, only="airflow")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "key", "expected"),
     [

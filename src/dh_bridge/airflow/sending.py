@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.delivery import need_ledger, open_destination
-from dh_bridge.errors import BridgeError, SinkError
+from dh_bridge.errors import SinkError
+from dh_bridge.sinks.rest.answers import LaterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,9 @@ class Sent(NamedTuple):
 def send(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
     """Translate and deliver until ``deadline`` (of the monotonic clock); the caller waits no longer than that.
 
-    What can be sent again is sent again while time is left. A BridgeError says that nothing, or not everything, arrived in
-    time. The work is done beside the caller, as no socket keeps its time to the second: what is late is left behind.
+    What can be sent again is sent again while time is left, after the pause that the server asks for; a pause that does not fit
+    into that time ends it at once. A BridgeError says that nothing, or not everything, arrived in time. The work is done beside
+    the caller, as no socket keeps its time to the second: what is late is left behind.
     """
     return within(deadline, lambda: _delivered(events, settings, deadline))
 
@@ -71,10 +73,12 @@ def _delivered(events: list[dict[str, Any]], settings: Settings, deadline: float
     while True:
         try:
             return _tried(events, settings, deadline)
-        except BridgeError as error:
-            if not (isinstance(error, SinkError) and error.retryable) or time.monotonic() + pause >= deadline:
+        except SinkError as error:
+            asked = error.after if isinstance(error, LaterError) else 0.0
+            wait = max(asked, pause)
+            if not error.retryable or asked > settings.rest.longest_wait or time.monotonic() + wait >= deadline:
                 raise
-        time.sleep(pause)
+        time.sleep(wait)
         pause *= 2
 
 
@@ -82,6 +86,8 @@ def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) ->
     need_ledger(settings.airflow.to, settings)
     destination = open_destination(settings.airflow.to, _hurried(settings, deadline))
     with destination.sink as sink:
+        if (until := getattr(sink, "until", None)) is not None:  # REST, which may take many requests for one emit
+            until(deadline)
         translation = Bridge(destination.settings).translate(events)
         waiting: list[Proposal] = translation.proposals
         delivered, refused, pause = 0, [], _FIRST_PAUSE

@@ -4,8 +4,8 @@
 * environment: ``DH_BRIDGE_<AREA>__<FIELD>`` (``DH_BRIDGE_FILTERS__JOB_NAME__DENY='tmp_*,test_*'``); empty = not set
 * flags: a few have names of their own (``--profile``), all can be given as ``--set area.field=value``
 
-Lists are written with commas, or as YAML (``[a, b]``); everything deeper is YAML. The only module of the core's side that
-reads the environment.
+Lists are written with commas, or as YAML (``[a, b]``); everything deeper is YAML. One area, or one setting, can be read alone,
+by the same rules, whatever is wrong with the others. The only module of the core's side that reads the environment.
 """
 
 from __future__ import annotations
@@ -54,11 +54,35 @@ class Loaded(NamedTuple):
             yield {"key": key, "value": masked(key, value), "origin": self.origins.get(steps, DEFAULT)}
 
 
+class _Part(Document):
+    """What a settings file says of ``only``, an area or a setting, or of all: the rest of it has to be YAML, no more."""
+
+    def __init__(self, text: str, place: str, environ: Mapping[str, str], only: Steps) -> None:
+        self._only = only
+        super().__init__(text, place, environ)
+
+    def _mapping(self, node: yaml.MappingNode, path: Steps) -> dict[str, Any]:
+        kept = [(key, value) for key, value in node.value if self._leads((*path, str(key.value)), value)]
+        return super()._mapping(yaml.MappingNode(node.tag, kept, node.start_mark, node.end_mark), path)
+
+    def _leads(self, path: Steps, value: yaml.Node) -> bool:
+        on_the_way = len(path) < len(self._only)
+        return _concerns(path, self._only) and (isinstance(value, yaml.MappingNode) or not on_the_way)
+
+
 def load(
-    file: Path | str | None = None, *, flags: Sequence[Flag] = (), environ: Mapping[str, str] | None = None
+    file: Path | str | None = None,
+    *,
+    flags: Sequence[Flag] = (),
+    environ: Mapping[str, str] | None = None,
+    only: str = "",
 ) -> Loaded:
-    """Return the settings of all four places; a SettingsError names the first value that cannot be used."""
-    loaded, problems = examine(file, flags=flags, environ=environ)
+    """Return the settings of all four places; a SettingsError names the first value that cannot be used.
+
+    ``only``: the key of an area (``airflow``) or of a setting (``airflow.namespace``) that is wanted alone. The others then have
+    their defaults, whatever is said of them; a text where the area of the setting should be says nothing of the setting.
+    """
+    loaded, problems = examine(file, flags=flags, environ=environ, only=only)
     if loaded is None:
         first, more = problems[0], len(problems) - 1
         if more:
@@ -70,17 +94,24 @@ def load(
 
 
 def examine(
-    file: Path | str | None = None, *, flags: Sequence[Flag] = (), environ: Mapping[str, str] | None = None
+    file: Path | str | None = None,
+    *,
+    flags: Sequence[Flag] = (),
+    environ: Mapping[str, str] | None = None,
+    only: str = "",
 ) -> tuple[Loaded | None, list[SettingsError]]:
-    """Return the settings, or None and everything that is wrong with them, one error each."""
+    """Return the settings, or None and everything that is wrong with them, one error each; ``only`` as of :func:`load`."""
     environ = os.environ if environ is None else environ
+    wanted: Steps = tuple(only.split(".")) if only else ()
     try:
-        path, document = _document(file, environ)
+        above = _from_environment(environ, wanted) | _from_flags(flags, wanted)
+        # What is wanted alone and given above the file is known, whatever the file is like.
+        path, document = (None, None) if wanted in above else _document(file, environ, wanted)
         given: dict[Steps, Given] = {}
         if document is not None:
             given |= _from_file(document, path)
-        given |= _from_environment(environ)
-        given |= _from_flags(flags)
+        given |= above
+        given = {steps: one for steps, one in given.items() if steps[: len(wanted)] == wanted}
         tree = _nested(given)
     except SettingsError as error:
         return None, [error]
@@ -109,7 +140,14 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-def _document(file: Path | str | None, environ: Mapping[str, str]) -> tuple[Path | None, Document | None]:
+def _concerns(path: Steps, wanted: Steps) -> bool:
+    """Whether one lies inside of the other."""
+    return all(one == other for one, other in zip(path, wanted, strict=False))
+
+
+def _document(
+    file: Path | str | None, environ: Mapping[str, str], wanted: Steps
+) -> tuple[Path | None, Document | None]:
     named = file or environ.get(CONFIG_VARIABLE) or None
     if named is None and not DEFAULT_FILE.is_file():
         return None, None
@@ -121,7 +159,7 @@ def _document(file: Path | str | None, environ: Mapping[str, str]) -> tuple[Path
         raise SettingsError(
             f"the settings file cannot be read{source}: {error}", where=str(path), now="name another one with -c"
         ) from error
-    return path, Document(text, str(path), environ)
+    return path, _Part(text, str(path), environ, wanted)
 
 
 def _from_file(document: Document, path: Path | None) -> dict[Steps, Given]:
@@ -134,19 +172,22 @@ def _from_file(document: Document, path: Path | None) -> dict[Steps, Given]:
     return given
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[Steps, Given]:
+def _from_environment(environ: Mapping[str, str], wanted: Steps) -> dict[Steps, Given]:
     given: dict[Steps, Given] = {}
     for name in sorted(environ):
         if name.startswith(PREFIX) and name != CONFIG_VARIABLE and environ[name]:
             steps = tuple(name.removeprefix(PREFIX).lower().split("__"))
-            given |= _parsed(steps, environ[name], f"env {name}")
+            if _concerns(steps, wanted):
+                given |= _parsed(steps, environ[name], f"env {name}")
     return given
 
 
-def _from_flags(flags: Sequence[Flag]) -> dict[Steps, Given]:
+def _from_flags(flags: Sequence[Flag], wanted: Steps) -> dict[Steps, Given]:
     given: dict[Steps, Given] = {}
     for flag in flags:
-        given |= _parsed(tuple(flag.key.split(".")), flag.text, f"flag {flag.name}")
+        steps = tuple(flag.key.split("."))
+        if _concerns(steps, wanted):
+            given |= _parsed(steps, flag.text, f"flag {flag.name}")
     return given
 
 

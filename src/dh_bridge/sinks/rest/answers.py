@@ -9,6 +9,7 @@ import orjson
 
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import shown
+from dh_bridge.sinks.rest.pauses import asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +32,14 @@ _tags = re.compile(r"<[^>]*>|\s+")
 _asked = re.compile(r"/(config|aspects|entitiesV2(/.*)?|openapi/.*|runs)/?$")
 
 
+class LaterError(SinkError):
+    """The same may be taken later, but not before ``after`` seconds are over; 0 when nobody says how long."""
+
+    def __init__(self, what: str, *, where: str = "", now: str = "", after: float = 0.0) -> None:
+        super().__init__(what, where=where, now=now, retryable=True)
+        self.after = after
+
+
 class Refusal(Exception):  # noqa: N818 - not an error of ours: a batch is cut until the refused proposal stands alone
     """The server did not take what was sent; ``words`` say why.
 
@@ -48,7 +57,7 @@ class TooOldError(Exception):
 
 
 class Answer(NamedTuple):
-    """A response, read: its status and body, the server's words, and which limit was hit.
+    """A response, read: its status and body, the server's words, which limit was hit, and for how many seconds to wait.
 
     ``ours``: whether the body is rest.li's error; ``value``: whether it has what rest.li answers an action with.
     """
@@ -59,6 +68,7 @@ class Answer(NamedTuple):
     ours: bool
     value: bool
     limit: str
+    asked: float | None
     page: bool
     location: str
 
@@ -106,7 +116,8 @@ class Answer(NamedTuple):
             )
         if self.later:
             limit = f" ({self.limit})" if self.limit else ""
-            return SinkError(said + limit, where=where, now="send it again later", retryable=True)
+            now = f"it asks to be left alone for {self.asked:,.0f} s" if self.asked else "send it again later"
+            return LaterError(said + limit, where=where, now=now, after=self.asked or 0.0)
         now = _UNAUTHORIZED.get(self.status, "")
         if self.status in (404, 405):
             now = "is this the address of DataHub's metadata service?"
@@ -132,6 +143,7 @@ def answer(status: int, headers: Mapping[str, str], content: bytes, reason: str 
         ours,
         isinstance(body, dict) and "value" in body,
         ", ".join(f"{name}: {value}" for name in _RATE_LIMIT if (value := headers.get(name))),
+        asked_for(headers),
         "text/html" in headers.get("Content-Type", "") or content.lstrip()[:1] == b"<",
         headers.get("Location", ""),
     )

@@ -5,20 +5,22 @@ The only module of the REST sink that imports requests.
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
-from time import sleep, time
-from typing import TYPE_CHECKING
+from time import monotonic, sleep, time
+from typing import TYPE_CHECKING, Any
 
 import requests
 from requests import exceptions
 from requests.utils import get_environ_proxies
+from urllib3.util import Timeout
 
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.rest.answers import PROXY_LOGIN, Answer, answer
+from dh_bridge.sinks.rest.answers import PROXY_LOGIN, Answer, LaterError, answer
 from dh_bridge.sinks.rest.lateness import Deadline
 from dh_bridge.sinks.rest.login import Login
 from dh_bridge.sinks.rest.options import address
-from dh_bridge.sinks.rest.pauses import Pace, asked_for, backoff
+from dh_bridge.sinks.rest.pauses import Pace, backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +48,8 @@ class Connection:
         self.where = f"rest:{self._url}"
         self._options = options
         self._pace = Pace(options.max_rate)
+        #: the moment of the monotonic clock after which nothing is sent, and no answer waited for
+        self.end = inf
         #: when the server is to refuse what it comes to write; None: never
         self.deadline = Deadline(options.timeout) if options.refuse_late else None
         self._verify: bool | str | None = (
@@ -65,6 +69,10 @@ class Connection:
         self._verify, self._proxies = said["verify"], said["proxies"]
         self._session.trust_env = False
 
+    def left(self) -> float:
+        """Return the seconds until ``end``."""
+        return self.end - monotonic()
+
     def send(
         self,
         method: str,
@@ -77,55 +85,66 @@ class Connection:
         """Send a request and return its answer; it is sent again while the server says or shows that it is busy.
 
         ``body`` is called for each try where it can be. ``count``: proposals in it, for the rate. ``asked_before``: its proposals have met an error of the server more than
-        once, so another one is taken for an answer. The last answer comes back as it is; a SinkError when there is none, or
-        when the server wants to be left alone for longer than we wait.
+        once, so another one is taken for an answer. The last answer comes back as it is; a SinkError when there is none, when
+        the server wants to be left alone for longer than we wait, or when no time is left.
         """
         retries = self._options.retries
         failed = 0.0
         renewed = False
         while True:
+            if (ahead := self._pace.ahead()) >= self.left():
+                raise self._over(ahead)
             self._pace.wait(count)
-            found, error, asked = self._once(method, path, body() if callable(body) else body)
+            found, error = self._once(method, path, body() if callable(body) else body)
             if found is not None and found.status == 401 and not renewed and self._login.renew():
                 renewed = True
                 continue
             if found is not None and (not found.later or (asked_before and found.failed_inside)):
                 return found
             failed += 0.5 if found is not None and found.status == 429 else 1  # 429: it works, it is only busy
+            asked = found.asked if found is not None else None
             wait = max(asked or 0.0, backoff(int(failed + 0.5)))
-            if failed > retries or (error is not None and not error.retryable):
+            if failed > retries or wait >= self.left() or (error is not None and not error.retryable):
                 if found is not None:
                     return found
                 raise error if error is not None else SinkError("did not answer", where=self.where, retryable=True)
             if wait > self._options.longest_wait:
-                raise SinkError(
+                raise LaterError(
                     f"wants to be left alone for {wait:,.0f} seconds",
                     where=self.where,
                     now="send it again then",
-                    retryable=True,
+                    after=wait,
                 )
             sleep(wait)
 
-    def _once(self, method: str, path: str, body: bytes | None) -> tuple[Answer | None, SinkError | None, float | None]:
-        """Send once; return the answer, or the error, and the seconds that the server asks us to wait."""
-        options = self._options
+    def _once(self, method: str, path: str, body: bytes | None) -> tuple[Answer | None, SinkError | None]:
+        """Send once; return the answer, or the error."""
         sent = time() if self.deadline is not None else 0.0
         try:
-            response = self._session.request(
-                method,
-                self._url + path,
-                data=body,
-                timeout=(options.connect_timeout, options.timeout),
+            request = requests.Request(method, self._url + path, data=body)
+            response = self._session.send(
+                self._session.prepare_request(request),  # with the token, for which somebody may have to be asked first
+                timeout=self._timeout(),
                 allow_redirects=False,  # a POST would come out as a GET
                 verify=self._verify,
                 proxies=self._proxies,
             )
         except (exceptions.RequestException, OSError, ValueError) as error:
-            return None, self._error(error), None
+            return None, self._error(error)
         if self.deadline is not None:
             self.deadline.heard(response.headers.get("Date"), sent, time())
-        read = answer(response.status_code, response.headers, response.content, response.reason or "")
-        return read, None, asked_for(response.headers)
+        return answer(response.status_code, response.headers, response.content, response.reason or ""), None
+
+    def _timeout(self) -> Any:
+        """Return, as requests takes it, how long to wait for a connection and for an answer, both together not beyond ``end``."""
+        connect, read, left = self._options.connect_timeout, self._options.timeout, self.left()
+        if left <= 0:
+            raise self._over()
+        return (connect, read) if left == inf else Timeout(total=left, connect=connect, read=read)
+
+    def _over(self, after: float = 0.0) -> LaterError:
+        """Return the error of what can only be sent ``after`` more seconds, and then it is too late."""
+        return LaterError("no time is left to send", where=self.where, now="send it again later", after=after)
 
     def _post(self, url: str, form: bytes) -> tuple[int, bytes]:
         """Send a form to an address that knows us by what is in it."""
@@ -135,7 +154,7 @@ class Connection:
                 data=form,
                 headers={"Content-Type": "application/x-www-form-urlencoded"},
                 auth=lambda request: request,
-                timeout=(self._options.connect_timeout, self._options.timeout),
+                timeout=self._timeout(),
                 allow_redirects=False,
                 verify=self._verify,
                 proxies=get_environ_proxies(url),
@@ -147,6 +166,7 @@ class Connection:
     def _error(self, error: Exception, where: str = "") -> SinkError:
         """Return the error of a request that was not answered; all but those of certificates, logins and addresses may pass."""
         where = where or self.where
+        late = self.left() <= 0
         if isinstance(error, exceptions.SSLError):
             return SinkError(
                 f"its certificate cannot be trusted: {_cause(error)}",
@@ -156,10 +176,12 @@ class Connection:
         if _NO_LOGIN in _cause(error):
             return SinkError(f"the connection failed: {_cause(error)}", where=where, now=PROXY_LOGIN)
         if isinstance(error, exceptions.ConnectTimeout):
-            return SinkError(f"no connection within {self._options.connect_timeout:g} s", where=where, retryable=True)
+            within = "in the time that was left" if late else f"within {self._options.connect_timeout:g} s"
+            return SinkError(f"no connection {within}", where=where, retryable=True)
         if isinstance(error, exceptions.Timeout):
+            within = "in the time that was left" if late else f"within {self._options.timeout:g} s"
             return SinkError(
-                f"no answer within {self._options.timeout:g} s",
+                f"no answer {within}",
                 where=where,
                 now="it may have written all the same: sending it again does no harm",
                 retryable=True,

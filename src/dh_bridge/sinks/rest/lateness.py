@@ -8,6 +8,7 @@ timeout ahead. Who gave up after the timeout and wrote something newer is past t
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from datetime import datetime, timezone
@@ -40,9 +41,9 @@ class Deadline:
         if self._least > self._most:  # a clock was set
             self._least, self._most = least, most
 
-    def header(self) -> bytes:
-        """Return the field of a proposal that is sent now."""
+    def header(self, left: float = math.inf) -> bytes:
+        """Return the field of a proposal that is sent now; ``left``: seconds after which we give up, where less than the timeout."""
         off = 0.0 if self._least <= 0.0 <= self._most else self._least  # rather early: too late would protect nothing
-        moment = datetime.fromtimestamp(self.clock() + off + self._ahead, timezone.utc)
+        moment = datetime.fromtimestamp(self.clock() + off + min(self._ahead, left / 2), timezone.utc)
         text = moment.replace(tzinfo=None).isoformat(timespec="milliseconds")
         return b',"headers":{"If-Unmodified-Since":"%sZ"}' % text.encode()

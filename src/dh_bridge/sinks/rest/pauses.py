@@ -48,6 +48,10 @@ class Pace:
         self._rate = rate
         self._next = 0.0
 
+    def ahead(self) -> float:
+        """Return the seconds until more may be sent."""
+        return 0.0 if self._rate is None else max(0.0, self._next - monotonic())
+
     def wait(self, count: int) -> None:
         """Wait until ``count`` more may be sent."""
         if self._rate is None:

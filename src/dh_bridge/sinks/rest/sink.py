@@ -69,6 +69,13 @@ class RestSink(Closing):
         """Return the present aspects: ``wanted`` names URNs and their aspects, none of them meaning all."""
         return self._reader.read(wanted)
 
+    def until(self, end: float) -> None:
+        """Send nothing, and wait for no answer, after ``end`` (seconds of the monotonic clock), halves and paces included.
+
+        What cannot be sent by then ends emit or read with a retryable SinkError.
+        """
+        self._connection.end = end
+
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver proposals, as many requests as it takes."""
         if self._closed:
@@ -127,7 +134,8 @@ class RestSink(Closing):
         if self._single and len(items) > 1:
             raise TooOldError
         deadline = self._connection.deadline
-        found = self._sent(items, None if deadline is None else deadline.header, again=again)
+        header = None if deadline is None else lambda: deadline.header(self._connection.left())
+        found = self._sent(items, header, again=again)
         if deadline is not None and not found.taken and came_late(found.words):
             found = self._sent(items, None, again=again)  # we are still waiting: others wrote there, or a clock is off
         if found.taken:
