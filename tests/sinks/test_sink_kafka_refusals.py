@@ -12,7 +12,7 @@ import pytest
 import requests
 import tokens_of_kafka
 from click.testing import CliRunner
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from proposals_of_kafka import read as proposals_of
 from realparts.kafka import QUIET
 from sink_contract import CAFE, DATASET
@@ -20,6 +20,7 @@ from sink_contract import CAFE, DATASET
 from dh_bridge.cli import commands
 from dh_bridge.datahub import schemas
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.kafka import refusals
 from dh_bridge.sinks.kafka.refusals import Refusals
 
 pytestmark = pytest.mark.kafka
@@ -124,6 +125,55 @@ def test_who_breaks_off_reads_the_rest_again(kafka, refuse, area):
     with Refusals(kafka.bootstrap, area, group="g") as refusals:
         next(refusals.rows())
     assert [row["reason"] for row in read(kafka, area, "g")] == ["one"]
+
+
+MOVING = ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"]
+
+
+@pytest.fixture
+def moving(monkeypatch):
+    """Return the errors that a group's coordinator is still to answer with, the last one first, before the real one is asked."""
+    left = []
+
+    class Moving(Consumer):
+        def committed(self, *arguments, **named):
+            self.fail()
+            return super().committed(*arguments, **named)
+
+        def commit(self, *arguments, **named):
+            self.fail()
+            return super().commit(*arguments, **named)
+
+        def fail(self):
+            if left:
+                raise KafkaException(KafkaError(getattr(KafkaError, left.pop())))
+
+    monkeypatch.setattr(refusals, "Consumer", Moving)
+    monkeypatch.setattr(refusals, "_PAUSE", 0.01)
+    return left
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_a_coordinator_that_moves_is_asked_again(kafka, refuse, area, moving, name):
+    refuse(record(DATASET, "one"))
+    moving += [name, name]
+    with Refusals(kafka.bootstrap, area, group="g") as one:
+        rows = one.rows()
+        assert next(rows)["reason"] == "one"
+        assert moving == []
+        moving += [name, name]  # now it is told how far the group has come
+        assert list(rows) == []
+    assert moving == []
+    assert read(kafka, area, "g") == []
+
+
+@pytest.mark.parametrize(("name", "patience"), [("NOT_COORDINATOR", 2.0), ("GROUP_AUTHORIZATION_FAILED", 30.0)])
+def test_a_coordinator_that_keeps_moving_or_refuses_is_told(kafka, refuse, area, moving, name, patience):
+    refuse(record(DATASET, "one"))
+    moving += [name] * 10_000
+    with pytest.raises(SinkError, match=name):
+        read(kafka, {**area, "connect_timeout": patience}, "g")
+    assert (len(moving) == 9_999) is (name not in MOVING)
 
 
 @pytest.mark.parametrize("broken", [b"", b"\1\0\0\0\1x", b"\0\0\0\0", b"\0\0\0\0\1", b"\0\x7f\0\0\0x", b"{}"], ids=repr)

@@ -55,6 +55,11 @@ def is_missing(error: KafkaError) -> bool:
     return error.name() in ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "LEADER_NOT_AVAILABLE")
 
 
+def is_moving(error: KafkaError) -> bool:
+    """Say whether the coordinator of a group is just being chosen, is another one by now, or loads: it is ready soon."""
+    return error.name() in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
+
+
 def is_refused(error: KafkaError) -> bool:
     """Say whether the error stays however often we try."""
     return error.name() in REFUSED

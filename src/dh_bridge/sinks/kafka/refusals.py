@@ -15,7 +15,7 @@ import orjson
 
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing
-from dh_bridge.sinks.kafka.errors import sink_error
+from dh_bridge.sinks.kafka.errors import is_moving, sink_error
 from dh_bridge.sinks.kafka.options import function_at, kafka_options
 from dh_bridge.sinks.kafka.registry import Registry
 
@@ -28,11 +28,13 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _SECURITY = ("security.", "sasl.", "ssl.", "client.", "socket.", "broker.", "enable.ssl.", "oauth_cb")
 """How the names of those settings of the producer begin that a consumer has, too."""
 _MANY = 500
+_PAUSE = 0.2
+"""Seconds between two questions to the coordinator of a group that is not ready."""
 _WORDS = 2000
 """Characters of an error that are kept: the rest is a stack trace."""
 
@@ -84,7 +86,7 @@ class Refusals(Closing):
         place = TopicPartition(self._topic, partition)
         first, end = self._reader.get_watermark_offsets(place, timeout=self._patience)
         if self._group is not None:
-            first = max(first, self._reader.committed([place], timeout=self._patience)[0].offset)
+            first = max(first, self._of_group(lambda: self._reader.committed([place], timeout=self._patience)))
         if first >= end:
             return
         self._reader.assign([TopicPartition(self._topic, partition, first)])
@@ -100,8 +102,27 @@ class Refusals(Closing):
             if time.monotonic() > quiet:
                 raise SinkError(f"stopped answering at offset {at:,}", where=self.where, retryable=True)
         if self._group is not None:
-            self._reader.commit(offsets=[TopicPartition(self._topic, partition, end)], asynchronous=False)
+            done = [TopicPartition(self._topic, partition, end)]
+            self._of_group(lambda: self._reader.commit(offsets=done, asynchronous=False))
         self._reader.unassign()
+
+    def _of_group(self, ask: Callable[[], list[TopicPartition]]) -> int:
+        """Return the group's offset that ``ask`` answers with; while the coordinator moves or loads, ask again.
+
+        A KafkaException when that takes more than ``connect_timeout`` seconds, and for every other error.
+        """
+        end = time.monotonic() + self._patience
+        while True:
+            try:
+                (answer,) = ask()
+                error = answer.error
+            except KafkaException as raised:
+                error = raised.args[0]
+            if error is None:
+                return answer.offset
+            if not is_moving(error) or time.monotonic() > end:
+                raise KafkaException(error)
+            time.sleep(_PAUSE)
 
     def _row(self, message: Any) -> dict[str, Any]:
         row = {"place": f"{self._topic}/{message.partition()}/{message.offset()}"}
