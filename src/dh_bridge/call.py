@@ -157,7 +157,7 @@ class Call:
         proposals, counts = self._with_platform(self._closed(chosen))
         counts.runs = sum([1 for state in states.values() if state.urn])
         report = self._reported(states, proposals) if self._report else None
-        counts.newer = sum([newer_aspects(state, self._options) for state in states.values()])
+        counts.newer = newer_aspects(states.values(), self._options)
         counts.events, self._events = self._events, 0
         counts.dead, counts.rejected = len(self.dead), len(fold.rejected)
         if fold.walk.filters.dropped:

@@ -146,6 +146,13 @@ def test_a_gzip_that_breaks_off_gives_the_events_before_the_break(told):
     assert found[-1][1].startswith("cannot be read: ")
 
 
+def test_of_a_gzip_that_breaks_off_no_event_before_the_break_is_lost(told):
+    lines = b"".join(json.dumps(event(run=f"run-{n}")).encode() + b"\n" for n in range(2000))
+    found = told(gzip.compress(lines)[:-8], "events.ndjson.gz")  # all but the check at its end
+    assert [run for _, run in found[:-1]] == [f"run-{n}" for n in range(2000)]
+    assert found[-1][1].startswith("cannot be read: ")
+
+
 @pytest.mark.parametrize("cut", [3, 12, 40])
 def test_a_gzip_that_is_hardly_begun_is_one_dead_letter(told, cut):
     ((place, reason),) = told(gzip.compress(LINES[0])[:cut])

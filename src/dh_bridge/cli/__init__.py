@@ -6,14 +6,17 @@ is asked for. So ``dh-bridge --help`` imports click and nothing else; a test kee
 
 from __future__ import annotations
 
-import gc
+import os
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 
 from dh_bridge.cli.examples import examples
 from dh_bridge.errors import BridgeError, EventError, SinkError
+from dh_bridge.memory import collect_rarely
 
 EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY = 1, 2, 3
 
@@ -103,5 +106,9 @@ def commands() -> None:
 
 def main() -> None:
     """Run the command line as a process of its own."""
-    gc.set_threshold(100_000, 50, 50)  # house.md: what decides about speed is the garbage collection
+    collect_rarely()
+    if sys.stderr is None:  # whoever started us closed it: the work goes on without words
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process runs
+    if sys.stdout is None:
+        sys.stdout = import_module("dh_bridge.cli.screen").Closed()
     commands(prog_name="dh-bridge", obj={"process": True})

@@ -27,7 +27,8 @@ class Gate:
 
     def __init__(self, sink: Sink, most: int | None) -> None:
         self._sink = sink
-        self._most = most if sys.stdin.isatty() and sys.stderr.isatty() else None
+        person = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+        self._most = most if person else None
         self._seen: set[str] = set()
         self._new = 0
         self._told = False

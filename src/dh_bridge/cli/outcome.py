@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -13,7 +13,7 @@ from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
 from dh_bridge.datahub.profiles import DEFAULT
-from dh_bridge.openlineage.read import read_events
+from dh_bridge.openlineage.read import BUFFER, read_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -145,9 +145,13 @@ class Outcome:
 
 def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLetter]:
     """Yield the events and dead letters of ``paths``, with a progress bar on a terminal."""
-    if click.get_current_context().find_root().obj:
-        gc.freeze()  # a process of our own: what is loaded by now stays
-    return progress(read_events(paths, stdin=sys.stdin.buffer, zone=bridge.zone), "events")
+    pipe: BinaryIO | None = None
+    process = click.get_current_context().find_root().obj
+    if process:  # one of our own: what is loaded by now stays, and stdin is ours alone
+        gc.freeze()
+        if "-" in paths and sys.stdin is not None:
+            pipe = open(sys.stdin.fileno(), "rb", buffering=BUFFER, closefd=False)  # noqa: SIM115 - it stays open
+    return progress(read_events(paths, stdin=pipe, zone=bridge.zone), "events")
 
 
 def _limited(number: int, text: str) -> None:

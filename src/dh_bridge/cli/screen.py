@@ -19,6 +19,19 @@ _Item = TypeVar("_Item")
 _bars: list[Progress] = []
 
 
+class Closed(io.TextIOBase):
+    """A stdout that was closed by whoever started us: a UsageError for each command that writes to it, and for no other."""
+
+    @property
+    def buffer(self) -> Any:
+        """Refuse."""
+        raise click.UsageError("stdout is closed: nobody would see what is written")
+
+    def write(self, _text: str) -> int:
+        """Refuse, as above."""
+        return int(self.buffer)
+
+
 def say(text: str) -> None:
     """Write a message to stderr."""
     click.echo(text, err=True)

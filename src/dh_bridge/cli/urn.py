@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +15,7 @@ from dh_bridge.cli.options import json_option, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_pairs
 from dh_bridge.datahub.urns import parse, type_if_urn
 from dh_bridge.errors import EventError
+from dh_bridge.openlineage.read import standard_input
 from dh_bridge.settings.naming import NamingRule
 from dh_bridge.translation.naming import Naming
 from dh_bridge.translation.naming.vocabulary import selects
@@ -127,7 +127,7 @@ def _row(naming: Naming, question: Question) -> dict[str, Any]:
 
 def _answer_all(naming: Naming, known: set[str]) -> None:
     failed = 0
-    for number, line in enumerate(sys.stdin.buffer, 1):
+    for number, line in enumerate(standard_input(), 1):
         if not line.strip():
             continue
         try:

@@ -10,12 +10,12 @@ import msgspec
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.times import iso
 from dh_bridge.sdk.references import RunRef, Table, run_names, run_urn
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.identity import Job
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.redaction import redacted, redaction
-from dh_bridge.translation.render.runs import iso
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id
 from dh_bridge.translation.slots import (
     ATTEMPT,

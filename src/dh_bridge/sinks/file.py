@@ -66,6 +66,8 @@ class _Stream(Closing):
     def __init__(self, place: str, written: str, mode: str) -> None:
         self._place = place
         self._closed = False
+        if place == _STDOUT and sys.stdout is None:
+            raise SinkError("stdout is closed", where=f"file:{place}")
         try:
             self._file: IO[bytes] = sys.stdout.buffer if place == _STDOUT else Path(written).open(mode, buffering=0)  # noqa: SIM115 - closed by close()
         except OSError as error:
