@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from oracles import judged
 
 from dh_bridge.datahub import structs, validation
 from dh_bridge.datahub.profiles import profile
@@ -35,7 +36,7 @@ TABLE = {
 
 
 def finding(proposal, name="0.15.0"):
-    return validator(profile(name)).finding(proposal)
+    return judged(proposal, profile(name))
 
 
 @pytest.mark.parametrize(
@@ -192,3 +193,17 @@ def test_what_is_remembered_is_bounded(monkeypatch):
         assert seen[f"urn:li:tag:{at}"] is marker
     assert 0 < len(fresh._entities["tag"]) <= 5
     assert 0 < len(seen) <= 5
+
+
+@pytest.mark.parametrize("place", [0, 1, 500])
+def test_of_hundreds_that_are_checked_together_one_that_is_unsound_is_found(place):
+    sound = [upsert("tag", f"urn:li:tag:t{at}", "status", {"removed": False}) for at in range(500)]
+    check = validator(profile())
+    assert check.takes(sound) is True
+    for wrong in (
+        upsert("tag", "urn:li:tag:pii", "status", {"removed": "yes"}),
+        upsert("tag", "urn:li:dataset:pii", "status", {"removed": True}),
+        upsert("tag", "urn:li:tag:pii", "schemaMetadata", TABLE),
+        patch("tag", "urn:li:tag:pii", "globalTags", []),
+    ):
+        assert check.takes([*sound[:place], wrong, *sound[place:]]) is False

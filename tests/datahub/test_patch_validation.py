@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from oracles import judged
 
-from dh_bridge.datahub import patches, schemas
+from dh_bridge.datahub import patch_places, patches, schemas
+from dh_bridge.datahub.patch_places import TEMPLATES
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.proposal import patch
-from dh_bridge.datahub.validation import validator
 
 S3 = "urn:li:dataset:(urn:li:dataPlatform:s3,bucket/orders,PROD)"
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,db.public.orders,PROD)"
@@ -36,7 +37,7 @@ FIELD = add("a/b", "editableSchemaFieldInfo", "a/b", "fieldPath")
 
 
 def finding(entity, aspect, operations, name="0.15.0"):
-    return validator(profile(name)).finding(patch(entity, URNS[entity], aspect, operations))
+    return judged(patch(entity, URNS[entity], aspect, operations), profile(name))
 
 
 SOUND = [
@@ -123,14 +124,14 @@ def test_every_shape_of_a_template_is_taken_in_every_version(entity, aspect, ope
 
 
 def test_every_template_has_a_sound_example():
-    assert {aspect for _, aspect, _ in SOUND} == set(patches.TEMPLATES)
-    for aspect, shapes in patches.TEMPLATES.items():
+    assert {aspect for _, aspect, _ in SOUND} == set(TEMPLATES)
+    for aspect, shapes in TEMPLATES.items():
         check = patches.Patch(aspect, schemas.aspect_schema("0.15.0", aspect))
         assert sum(map(len, check._places._slots.values())) == len(shapes)
 
 
 def test_no_template_belongs_to_a_timeseries():
-    assert not [aspect for aspect in patches.TEMPLATES for name in known_profiles() if profile(name).timeseries(aspect)]
+    assert not [aspect for aspect in TEMPLATES for name in known_profiles() if profile(name).timeseries(aspect)]
 
 
 DEFECTS = [
@@ -258,7 +259,7 @@ def test_removals_alone_need_no_name_and_no_key():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(patches, "_REMEMBERED", 5)
+    monkeypatch.setattr(patch_places, "_REMEMBERED", 5)
     check = patches.Patch("globalTags", schemas.aspect_schema("1.7", "globalTags"))
     check([remove("tags", f"urn:li:tag:{at}") for at in range(20)])
     assert len(check._places) <= 5

@@ -44,6 +44,7 @@ def test_one_that_is_unsound_is_refused_each_time():
     wrong, sound = Remembered.of(WRONG), Remembered.of(GONE)
     assert [check.finding(wrong) is None for _ in range(2)] == [False, False]
     assert [check.finding(sound) for _ in range(2)] == [None, None]
+    assert [check.takes([Remembered.of(GONE), wrong]) for _ in range(2)] == [False, False]
 
 
 def test_what_one_version_takes_another_one_may_refuse():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dh_bridge.openlineage.times import instant, micros
+from dh_bridge.openlineage.times import instant, iso, micros
 
 NOON = 1_763_640_000_000_000  # 2025-11-20T12:00:00Z
 
@@ -62,3 +62,24 @@ def test_a_time_without_a_zone_is_read_in_the_zone_that_the_settings_name():
 def test_any_time_of_a_calendar_is_read_as_the_instant_that_it_is(moment, separator):
     fixed = moment.astimezone(timezone(timedelta(seconds=moment.utcoffset().total_seconds() // 60 * 60)))
     assert instant(fixed.isoformat(sep=separator)) == (micros(moment), True)
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (NOON, "2025-11-20T12:00:00Z"),
+        (NOON + 59_000_000, "2025-11-20T12:00:59Z"),
+        (NOON + 7_100_000, "2025-11-20T12:00:07.1Z"),
+        (NOON + 1, "2025-11-20T12:00:00.000001Z"),
+        (-1, "1969-12-31T23:59:59.999999Z"),
+        (10**20, str(10**20)),
+        (-(10**20), str(-(10**20))),
+    ],
+)
+def test_a_time_is_written_without_the_fraction_that_it_has_not_and_as_a_number_where_no_calendar_has_it(time, text):
+    assert iso(time) == text
+
+
+@given(st.datetimes(timezones=st.just(timezone.utc)).filter(lambda t: t.year > 1))
+def test_what_is_written_is_read_as_the_same_time(moment):
+    assert instant(iso(micros(moment))) == (micros(moment), True)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Pair = tuple["str | None", str, str]
 
 _MOST = 2000
-_REMEMBERED = 16_384
 _SLASHES = 5
 _SURE = {"confidenceScore": 1.0}
 # A column that was made of a whole dataset. A server joins all upstreams of one operation and downstream into one entry
@@ -31,9 +30,6 @@ _DOWNSTREAM = frozenset({"schemaField"})
 NO_QUERY = "NONE"
 """Where a path names the query, if none is known."""
 
-BUILT: dict[int, dict[str, Any]] = {}
-"""Operations of :func:`fine_operations` whose ends were found sound, by identity; they are shared and never changed."""
-
 
 class SoundPairs(frozenset[Pair]):
     """Pairs whose URNs are known to be sound, as those of :class:`~dh_bridge.datahub.urns.FieldUrns` are."""
@@ -42,6 +38,19 @@ class SoundPairs(frozenset[Pair]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return frozenset, (tuple(self),)  # whoever reads it back has to look
+
+
+class Built(list[dict[str, Any]]):
+    """Operations of a patch. The last ``sound`` of them are additions that were built here of sound ends: nothing is left to check."""
+
+    __slots__ = ("sound",)
+
+    def __init__(self, found: Iterable[dict[str, Any]], sound: int) -> None:
+        super().__init__(found)
+        self.sound = sound
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)  # whoever reads it back has to look
 
 
 def together(sets: Sequence[frozenset[Pair]]) -> frozenset[Pair]:
@@ -53,7 +62,7 @@ def together(sets: Sequence[frozenset[Pair]]) -> frozenset[Pair]:
 
 
 @lru_cache(maxsize=512)
-def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> list[dict[str, Any]]:
+def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> Built:
     """Return one addition for each (operation, downstream field URN, upstream field URN), sorted, at most 2,000.
 
     One downstream each; ``query`` is the URN of the one that made them (facets.md 4.4). The same set is rendered once: do
@@ -70,22 +79,22 @@ def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> list[dict[
             {**operation, "value": _SURE_OF_DATASET} if _DATASET in operation["path"] else operation
             for operation in operations
         ]
-    if type(pairs) is SoundPairs or _sound(pairs):
-        if len(BUILT) + len(operations) > _REMEMBERED:
-            BUILT.clear()
-        BUILT.update([(id(operation), operation) for operation in operations])
-    return operations
+    return Built(operations, len(operations) if type(pairs) is SoundPairs or _sound(pairs) else 0)
 
 
-def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> list[dict[str, Any]]:
+def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> Built:
     """Return the additions of several (query URN or "", pairs), at most 2,000; pairs of one query are rendered together."""
     sets: dict[str, list[frozenset[Pair]]] = {}
     for query, pairs in told:
         sets.setdefault(query, []).append(pairs)
-    found: list[dict[str, Any]] = []
-    for query in sorted(sets):
-        found += fine_operations(together(sets[query]), query or NO_QUERY)
-    return found[:_MOST]
+    parts = [fine_operations(together(sets[query]), query or NO_QUERY) for query in sorted(sets)]
+    found = list(chain.from_iterable(parts))[:_MOST]
+    return Built(found, len(found) if all(part.sound == len(part) for part in parts) else 0)
+
+
+def behind(others: list[dict[str, Any]], fine: Built) -> Built:
+    """Return ``others`` and, behind them, column lineage."""
+    return Built([*others, *fine], fine.sound)
 
 
 def over_cap(pairs: Collection[Pair]) -> list[Pair]:

@@ -1,13 +1,7 @@
-"""PATCH: which paths a server's template knows, and what may be added there.
-
-A path shape names a field of the aspect and what its elements are keyed by: ``{name}`` is the element's field of that name,
-``{}`` the element itself, ``{*}`` the key of a map. The values of one shape are checked by one conversion. The shapes are those
-of DataHub's patch builders (datahub_wire 6.2); aspects without a template that servers since 0.15 have are not here (facets.md 0.2).
-"""
+"""The check of a PATCH: every operation at a place that the server's template knows, with a value that belongs there."""
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -15,35 +9,9 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas
-from dh_bridge.datahub.fine_grained import BUILT
-from dh_bridge.datahub.structs import REFUSALS, Compiler, Marker, conform, urn_of, urn_type
-
-_EDGES = (
-    "inputDatasetEdges/{destinationUrn}",
-    "outputDatasetEdges/{destinationUrn}",
-    "inputDatajobEdges/{destinationUrn}",
-)
-_FINE = "fineGrainedLineages/{transformOperation}/{downstream}/{query}/{upstream}"
-_STAMPS = ("created", "lastModified")
-
-TEMPLATES: dict[str, tuple[str, ...]] = {
-    "dataFlowInfo": ("name", "description", "project", "externalUrl", "env", *_STAMPS, "customProperties/{*}"),
-    "dataJobInfo": ("name", "type", "flowUrn", "description", "externalUrl", "env", *_STAMPS, "customProperties/{*}"),
-    "dataJobInputOutput": (*_EDGES, "inputDatasetFields/{}", "outputDatasetFields/{}", _FINE),
-    "datasetProperties": ("name", "qualifiedName", "description", "externalUrl", *_STAMPS, "customProperties/{*}"),
-    "domains": ("domains/{}",),
-    "editableSchemaMetadata": (
-        "editableSchemaFieldInfo/{fieldPath}/fieldPath",
-        "editableSchemaFieldInfo/{fieldPath}/globalTags/tags/{tag}",
-        "editableSchemaFieldInfo/{fieldPath}/glossaryTerms/terms/{urn}",
-    ),
-    "globalTags": ("tags/{tag}",),
-    "glossaryTerms": ("terms/{urn}",),
-    "ownership": ("owners/{owner}/{type}",),
-    "siblings": ("siblings/{}", "primary"),
-    "structuredProperties": ("properties/{propertyUrn}",),
-    "upstreamLineage": ("upstreams/{dataset}", _FINE),
-}
+from dh_bridge.datahub.fine_grained import Built
+from dh_bridge.datahub.patch_places import TEMPLATES, Slot, places_of
+from dh_bridge.datahub.structs import REFUSALS, conform
 
 # The templates of these start from an object without the fields that the schema requires (facets.md 0.2, trap a).
 REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
@@ -51,9 +19,6 @@ REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
 # The server rebuilds an element of editableSchemaFieldInfo without its key: a tag on a column that has none yet fails with
 # "fieldPath is required" unless the patch adds the key too (datahub-project/datahub#18138).
 KEYED = {"editableSchemaMetadata": ("editableSchemaFieldInfo", "fieldPath")}
-
-_REMEMBERED = 16_384
-_bad_escape = re.compile(r"~(?![01])").search
 
 
 class Operation(Struct, forbid_unknown_fields=True, gc=False, eq=False):
@@ -70,96 +35,40 @@ class Operations(Struct, gc=False, eq=False):
     items: Annotated[list[Operation], Meta(min_length=1)]
 
 
-class Slot:
-    """A path shape, compiled for one schema."""
-
-    def __init__(self, template: str, checks: dict[int, Any], keys: dict[int, str], kind: Any) -> None:
-        steps = template.split("/")
-        self.length = len(steps)
-        self.first = steps[0]
-        self._words = [(at, step) for at, step in enumerate(steps) if at and not step.startswith("{")]
-        marked = {at: kind for at, kind in checks.items() if isinstance(kind, type) and issubclass(kind, Marker)}
-        self._seen = [(at, kind.seen) for at, kind in marked.items()]
-        self._kinds = [(at, kind) for at, kind in checks.items() if at not in marked and kind is not str]
-        self._keys = keys
-        self.plain = kind is str
-        # A URN or a union is looked up at once; the others wait, to be converted together.
-        self.seen = kind.seen if isinstance(kind, type) and issubclass(kind, Marker) else None
-        self.batch = _batch(kind)
-
-    def takes(self, steps: list[str]) -> bool:
-        """Say whether a path of as many steps has this shape."""
-        return all(steps[at] == word for at, word in self._words)
-
-    def keys(self, steps: list[str]) -> tuple[tuple[str, str], ...]:
-        """Check the variable steps of a path; return (field of the value, what it must equal), ``""`` = the value itself."""
-        for at, seen in self._seen:
-            seen[steps[at]]
-        for at, kind in self._kinds:
-            conform(steps[at], kind)
-        return tuple((name, steps[at]) for at, name in self._keys.items()) if self._keys else ()
-
-
-@cache
-def _batch(kind: Any) -> type[Struct]:
-    """Return the type of several values of one type: slots that share it are checked in one conversion."""
-    return msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False)
-
-
-class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
-    """Path -> its slot and the keys that the value repeats; starts anew when it is full."""
-
-    def __init__(self, slots: list[Slot]) -> None:
-        self._slots: dict[tuple[str, int], list[Slot]] = {}
-        for slot in slots:
-            self._slots.setdefault((slot.first, slot.length), []).append(slot)
-
-    def __missing__(self, path: str) -> tuple[Slot, tuple[tuple[str, str], ...]]:
-        if path[:1] != "/":
-            raise ValueError("not a JSON pointer")
-        steps = path[1:].split("/")
-        if "~" in path:
-            if _bad_escape(path):
-                raise ValueError("not a JSON pointer")
-            steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
-        for slot in self._slots.get((steps[0], len(steps)), ()):
-            if slot.takes(steps) and "" not in steps:
-                break
-        else:
-            raise ValueError("the server's template of this aspect does not know this path")
-        place = (slot, slot.keys(steps))
-        self._remember(path, place)
-        return place
-
-    def _remember(self, path: str, place: tuple[Slot, tuple[tuple[str, str], ...]]) -> None:
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        self[path] = place
-
-
 class Patch:
-    """The check of the patches of one aspect: ``patch(operations)`` raises ValueError."""
+    """The check of the patches of one aspect: ``patch(operations)`` and ``patch.together(several)`` raise ValueError."""
 
     def __init__(self, aspect_name: str, schema: schemas.Schema) -> None:
-        compiler = Compiler(schema)
-        slots = [_slot(compiler, schema, template) for template in TEMPLATES[aspect_name]]
-        self._places = Places([slot for slot in slots if slot is not None])
+        self._places = places_of(aspect_name, schema)
         self._required = REQUIRED.get(aspect_name, ())
         self._keyed = KEYED.get(aspect_name)
 
     def __call__(self, operations: Any) -> None:
         """Check the operations together; when they fail, name the first one that fails alone."""
-        if type(operations) is not list or not self._additions(operations):
-            self._thoroughly(operations)
+        self.together([operations])
 
-    def _additions(self, operations: list[Any]) -> bool:
-        """Say whether these are sound additions; False where :meth:`_thoroughly` has to look (and to say what is wrong)."""
-        places, built = self._places, BUILT
+    def together(self, patches: list[Any]) -> None:
+        """Check several patches: the values of one type are converted at once, whosever they are."""
         values: dict[type[Struct], list[Any]] = {}
+        for operations in patches:
+            if not isinstance(operations, list) or not self._additions(operations, values):
+                self._thoroughly(operations)
         try:
-            for operation in operations:
-                if built and built.get(id(operation)) is operation:
-                    continue
+            for kind, batch in values.items():
+                conform({"items": batch}, kind)
+        except REFUSALS:
+            for operations in patches:
+                self._thoroughly(operations)
+
+    def _additions(self, operations: list[Any], values: dict[type[Struct], list[Any]]) -> bool:
+        """Say whether these are additions that are sound if ``values``, to which theirs come, are.
+
+        False where :meth:`_thoroughly` has to look (and to say what is wrong).
+        """
+        places = self._places
+        sound = operations.sound if type(operations) is Built else 0
+        try:
+            for operation in operations[: len(operations) - sound] if sound else operations:
                 path, value = operation["path"], operation["value"]
                 if operation["op"] != "add" or len(operation) != 3:
                     return False
@@ -171,8 +80,6 @@ class Patch:
                 for name, text in keys:
                     if (value[name] if name else value) != text:
                         return False
-            for kind, batch in values.items():
-                conform({"items": batch}, kind)
             if self._required or self._keyed:
                 self._check_required({operation["path"] for operation in operations})
         except (KeyError, TypeError, AttributeError, *REFUSALS):
@@ -234,60 +141,6 @@ class Patch:
             missing += [path for element in sorted(elements) if (path := f"/{field}/{element}/{key}") not in added]
         if missing:
             raise ValueError(f"the patch adds, so it must also add {missing[0]}: the server's template needs it")
-
-
-def _slot(compiler: Compiler, schema: schemas.Schema, template: str) -> Slot | None:
-    """Return a shape compiled for a schema, None when the schema has no such field."""
-    if template == _FINE:
-        return _fine_slot(compiler, schema)
-    node, urn = schema, None
-    checks: dict[int, Any] = {}
-    keys: dict[int, str] = {}
-    for at, step in enumerate(template.split("/")):
-        node = compiler.definition(node)
-        name = step.strip("{}")
-        if name == "*":
-            checks[at], node = str, node["values"]
-        elif not step.startswith("{"):
-            field = _field(node, name)
-            if field is None:
-                return None
-            # A key that the value itself repeats (…/{fieldPath}/fieldPath) must equal it; keys of an outer element must not.
-            keys = {before: "" for before, known in keys.items() if known == name}
-            node, urn = field["type"], urn_of(field)
-        else:
-            node = node["items"] if node["type"] == "array" else node
-            key = _field(compiler.definition(node), name) if name else None
-            checks[at] = compiler.type_of(node, urn) if key is None else compiler.field(key)
-            keys[at] = name
-    return Slot(template, checks, keys, compiler.type_of(node, urn))
-
-
-def _fine_slot(compiler: Compiler, schema: schemas.Schema) -> Slot | None:
-    """Return the shape of a column lineage: the path holds the ends, the value only how sure it is and the kinds of the ends."""
-    field = _field(schema, "fineGrainedLineages")
-    if field is None:
-        return None
-    record = compiler.definition(compiler.definition(field["type"])["items"])
-    value = compiler.record(record, frozenset(("confidenceScore", "upstreamType", "downstreamType")))
-    ends = {2: urn_type(frozenset(["schemaField"])), 4: urn_type(frozenset(["dataset", "schemaField"]))}
-    return Slot(_FINE, {1: str, 3: _Query, **ends}, {}, value)
-
-
-class _Query(Marker):
-    """The query of a column lineage: its URN, or ``NONE``."""
-
-    class _Seen:
-        def __getitem__(self, text: str) -> None:
-            if text != "NONE":
-                urn_type(frozenset(["query"])).seen[text]
-
-    seen = _Seen()
-
-
-def _field(node: schemas.Schema, name: str) -> schemas.Schema | None:
-    """Return the field of a record by its name."""
-    return next((field for field in node["fields"] if field["name"] == name), None)
 
 
 @cache

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -40,9 +40,17 @@ from dh_bridge.errors import AspectError
 from dh_bridge.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dh_bridge.datahub.profiles import Profile
+
+    #: a check of a value, or of a list of values; it raises one of ``structs.REFUSALS``
+    _Values = Callable[[Any], Any]
+
+# (entity type, aspect name, change type)
+_Kind = tuple[str, str, str]
+# A type that is filled in at run time.
+_list: Any = list
 
 _REMEMBERED = 32_768
 # The one aspect that is large and the same hour after hour: a list of fields that was found sound is not walked again
@@ -59,33 +67,63 @@ class Validator:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._checks: dict[tuple[str, str, str], tuple[_Entities, Callable[[Any], Any]]] = {}
+        self._checks: dict[_Kind, _Check] = {}
         self._entities: dict[str, _Entities] = {}
 
-    def check(self, proposal: Proposal) -> None:
-        """Raise an AspectError, ``dataset/schemaMetadata $.fields[3].type: …``, when DataHub would refuse the proposal."""
-        named = proposal.entity_type, proposal.aspect_name, proposal.change_type
-        try:
-            entities, check = self._checks.get(named) or self._compile(*named)
-            entities[proposal.entity_urn]
-            check(proposal.aspect.json)
-        except structs.REFUSALS as error:
-            raise _refusal(f"{named[0]}/{named[1]}", str(error)) from None
-
-    def finding(self, proposal: Proposal) -> str | None:
-        """Return what :meth:`check` objects to, None when the proposal is sound."""
+    def refusal(self, proposal: Proposal) -> AspectError | None:
+        """Return ``dataset/schemaMetadata $.fields[3].type: …`` when DataHub would refuse the proposal, None when it is sound."""
         remembered = type(proposal) is Remembered
         if remembered and proposal.__dict__.get("sound") is self:
             return None
+        named = proposal.entity_type, proposal.aspect_name, proposal.change_type
         try:
-            self.check(proposal)
-        except AspectError as error:
-            return str(error)
+            check = self._checks.get(named) or self._compile(*named)
+            check.entities[proposal.entity_urn]
+            check.one(proposal.aspect.json)
+        except structs.REFUSALS as error:
+            return _refusal(f"{named[0]}/{named[1]}", str(error))
         if remembered:
             proposal.__dict__["sound"] = self
         return None
 
-    def _compile(self, entity_type: str, aspect_name: str, change_type: str) -> tuple[_Entities, Callable[[Any], Any]]:
+    def takes(self, proposals: Iterable[Proposal]) -> bool:
+        """Say whether :meth:`refusal` has nothing against any of some hundreds; those of a kind together, in half the time."""
+        kinds: dict[_Kind, list[Proposal]] = {}
+        remembered = []
+        for proposal in proposals:
+            if type(proposal) is Remembered:
+                if proposal.__dict__.get("sound") is self:
+                    continue
+                remembered.append(proposal)
+            named: _Kind = (proposal.entity_type, proposal.aspect_name, proposal.change_type)
+            if (group := kinds.get(named)) is None:
+                kinds[named] = [proposal]
+            else:
+                group.append(proposal)
+        try:
+            for named, group in kinds.items():
+                check = self._checks.get(named) or self._compile(*named)
+                entities = check.entities
+                for proposal in group:
+                    entities[proposal.entity_urn]
+                check.together([proposal.aspect.json for proposal in group])
+        except structs.REFUSALS:
+            return False
+        for proposal in remembered:
+            proposal.__dict__["sound"] = self
+        return True
+
+    def check(self, proposal: Proposal) -> None:
+        """Raise what :meth:`refusal` returns."""
+        if (error := self.refusal(proposal)) is not None:
+            raise error
+
+    def finding(self, proposal: Proposal) -> str | None:
+        """Return the text of what :meth:`refusal` returns."""
+        error = self.refusal(proposal)
+        return None if error is None else str(error)
+
+    def _compile(self, entity_type: str, aspect_name: str, change_type: str) -> _Check:
         """Return the checks of an entity's URN and of an aspect's value; ValueError when there is none for these three."""
         profile = self._profile
         if not profile.has(entity_type, aspect_name):
@@ -94,16 +132,30 @@ class Validator:
         if file is None:
             raise ValueError(f"{aspect_name} is not among the bundled schemas")
         if change_type == "UPSERT":
-            whole = partial(msgspec.convert, type=structs.struct(file), dec_hook=structs.look_up)
-            check: Callable[[Any], Any] | None = _Large(whole) if aspect_name == _LARGE else whole
+            kind = structs.struct(file)
+            one: _Values = partial(msgspec.convert, type=kind, dec_hook=structs.look_up)
+            together: _Values = partial(msgspec.convert, type=_list[kind], dec_hook=structs.look_up)
+            if aspect_name == _LARGE:
+                one = large = _Large(one)
+                together = large.together
         else:
-            check = patch(aspect_name, file)
-        if check is None:
-            raise ValueError("this aspect takes no PATCH: a timeseries, or no template in servers since 0.15")
+            changes = patch(aspect_name, file)
+            if changes is None:
+                raise ValueError("this aspect takes no PATCH: a timeseries, or no template in servers since 0.15")
+            one, together = changes, changes.together
         if entity_type not in self._entities:
             self._entities[entity_type] = _Entities(entity_type, profile.name)
-        found = self._checks[entity_type, aspect_name, change_type] = self._entities[entity_type], check
-        return found
+        check = _Check(self._entities[entity_type], one, together)
+        self._checks[entity_type, aspect_name, change_type] = check
+        return check
+
+
+class _Check(NamedTuple):
+    """The check of one kind of proposal: of the entity's URN, of one value, and of several."""
+
+    entities: _Entities
+    one: _Values
+    together: _Values
 
 
 class _Large:
@@ -123,6 +175,11 @@ class _Large:
         self._check(value)
         if fields is not None and self._sound.again(id(fields)):
             self._sound.keep(id(fields), fields, 1)
+
+    def together(self, values: list[Any]) -> None:
+        """Check several aspects."""
+        for value in values:
+            self(value)
 
 
 class _Entities(dict[str, bool]):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from datetime import datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
+_MINUTE, _SECOND = 60_000_000, 1_000_000
 #: Lengths of times to the second, with a fraction of three or of six digits.
 _USUAL = (20, 24, 27)
 #: Python 3.10's fromisoformat does not read the Z.
@@ -20,6 +22,23 @@ _ISO = re.compile(
 def micros(moment: datetime) -> int:
     """Return an aware datetime as whole microseconds since the epoch."""
     return (moment - _EPOCH) // _MICROSECOND
+
+
+def iso(micros: int) -> str:
+    """Return a time as RFC 3339 in UTC, without a fraction where there is none; as a number where no calendar has it."""
+    minute, rest = divmod(micros, _MINUTE)
+    try:
+        start = _start(minute)
+    except (ValueError, OverflowError, OSError):
+        return str(micros)
+    seconds, rest = divmod(rest, _SECOND)
+    return f"{start}{seconds:02d}.{rest:06d}".rstrip("0") + "Z" if rest else f"{start}{seconds:02d}Z"
+
+
+@lru_cache(maxsize=4096)
+def _start(minute: int) -> str:
+    """Return ``2026-01-15T10:00:`` of a minute since 1970: what all of its seconds begin with."""
+    return datetime.fromtimestamp(60 * minute, timezone.utc).isoformat()[:17]
 
 
 def instant(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, bool]:

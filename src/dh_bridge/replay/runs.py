@@ -147,8 +147,8 @@ class Runs:
                 if told is not None or waits:
                     yield Said(self._last[state.key][2], told, waits)
             if waits:  # counted here, not when they are folded again
+                self.counts.newer += newer_aspects(states, self._options)
                 for state in states:
-                    self.counts.newer += newer_aspects(state, self._options)
                     self._last.pop(state.key)
             else:
                 yield from self._rendered(states, (), self._last)
@@ -206,6 +206,7 @@ class Runs:
         settle(states, witnesses)
         folded = carried(states)
         left_out = folded if self._options.settings.identity.fold_runs == "drop" else frozenset()
+        self.counts.newer += newer_aspects(states, self._options)
         for state in states:
             found = history_of(state, self._options)
             mark_written(state, self._shared)
@@ -214,7 +215,6 @@ class Runs:
                 self._shared.pop(urn, None)
             written = told_of(proposals([state], [found], {}, self._options), [state], [found], self._options)
             own = valid(without(written, left_out), self._options.validator, self.rejected)
-            self.counts.newer += newer_aspects(state, self._options)
             time, place, self.origin = last.pop(state.key)
             if own:
                 yield Run(self.origin, state.run_id, time, place, own)

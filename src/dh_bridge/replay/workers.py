@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Counts
 from dh_bridge.errors import BridgeError
+from dh_bridge.memory import collect_rarely
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.replay.runs import Run, Runs
 from dh_bridge.translation.packing import packed
@@ -108,7 +109,7 @@ class Worker:
 
 def _work(settings: Settings, tasks: Connection, answers: Connection) -> None:
     """Do what is asked until the end, which also comes when the reader is gone, killed perhaps."""
-    gc.set_threshold(100_000, 50, 50)  # as the command line (house.md)
+    collect_rarely()
     bridge = Bridge(settings)
     runs, pending = Runs(bridge.options, bridge.zone), Window(None)
     gc.freeze()

@@ -34,6 +34,7 @@ from dh_bridge.translation.slots import (
     STATISTIC,
     STATUS,
     Slot,
+    Statement,
 )
 from dh_bridge.translation.upstreams import pour_upstreams
 
@@ -161,6 +162,8 @@ def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, a
     """Fold the edges of one job: first and, for a run that ended (``last``), last time, properties (ruling 13)."""
     slots = state.cells[task]
     described = edge_properties(task, state) if last is not None else {}
+    plain: list[Statement] = []
+    told: list[Statement] = []
     for slot, target, direction in (
         (INPUT, INPUT_EDGE, "input"),
         (OUTPUT, OUTPUT_EDGE, "output"),
@@ -172,7 +175,10 @@ def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, a
             modified = (stamp[0], actor) if last is not None else (0, "")
             properties = described.get((direction, dataset))
             edge = ((first, actor), modified, properties or {})
-            fold(shared, ((task, target, dataset, edge),), last if last is not None and properties else BEFORE)
+            (told if properties else plain).append((task, target, dataset, edge))
+    fold(shared, plain, BEFORE)
+    if told and last is not None:
+        fold(shared, told, last)
 
 
 def edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[str, str]]:

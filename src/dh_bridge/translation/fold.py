@@ -32,9 +32,17 @@ def fold(cells: Cells, statements: Iterable[Statement], stamp: Stamp) -> None:
 def merge(target: Cells, source: Cells, *, shared: bool = True) -> None:
     """Fold the cells of ``source`` into ``target``: only the slots that runs share, unless ``shared`` is False."""
     for entity, slots in source.items():
+        into = target.get(entity)
         for slot, elements in slots.items():
-            if not shared or slot.shared:
-                pour(target.setdefault(entity, {}).setdefault(slot, {}), slot, elements)
+            if shared and not slot.shared:
+                continue
+            if into is None:
+                into = target[entity] = {}
+            held = into.get(slot)
+            if held is None:
+                into[slot] = dict(elements)
+            else:
+                pour(held, slot, elements)
 
 
 def pour(target: dict[Any, Cell], slot: Slot, elements: dict[Any, Cell]) -> None:

@@ -36,6 +36,16 @@ def _word(kind: str | None, subtype: str | None, masking: bool | None) -> str | 
     return f"{word.upper()}+MASKED" if masking else word.upper()
 
 
+def told_by(
+    transformations: list[Transformation] | None, legacy: str | None, whole: str | None
+) -> tuple[str | None, str]:
+    """Return what :func:`operation_of` and :func:`descriptions_of` do: a table has a hundred pairs of columns."""
+    if transformations is not None and len(transformations) == 1 and not legacy and not whole:
+        one = transformations[0]
+        return _word(one.type, one.subtype, one.masking), one.description or ""
+    return operation_of(transformations, legacy), descriptions_of(transformations, whole)
+
+
 def only_indirect(operation: str | None) -> bool:
     """Whether a column only filtered, joined or sorted: no word of the operation is a direct one."""
     return (

@@ -54,7 +54,8 @@ def schema_fields(  # noqa: PLR0913 - options of facets.md 4.1
     ``expand`` whether nested type texts become fields (``struct<a:int>``), ``types`` a table other than the bundled one.
     ``left`` is given (``fields[3].type``, reason) of every leaf that is left out, for the leaf report.
     """
-    columns = {field.name: column(field.name) if column is not None else field.name for field in fields if field.name}
+    names = [name for field in fields if (name := field.name)]
+    columns = dict(zip(names, names if column is None else map(column, names), strict=True))
     if not _typed(fields):
         return SchemaFields([], typed=False, dropped=0, columns=columns)
     table = types if types is not None else default_types()
@@ -110,21 +111,22 @@ def _flat(
     count = len(fields)
     if count > MOST_FIELDS or len(columns) != count or len(set(columns.values())) != count:
         return None
-    if any([field.fields for field in fields]):  # noqa: C419 - a list is faster
-        return None
-    kinds = {text: table.read(text, platform) for text in {field.type for field in fields}}
-    if expand and any([kind.children for kind in kinds.values()]):  # noqa: C419 - as above
-        return None
-    if all([field.ordinal_position is not None for field in fields]):  # noqa: C419 - as above
+    if all(field.ordinal_position is not None for field in fields):
         fields = sorted(fields, key=ordinal)
-    ends = {text: (not kind.required, end_of(kind)) for text, kind in kinds.items()}
+    ends: dict[str | None, tuple[bool, dict[str, Any]]] = {}
     found = []
     for field in fields:
-        path, (nullable, end) = columns[field.name], ends[field.type]
+        if field.fields:
+            return None
+        if (known := ends.get(text := field.type)) is None:
+            kind = table.read(text, platform)
+            if expand and kind.children:
+                return None
+            known = ends[text] = not kind.required, end_of(kind)
+        nullable, end = known
         if field.description:
-            found.append(
-                {"fieldPath": path, "nullable": nullable, "description": description_of(field.description), **end}
-            )
+            said = description_of(field.description)
+            found.append({"fieldPath": columns[field.name], "nullable": nullable, "description": said, **end})
         else:
-            found.append({"fieldPath": path, "nullable": nullable, **end})
+            found.append({"fieldPath": columns[field.name], "nullable": nullable, **end})
     return found

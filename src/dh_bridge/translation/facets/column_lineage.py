@@ -27,7 +27,13 @@ from dh_bridge.translation.slots import (
     Statement,
     Statements,
 )
-from dh_bridge.translation.transformations import Transformation, descriptions_of, only_indirect, operation_of
+from dh_bridge.translation.transformations import (
+    Transformation,
+    descriptions_of,
+    only_indirect,
+    operation_of,
+    told_by,
+)
 from dh_bridge.translation.upstreams import homes
 
 if TYPE_CHECKING:
@@ -178,39 +184,45 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name],
     places: Places = []
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
-    drop = at.options.settings.column_lineage.indirect == "drop"
+    drop, noted = at.options.settings.column_lineage.indirect == "drop", at.notes is not None
     for name, entry in (facet.fields or {}).items():
         if columns is not None and name not in columns and name.partition(".")[0] not in columns:
             at.withheld(f"fields.{name}", "no-such-column")
             continue
-        down = downs[name]
-        if at.notes is not None:
+        down, own = downs[name], ""
+        legacy, whole = entry.transformationType, entry.transformationDescription
+        if noted:
             note_legacy(entry, name, at)
         for position, source in enumerate(entry.inputFields or ()):
             key = source.namespace, source.name
-            known = ups.get(key)
-            if known is None or not source.field:
+            known, column = ups.get(key), source.field
+            if known is None or not column:
                 found = at.endpoint(*key)
-                if found.endpoint is None or not source.field:
+                if found.endpoint is None or not column:
                     at.withheld(f"fields.{name}.inputFields[{position}]", found.skip or "malformed")
                     continue
                 named[found.endpoint] = found
                 known = ups[key] = found, FieldUrns(found.endpoint, found.spelling)
-            up = known[1][source.field]
+            up = known[1][column]
             if not down or not up:
                 at.withheld(f"fields.{name}.inputFields[{position}].field", "too-large")  # ruling 18
                 continue
-            operation = operation_of(source.transformations, entry.transformationType)
+            operation, described = told_by(source.transformations, legacy, whole)
             if drop and only_indirect(operation):
                 at.withheld(f"fields.{name}.inputFields[{position}]", "policy:column_lineage.indirect")
                 continue
             pairs.add((operation, down, up))
-            if at.notes is not None:  # for the leaf report
+            if noted:  # for the leaf report
                 places.append(((operation, down, up), name, position))
-            if described := descriptions_of(source.transformations, entry.transformationDescription):
-                table = f"{at.name.dataset_name}.{at.name.column(name)}" if at.name is not None else f".{name}"
-                descriptions[f"{table}<-{known[0].dataset_name}.{source.field}"] = described
+            if described:
+                own = own or _shown(at.name, name)
+                descriptions[f"{own}<-{known[0].dataset_name}.{column}"] = described
     return pairs, named, descriptions, places
+
+
+def _shown(table: Name | None, column: str) -> str:
+    """Return an output column as descriptions of pairs name it."""
+    return f".{column}" if table is None else f"{table.dataset_name}.{table.column(column)}"
 
 
 def _everywhere(indirect: set[Pair], outputs: int) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ the same ``build``.
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dh_bridge.datahub.urns import data_flow_urn, data_job_urn
@@ -75,9 +76,8 @@ class DefaultMode:
         cluster, why_cluster = self._clustered(namespace, rule)
         instance = rule.instance if rule else None
         whole = parts.flow if instance is None else f"{instance}.{parts.flow}"
-        cluster_id = cut(cluster, CLUSTER_LIMIT)
-        flow_id, flow_urn = fitted(whole, lambda part: data_flow_urn(platform, part, cluster_id), FLOW_LIMIT)
-        job_id, job_urn = fitted(parts.job, lambda part: data_job_urn(flow_urn, part), JOB_LIMIT)
+        cluster_id, flow_id, flow_urn = _flow(platform, whole, cluster)
+        job_id, job_urn = fitted(parts.job, partial(data_job_urn, flow_urn), JOB_LIMIT)
         level = "flow" if parts.job == parts.flow else "job"
         env, why_env = _env(cluster, rule)
         is_cut = flow_id != whole or job_id != parts.job or cluster_id != cluster
@@ -128,6 +128,19 @@ class DefaultMode:
         if self._cluster is not None:
             return self._cluster, "identity.cluster"
         return namespace, "job namespace"
+
+
+def _flow(platform: str, name: str, cluster: str) -> tuple[str, str, str]:
+    """Return cluster and name of a flow, cut to DataHub's limits, and its URN; the same for all of its jobs."""
+    if len(name) > FLOW_LIMIT or len(cluster) > CLUSTER_LIMIT:
+        return _named_flow.__wrapped__(platform, name, cluster)  # too long to be remembered
+    return _named_flow(platform, name, cluster)
+
+
+@lru_cache(maxsize=4096)
+def _named_flow(platform: str, name: str, cluster: str) -> tuple[str, str, str]:
+    cluster_id = cut(cluster, CLUSTER_LIMIT)
+    return cluster_id, *fitted(name, lambda part: data_flow_urn(platform, part, cluster_id), FLOW_LIMIT)
 
 
 def _first(rules: tuple[Rule, ...], namespace: str, name: str) -> tuple[Rule | None, Mapping[str, str | None]]:

@@ -43,12 +43,17 @@ def url_length(text: str) -> int:
     return len(data) + 2 * len(data.translate(None, _PLAIN))
 
 
+def fits(text: str, room: int) -> bool:
+    """Whether :func:`url_length` of ``text`` is ``room`` at most."""
+    return (3 * len(text) <= room and text.isascii()) or url_length(text) <= room
+
+
 def cut(component: str, room: int) -> str:
     """Return ``component`` so that it takes at most ``room`` bytes, escaped and URL-encoded.
 
     A longer one becomes its longest prefix that fits, ``--`` and 16 hex digits of its sha256.
     """
-    if len(component) <= room and url_length(encode(component)) <= room:
+    if len(component) <= room and fits(encode(component), room):
         return component
     left = room - _TAIL
     for end, char in enumerate(component):
@@ -61,10 +66,9 @@ def cut(component: str, room: int) -> str:
 def fitted(component: str, urn: Callable[[str], str], limit: int) -> tuple[str, str]:
     """Return the component, cut if its URN would take more than ``limit`` bytes, and the URN."""
     made = urn(component)
-    over = url_length(made) - limit
-    if over <= 0:
+    if fits(made, limit):
         return component, made
-    short = cut(component, url_length(encode(component)) - over)
+    short = cut(component, url_length(encode(component)) - url_length(made) + limit)
     return short, urn(short)
 
 

@@ -178,7 +178,7 @@ def _upstream(slots: Slots, options: Options) -> list[dict[str, Any]]:
             edge["query"] = query
         operations.append(add("/upstreams/" + escaped(upstream), edge))
     pairs = [("".join(key[2:]), key[1]) for key, cell in slots.get(UPSTREAM_FIELD, {}).items() if stands(key[0], cell)]
-    return operations + fine_grained.by_query(pairs)
+    return fine_grained.behind(operations, fine_grained.by_query(pairs)) if pairs else operations
 
 
 def _by_stamp(cell: Cell) -> tuple[Stamp, str]:

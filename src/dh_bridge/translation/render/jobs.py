@@ -121,17 +121,16 @@ def io_proposal(urn: str, slots: Slots, options: Options, job: Job | None) -> Pr
 
 def _info(operations: list[dict[str, Any]], slots: Slots, properties: dict[str, str]) -> list[dict[str, Any]]:
     """Return the operations of an info aspect: a fact that a facet states replaces the default of its field."""
-    stated: dict[str, Any] = {}
-    for field, text in fields(slots, JOB_FIELD):
-        stated[f"/{field}"] = text
-    found = [
-        add(operation["path"], stated.pop(operation["path"]))
-        if stated.get(operation["path"], GONE) is not GONE
-        else operation
-        for operation in operations
-    ]
-    for path, text in sorted(stated.items()):
-        found.append(remove(path) if text is GONE else add(path, text))
+    stated = {f"/{field}": text for field, text in fields(slots, JOB_FIELD)}
+    found = operations
+    if stated:
+        found = [
+            add(operation["path"], stated.pop(operation["path"]))
+            if stated.get(operation["path"], GONE) is not GONE
+            else operation
+            for operation in operations
+        ]
+        found += [remove(path) if text is GONE else add(path, text) for path, text in sorted(stated.items())]
     found += [add("/customProperties/" + escaped(key), properties[key]) for key in sorted(properties)]
     return found
 
@@ -184,12 +183,10 @@ def _io(slots: Slots, prefix: str) -> list[dict[str, Any]]:
         found.append(add("/inputDatajobEdges/" + escaped(job), edge_value))
     found += [add("/inputDatasetFields/" + escaped(field), field) for field in sorted(slots.get(INPUT_FIELD, {}))]
     fine = slots.get(FINE_LINEAGE)
-    if fine:
-        found += fine_operations(fine)
-    return found
+    return fine_grained.behind(found, fine_operations(fine)) if fine else found
 
 
-def fine_operations(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
+def fine_operations(cells: dict[Any, Cell]) -> fine_grained.Built:
     """Return one operation for each (operation, downstream, query, upstream): one downstream each (facets.md 4.4)."""
     if any([type(key) is tuple for key in cells]):  # noqa: C419 - a list is faster
         return fine_grained.by_query([(key[1] if type(key) is tuple else "", cells[key][1]) for key in cells])

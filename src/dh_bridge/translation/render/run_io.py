@@ -23,7 +23,9 @@ _SIDES = ((INPUT, "input", "dataProcessInstanceInput"), (OUTPUT, "output", "data
 def run_io(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield the inputs and the outputs of a run, where it has any: an empty aspect would erase."""
     for slot, side, aspect in _SIDES:
-        named = {urn: cell for urn, cell in io_of(state, slot).items() if urn not in state.through}
+        named = io_of(state, slot)
+        if state.through:
+            named = {urn: cell for urn, cell in named.items() if urn not in state.through}
         if not named:
             continue
         found: dict[str, Any] = {f"{side}s": sorted(named)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn
+from dh_bridge.openlineage.times import iso
 from dh_bridge.translation.contributions import actor_of, counts_of, run_user
 from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.identity.runs import run_type
@@ -174,9 +174,9 @@ def _own_properties(state: RunState, slots: Slots, job: Job | None, history: His
         found["producer"] = state.producer[1]
     if state.schema_url is not None:
         found["schemaURL"] = state.schema_url[1]
-    last = history.winner or max(((stamp, kind) for stamp, kind in state.events if kind), default=(None, None))[1]
+    last = history.winner or _last_type(state)
     if last:
-        found["eventType"] = str(last)
+        found["eventType"] = last
     found["startTime"] = iso(history.start)
     if history.end is not None:
         found["endTime"] = iso(history.end)
@@ -200,6 +200,13 @@ def _own_properties(state: RunState, slots: Slots, job: Job | None, history: His
     return found
 
 
+def _last_type(state: RunState) -> str | None:
+    """Return the type of the run's last event that has one."""
+    if len(state.events) == 1:
+        return state.events[0][1]
+    return max(((stamp, kind) for stamp, kind in state.events if kind), default=(None, None))[1]
+
+
 def _statistics(state: RunState) -> dict[str, str]:
     """Return rows, bytes and files by dataset as one JSON for each direction, and their sums."""
     found: dict[str, str] = {}
@@ -221,17 +228,6 @@ def _by_dataset(slots: Slots) -> dict[str, str]:
     for (name, dataset), (_, said) in slots.get(RUN_BY_DATASET, {}).items():
         tables.setdefault(name, {})[dataset] = said
     return {name: capped(text(table)) for name, table in tables.items()}
-
-
-def iso(micros: int) -> str:
-    """Return a time as RFC 3339 in UTC, without a fraction where there is none."""
-    seconds, rest = divmod(micros, 1_000_000)
-    try:
-        moment = datetime.fromtimestamp(seconds, timezone.utc)
-    except (ValueError, OverflowError, OSError):
-        return str(micros)
-    fraction = f".{rest:06d}".rstrip("0") if rest else ""
-    return f"{moment.isoformat()[:19]}{fraction}Z"
 
 
 def _uuid7_time(run_id: str) -> str | None:

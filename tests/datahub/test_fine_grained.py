@@ -1,0 +1,54 @@
+"""Column lineage as operations: what was built of sound ends is not checked again, everything else is."""
+
+from __future__ import annotations
+
+import pickle
+
+import orjson
+import pytest
+from oracles import judged
+
+from dh_bridge.datahub.fine_grained import SoundPairs, behind, by_query, fine_operations, together
+from dh_bridge.datahub.profiles import profile
+from dh_bridge.datahub.proposal import patch
+from dh_bridge.datahub.urns import FieldUrns
+
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(spark,orders,prod),load)"
+TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+FIELDS = FieldUrns(TABLE)
+SOUND = SoundPairs({("DIRECT:IDENTITY", FIELDS["a"], FIELDS["b"]), (None, FIELDS["a"], FIELDS["c"])})
+UNSOUND = frozenset({(None, FIELDS["a"], "urn:li:schemaField:nothing")})
+EDGE = {
+    "op": "add",
+    "path": f"/inputDatasetEdges/{TABLE}",
+    "value": {"destinationUrn": TABLE, "created": {"time": 1, "actor": "urn:li:corpuser:jo"}},
+}
+
+
+def finding(operations):
+    return judged(patch("dataJob", JOB, "dataJobInputOutput", operations), profile())
+
+
+@pytest.mark.parametrize("operations", [fine_operations(SOUND), behind([EDGE], by_query([("", SOUND)]))])
+def test_what_was_built_of_sound_ends_is_sound_and_a_list_like_any_other(operations):
+    assert operations.sound == 2
+    assert finding(operations) is None
+    assert finding(list(operations)) is None
+    assert orjson.dumps(operations) == orjson.dumps(list(operations))
+
+
+def test_what_stands_before_it_is_checked():
+    assert "destinationUrn" in finding(behind([{**EDGE, "value": {}}], fine_operations(SOUND)))
+
+
+def test_ends_that_nobody_vouched_for_are_checked():
+    assert finding(fine_operations(together([SOUND, UNSOUND]))) is not None
+    several = by_query([("", SOUND), ("urn:li:query:q", UNSOUND)])
+    assert several.sound == 0
+    assert finding(several) is not None
+
+
+def test_who_reads_it_back_has_to_look():
+    again = pickle.loads(pickle.dumps(fine_operations(SOUND)))  # noqa: S301 - our own
+    assert type(again) is list
+    assert again == fine_operations(SOUND)
