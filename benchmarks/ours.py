@@ -9,7 +9,6 @@ read ROUNDS times, the fastest pass counts. The first file only warms up.
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 import time
@@ -19,6 +18,7 @@ from results import freeze, one_core, peak
 
 from dh_bridge.bridge import Bridge, Translation
 from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.memory import collect_rarely
 from dh_bridge.openlineage.read import read_events
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def main() -> None:
     """Measure, and print one line of JSON."""
     mode, rounds, warm, *files = sys.argv[1:]
     one_core()
-    gc.set_threshold(100_000, 50, 50)  # as dh_bridge.cli.main
+    collect_rarely()  # as dh_bridge.cli.main
     bridge = Bridge()
     measured(bridge, mode, warm)
     freeze()

@@ -17,6 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.memory import collect_rarely
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -38,7 +40,7 @@ def one_core() -> None:
 
 def freeze() -> None:
     """Leave what has been made so far out of garbage collection, and collect as dh_bridge.cli.main does."""
-    gc.set_threshold(100_000, 50, 50)
+    collect_rarely()
     gc.collect()
     gc.freeze()
 
