@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from realparts.jars import SPARK_KAFKA, NoJarsError, fetched
 from realparts.java import NoJavaError
 from test_replay import dumped
 
+from dh_bridge import Bridge, Settings
 from dh_bridge.datahub.proposal import Payload, Proposal
+from dh_bridge.datahub.validation import Validator
 from dh_bridge.spark.session import session as start
 
 SMALL = {
@@ -55,6 +58,27 @@ def session(tmp_path_factory):
     )
     yield found
     found.stop()
+
+
+@pytest.fixture
+def refusing():
+    """Return what makes of a step one whose schemas refuse an aspect: no event comes to what they really refuse."""
+
+    def of(step, aspect):
+        class Refusing(step):  # of a function, so that it travels to the workers as it is
+            @property
+            def bridge(self):
+                found = Bridge(Settings.model_validate_json(self.settings))
+                real = found.options.profile
+                without = SimpleNamespace(
+                    name=real.name, has=lambda entity, name: name != aspect and real.has(entity, name)
+                )
+                found.options.validator = Validator(without)
+                return found
+
+        return Refusing
+
+    return of
 
 
 @pytest.fixture

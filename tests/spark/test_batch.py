@@ -14,10 +14,12 @@ from test_replay import dumped
 from dh_bridge import Bridge, Settings
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.spark import Translated, files, frame, parts_for, read, report, translate
+from dh_bridge.spark import Translated, files, frame, parts_for, read, report, translate, translation
 from dh_bridge.spark.files import file_parts
+from dh_bridge.spark.stages import FoldRuns
 
 SETTINGS = Settings(profile="1.7")
+EVENTS = "place string, value binary, whole boolean"
 
 
 def generated(count=60):
@@ -55,6 +57,27 @@ def test_files_of_every_kind_end_as_one_call(session, held, archive, monkeypatch
     assert row.timestamp.year in (2026, 2025, 2024, 2023, 2022, 2021, 2020)
     assert row.run_id
     assert row.place
+    found.close()
+
+
+def test_what_a_schema_refuses_of_a_run_that_is_folded_twice_counts_once(session, refusing, monkeypatch):
+    """A run that the lineage of another one names hears of it when it is folded for the second time."""
+    aspect, settings = "dataProcessInstanceRunEvent", Settings(profile="1.7")
+    runs = [f"018cc251-f400-734d-88b3-{number:012}" for number in range(3)]
+    target = {"type": "JOB", "runId": runs[1], "namespace": "ns", "name": "etl.b"}
+    lineage = {"entries": [{**target, "inputs": [{"type": "DATASET", "namespace": "postgres://db", "name": "d.s.x"}]}]}
+    told = [event("COMPLETE", run=run, job=f"etl.{job}") for run, job in zip(runs, "abc", strict=True)]
+    told[0]["job"]["facets"] = {"lineage": lineage}
+    whole = refusing(FoldRuns, aspect)(settings).bridge.translate(sent(told))
+    expected = sorted((one.proposal.entity_urn, one.reason) for one in whole.rejected)
+    assert len(expected) == 3
+    monkeypatch.setattr(translation, "FoldRuns", refusing(FoldRuns, aspect))
+    rows = session.createDataFrame([(str(at), raw, False) for at, raw in enumerate(sent(told))], EVENTS)
+    found = Translated(rows, settings, partitions=2)
+    assert sorted((row.entity_urn, row.reason) for row in found.rejected.collect()) == expected
+    assert found.counts().rejected == 3
+    upstream = found.proposals.filter("aspect_name = 'dataProcessInstanceInput'").collect()
+    assert [row.entity_urn.rpartition(":")[2] for row in upstream] == [runs[1]]
     found.close()
 
 

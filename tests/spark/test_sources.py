@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timezone
 
 import pytest
+from pyspark.errors import AnalysisException
 from samples import RUN, event
 from samples import packed as sent
 
@@ -53,6 +54,8 @@ def test_files_of_a_store_are_read_as_they_are_named(session, tmp_path, monkeypa
     assert places(read(session, [f"{there}/events"])) == [("events", None)]
     lines = [("b%5B1%5D.ndjson@0", None)] * 40
     assert places(read(session, there)) == [*lines, ("one.json", None)]
+    (archive / "b[2].ndjson").write_text(f"{START}\n{COMPLETE}\n" * 20)
+    assert places(read(session, there)) == [*lines, *[("b%5B2%5D.ndjson@0", None)] * 40, ("one.json", None)]
     plain = folder(tmp_path / "plain", "events", "part-0", "part-1", "_part-2")
     pattern = f"file://{plain}/part-*"
     assert places(read(session, [pattern, f"{there}/one.json"])) == [
@@ -147,6 +150,33 @@ def test_a_stream_takes_the_rows_of_a_format_or_a_table(session, tmp_path):
     finally:
         session.sql("DROP TABLE streamed")
     assert sorted(place.partition("[")[0] for place, _ in found) == ["streamed"] * 3
+
+
+@pytest.mark.parametrize("name", ["l[1]", "{a,b}", "w*?", "plain"])
+def test_a_stream_of_a_format_takes_a_folder_by_its_name_and_each_file_once(session, tmp_path, name):
+    ours, other = ([(START,), (COMPLETE,)], [(START,)] * 3)
+    for place, rows in (
+        (name, ours),
+        *((one, other) for one in ("l1", "a", "b", "wxy")),
+    ):  # as patterns the names are these
+        session.createDataFrame(rows, "payload string").repartition(len(rows)).write.parquet(str(tmp_path / place))
+
+    def taken(place, checkpoint):
+        return followed(stream_rows(session, place, format="parquet", column="payload"), tmp_path / checkpoint)
+
+    found = taken(str(tmp_path / name), "c1")
+    assert len(found) == len(set(found)) == 2
+    assert taken(f"file://{tmp_path / name}", "c2") == found
+
+
+def test_a_stream_of_a_format_takes_a_pattern_and_refuses_what_is_not_there(session, tmp_path):
+    for place in "ab":
+        folder(tmp_path / place, "one.txt")
+    lines = stream_rows(session, f"{tmp_path}/[a-c]", format="text")
+    assert [reason for _, reason in followed(lines, tmp_path / "state")] == [None, None]
+    for nothing in ("c", "[c]"):
+        with pytest.raises(AnalysisException, match="PATH_NOT_FOUND"):
+            stream_rows(session, str(tmp_path / nothing), format="text")
 
 
 def test_a_batch_of_a_format_takes_names_as_they_are_and_patterns(session, tmp_path):

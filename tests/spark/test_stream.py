@@ -17,11 +17,11 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.sinks.catalog import CatalogSink
-from dh_bridge.spark import state
+from dh_bridge.spark import state, streaming
 from dh_bridge.spark.changes import changes, patched
 from dh_bridge.spark.rows import FOUND
 from dh_bridge.spark.sources import stream_files
-from dh_bridge.spark.stages import PROPOSAL, REJECTED
+from dh_bridge.spark.stages import PROPOSAL, REJECTED, ChangeEntities, FoldRuns
 from dh_bridge.spark.streaming import Batch, linked, stream
 from dh_bridge.spark.targets import deliver
 from dh_bridge.spark.translation import as_rejected
@@ -230,6 +230,25 @@ def test_what_a_schema_refuses_is_told_of_each_batch(session, tmp_path):
     ]
     (row,) = as_rejected(session.createDataFrame(rows, FOUND)).collect()
     assert (row.entity_type, row.entity_urn, row.reason) == ("dataset", "d", "why")
+
+
+def test_of_what_is_folded_twice_the_last_refusals_are_told(session, tmp_path, refusing, monkeypatch):
+    monkeypatch.setattr(streaming, "FoldRuns", refusing(FoldRuns, "dataProcessInstanceRunEvent"))
+    monkeypatch.setattr(streaming, "ChangeEntities", refusing(ChangeEntities, "dataJobInfo"))
+    (one,), (other,) = (a_run(number, "10:00")[1:] for number in (1, 2))
+    target = {"type": "JOB", "runId": other["run"]["runId"], "namespace": "ns", "name": other["job"]["name"]}
+    lineage = {"entries": [{**target, "inputs": [{"type": "DATASET", **dataset("d.s.x")}]}]}
+    one["job"]["facets"] = {"lineage": lineage}
+    told = []
+    for number, events in enumerate(([one, other], [other])):
+        rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(sent(events))]
+        frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
+        Batch(frame, number, str(tmp_path / "state"), SETTINGS, partitions=1).run(
+            lambda *_: None,
+            rejected=lambda rows: told.append(sorted((row.entity_type, row.entity_urn[-2:]) for row in rows.collect())),
+        )
+    run, job = [("dataProcessInstance", f"0{number}") for number in (1, 2)], [("dataJob", f"{n})") for n in (1, 2)]
+    assert told == [job + run, job[1:] + run[1:]]
 
 
 def test_only_what_changes_is_sent():

@@ -62,7 +62,10 @@ class Target(NamedTuple):
         proposals, left_out = targets.permitted(proposals, self.settings.writes)
         self.outcome.counts.filtered.update(left_out)
         if self.name.startswith(_FOLDERS):
-            targets.write_folder(proposals, self.name)
+            if batch is None:
+                targets.write_folder(proposals, self.name)
+            else:
+                targets.write_batch(proposals, self.name, batch)
             self.outcome.delivered += proposals.count()
             return 0
         return (self._from_executors if self.name.startswith("kafka:") else self._from_driver)(proposals, batch)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.spark.files import local_ones, packed_parts, unzipped_size
-from dh_bridge.spark.stores import as_pattern, content_most, landing, plain_path, stored
+from dh_bridge.spark.stores import EACH_ONCE, as_pattern, content_most, landing, plain_path, stored
 from dh_bridge.spark.translation import parts_of
 
 if TYPE_CHECKING:
@@ -105,17 +105,21 @@ def stream_rows(
 ) -> DataFrame:
     """Return what a folder or table of ``format`` gets as a stream; ``column`` holds the events, as for :func:`read`.
 
-    Columns of files are those of what is there: one file at least.
+    Columns of files are those of what is there: one file at least. A folder that is there is taken by its name, also one
+    with glob characters; below such a one files are taken however deep, and partitions make no columns.
     """
     chosen = dict(options or {})
     reader = spark.readStream.options(**chosen)
     if format == "table":
         return frame(reader.table(name), column, place=name)
+    place = name
     if format.lower() in _FILES:
-        # a name with glob characters is refused here; escaped, Spark would hand each file over twice
-        there = spark.read.format(format).options(**chosen).load(name)
+        place = as_pattern(spark, name)
+        if place != name:
+            chosen = {**EACH_ONCE, **chosen}
+        there = spark.read.format(format).options(**chosen).load(place)
         reader = reader.options(**{"maxFileAge": _ANY_AGE, **chosen}).schema(there.schema)
-    return frame(reader.format(format).load(name), column, place=format)
+    return frame(reader.format(format).load(place), column, place=format)
 
 
 def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] | None = None) -> DataFrame:
@@ -126,7 +130,7 @@ def stream_files(spark: SparkSession, path: str, *, options: Mapping[str, str] |
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     schema = "path string, modificationTime timestamp, length long, content binary"
-    chosen = {"recursiveFileLookup": "true", "maxFileAge": _ANY_AGE, **(options or {})}
+    chosen = {**EACH_ONCE, "maxFileAge": _ANY_AGE, **(options or {})}
     place, wanted = landing(spark, path)
     found = spark.readStream.format("binaryFile").schema(schema).options(**chosen).load(place).filter(wanted)
     # what Spark would break off at is told of by the worker: content that nobody asks for is not read

@@ -10,7 +10,7 @@ import gc
 import io
 from functools import lru_cache
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,6 +18,7 @@ import orjson
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Counts
+from dh_bridge.memory import collect_rarely
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.replay.entities import Entities, gather
@@ -29,6 +30,7 @@ from dh_bridge.spark.changes import AFTER, BEFORE, changes
 from dh_bridge.spark.files import unpacked_part
 from dh_bridge.spark.rows import FOUND, LINK, RECORD, Row, batches, rows_of
 from dh_bridge.translation.packing import packed, unpacked
+from dh_bridge.translation.redaction import redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,7 +64,7 @@ class Step:
 
 @lru_cache(maxsize=4)
 def _bridge(settings: str) -> Bridge:
-    gc.set_threshold(100_000, 50, 50)  # as the command line (house.md)
+    collect_rarely()
     found = Bridge(Settings.model_validate_json(settings))
     gc.freeze()
     return found
@@ -136,7 +138,11 @@ class FindLinks(Step):
 
 
 class FoldRuns(Step):
-    """RECORD, sorted by key -> FOUND: proposals of runs, pieces of what they share, what runs say of others, counts."""
+    """RECORD, sorted by key -> FOUND: proposals of runs, pieces of what they share, what runs say of others, counts.
+
+    What is rejected has, as proposals have, the key of its run, so that it leaves with them where the run is folded again (with
+    ``witnesses``; what is rejected then has no key).
+    """
 
     def __init__(self, settings: Settings, witnesses: list[bytes] | None = None, *, held: int = HELD) -> None:
         super().__init__(settings)
@@ -151,19 +157,24 @@ class FoldRuns(Step):
         bridge = self.bridge
         dead: list[DeadLetter] = []
         runs = Runs(bridge.options, bridge.zone, witnesses=self.witnesses, held=self.held)
-        buried = 0
-        for item in runs.translated(_records(found, dead)):
-            if isinstance(item, DeadLetter):
-                dead.append(item)
-            else:
-                yield from _found(item, runs.origin if self.held == APART else None)
-            buried += len(dead)
-            yield from map(_bad, dead)
-            dead.clear()
-        runs.counts.dead = buried + len(dead)
+        with redaction(bridge.options.settings.redaction):
+            for key, run in groupby(_records(found, dead, runs.counts), key=attrgetter("key")):
+                for one in run:
+                    folded = runs.fold(one)
+                    if isinstance(folded, DeadLetter):
+                        yield _bad(folded)
+                yield from self._closed(runs, runs.closed(), key)
+                yield from map(_bad, dead)
+                dead.clear()
+            yield from self._closed(runs, runs.ended())
         yield from map(_bad, dead)
-        yield from _rejections(runs.rejected)
         yield _counted(runs.counts)
+
+    def _closed(self, runs: Runs, found: Iterable[Run | Said | Piece], key: str = "") -> Iterator[Row]:
+        """Yield the rows of what runs come to, and of what of that is rejected; ``key`` of the one that closes."""
+        for item in found:
+            yield from _found(item, runs.origin if self.held == APART else None)
+        yield from _rejections(runs.rejected, key if self.witnesses is None else "")
 
 
 def _found(item: Run | Said | Piece, origin: str | None) -> Iterator[Row]:
@@ -192,13 +203,14 @@ def _counted(counts: Counts) -> Row:
     return _row(COUNTS, data=msgspec.json.encode(counts))
 
 
-def _records(found: Iterable[pa.RecordBatch], dead: list[DeadLetter]) -> Iterator[Record]:
-    """Yield the records; those that are known to be no events go to ``dead``."""
+def _records(found: Iterable[pa.RecordBatch], dead: list[DeadLetter], counts: Counts) -> Iterator[Record]:
+    """Yield the records; those that are known to be no events go to ``dead``, and are counted."""
     for key, time, place, raw, reason in rows_of(found):
         if reason is None:
             yield Record(key, time, place, raw)
         else:
             dead.append(DeadLetter(place, reason, raw))
+            counts.dead += 1
 
 
 class FoldEntities(Step):
@@ -231,13 +243,12 @@ class ChangeEntities(Step):
         entities = Entities(self.bridge.options)
         for _, rows in groupby(rows_of(found), key=itemgetter(0)):
             pieces = list(rows)
-            before, after = (
-                entities.group(gather((urn, unpacked(data)) for _, urn, data, age in pieces if age != other))
-                for other in (AFTER, BEFORE)
-            )
+            before = entities.group(gather((urn, unpacked(data)) for _, urn, data, age in pieces if age != AFTER))
+            entities.rejected.clear()  # told by the batch that brought it
+            after = entities.group(gather((urn, unpacked(data)) for _, urn, data, age in pieces if age != BEFORE))
             for proposal in changes(before, after):
                 yield _proposal(proposal, "", None, None, None)
-        yield from _rejections(entities.rejected)
+            yield from _rejections(entities.rejected)
 
 
 # -- rows of FOUND -------------------------------------------------------------------------------------------------------
@@ -269,10 +280,12 @@ def _bad(letter: DeadLetter) -> Row:
     return BAD, "", None, None, None, None, letter.reason, None, None, letter.place, letter.raw
 
 
-def _rejections(rejected: list[Rejected]) -> Iterator[Row]:
+def _rejections(rejected: list[Rejected], key: str = "") -> Iterator[Row]:
+    """Yield rows of what is rejected, and forget it."""
     for one in rejected:
         proposal = one.proposal
         yield (
-            REJECTED, "", proposal.entity_type, proposal.entity_urn, proposal.aspect_name, proposal.change_type,
+            REJECTED, key, proposal.entity_type, proposal.entity_urn, proposal.aspect_name, proposal.change_type,
             one.reason, None, None, None, None,
         )  # fmt: skip
+    rejected.clear()

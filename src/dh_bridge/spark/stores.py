@@ -22,6 +22,9 @@ CONTENT_MOST = "spark.sql.sources.binaryFile.maxLength"
 _VECTOR_MOST = 1 << 30
 _AS_NAMED = {"__globPaths__": "false"}
 """Spark's own option: names are what they are, also those with [ ] { } in them."""
+EACH_ONCE = {"recursiveFileLookup": "true"}
+"""Of several files with [ ] { } * ? in their paths Spark otherwise reads each as often as there are such files
+(``DataSource.checkAndGlobPathIfNecessary``, from 3.5 to 4.3)."""
 _GLOB = re.compile(r"[\[\]{}*?\\]")
 
 
@@ -30,7 +33,7 @@ def stored(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     folders, named = _found(spark, paths)
-    reader = spark.read.format("binaryFile").options(recursiveFileLookup="true", **_AS_NAMED)
+    reader = spark.read.format("binaryFile").options(**EACH_ONCE, **_AS_NAMED)
     parts = ([reader.load(folders).filter(has_suffix())] if folders else []) + ([reader.load(named)] if named else [])
     files = parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
     gzipped = F.lower("path").endswith(".gz")
@@ -43,7 +46,7 @@ def stored(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     )
     if not large:
         return found
-    lines = spark.read.options(lineSep="\n", **_AS_NAMED).text(large)
+    lines = spark.read.options(lineSep="\n", **EACH_ONCE, **_AS_NAMED).text(large)
     # the place of a line is its block: Spark knows no line numbers
     place = F.concat_ws("@", F.col("_metadata.file_path"), F.col("_metadata.file_block_start").cast("string"))
     return found.unionByName(
@@ -86,16 +89,17 @@ def landing(spark: SparkSession, path: str) -> tuple[str, Column]:
         raise SettingsError(f"there is no {path}", where="--events", now="name a folder that is there")
     inside = F.regexp_replace("path", r"^[\w.+-]+:(//[^/]*)?", "")
     depth = F.size(F.split(inside, "/")) - 1
-    return _escaped(path) if there else path, has_suffix() | (depth == place.depth())
+    return escaped(path) if there else path, has_suffix() | (depth == place.depth())
 
 
 def as_pattern(spark: SparkSession, path: str) -> str:
     """Return a name as Spark takes it where it takes all names for patterns: that of what is there is escaped."""
     store, place = store_of(spark, path)
-    return _escaped(path) if store.exists(place) else path
+    return escaped(path) if store.exists(place) else path
 
 
-def _escaped(path: str) -> str:
+def escaped(path: str) -> str:
+    """Return a name as the pattern that stands for it alone."""
     return _GLOB.sub(r"\\\g<0>", path)
 
 

@@ -2,7 +2,7 @@
 
 ``parquet:DIR`` and ``ndjson:DIR`` are folders of any file system that Spark reaches. A sink gets its proposals from the
 driver, one batch after the other, or from the executors (:mod:`dh_bridge.spark.executors`). Delivery is at least once; the
-same proposals make the same state.
+same proposals make the same state, and a stream's batch that is repeated is in its folder once (:func:`write_batch`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.spark.rows import batches, rows_of
+from dh_bridge.spark.stores import escaped, store_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,6 +36,9 @@ ATTEMPTS = 4
 PAUSE = 1.0
 """Seconds before the second attempt; twice as long before each further one."""
 COLUMNS = ("entity_type", "entity_urn", "aspect_name", "change_type", "aspect")
+_QUERY = "sql.streaming.queryId"
+"""Spark's local property with the id of a stream, which stays the same as long as its checkpoint."""
+_PART = "part-"
 _decode = msgspec.json.Decoder().decode
 
 
@@ -51,6 +55,35 @@ def write_folder(proposals: DataFrame, target: str, *, mode: str = "append") -> 
         proposals.write.mode(mode).parquet(place)
     else:
         proposals.select(*COLUMNS).mapInArrow(_lines, "value string").write.mode(mode).text(place)
+
+
+def write_batch(proposals: DataFrame, target: str, number: int) -> None:
+    """Write a batch of a stream into ``parquet:DIR`` or ``ndjson:DIR``, in place of what an earlier try of it left there.
+
+    To be called by the stream's taker. Its files are named ``part-STREAM-NUMBER-…``; they are written in a folder that readers
+    pass over, and moved from there. Where Python's threads are not Spark's (``PYSPARK_PIN_THREAD=false``) the stream is not
+    known, and the batch is appended. A SinkError when a file cannot be moved.
+    """
+    spark = proposals.sparkSession
+    stream = spark.sparkContext.getLocalProperty(_QUERY)
+    if stream is None:
+        write_folder(proposals, target)
+        return
+    scheme, _, place = target.partition(":")
+    store, _ = store_of(spark, place)
+    own, aside = f"{place.rstrip('/')}/{_PART}{stream}-{number}-", f"{place.rstrip('/')}/_{stream}-{number}"
+    write_folder(proposals, f"{scheme}:{aside}", mode="overwrite")
+    for old in store.globStatus(store_of(spark, f"{escaped(own)}*")[1]) or ():
+        store.delete(old.getPath(), False)  # noqa: FBT003 - Java's
+    written = store_of(spark, aside)[1]
+    for file in store.listStatus(written):
+        name = file.getPath().getName()
+        if not name.startswith(_PART):
+            continue
+        new = store_of(spark, own + name.removeprefix(_PART))[1]
+        if not store.rename(file.getPath(), new):
+            raise SinkError(f"cannot be moved to {new}", where=f"{aside}/{name}", retryable=True)
+    store.delete(written, True)  # noqa: FBT003 - Java's
 
 
 def _lines(found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

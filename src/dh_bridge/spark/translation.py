@@ -118,7 +118,8 @@ class Translated:
         # sorted behind the join, which may shuffle again
         anew = ordered(records.join(keys, "key", "left_semi").select(*columns_of(RECORD)), self._parts)
         redone = anew.mapInArrow(second, FOUND).persist(StorageLevel.DISK_ONLY)
-        return found.join(keys, (found.key == keys.key) & (found.kind == PROPOSAL), "left_anti"), redone
+        replaced = (found.key == keys.key) & found.kind.isin(PROPOSAL, REJECTED)
+        return found.join(keys, replaced, "left_anti"), redone
 
     def _families(self, records: DataFrame) -> dict[str, str]:
         """Return run -> family of all runs that are one with others; one pass over the events of its own."""
