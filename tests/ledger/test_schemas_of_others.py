@@ -1,0 +1,72 @@
+"""`schema.write: if_absent` with a ledger: a schema that is left to its owner is as one that was sent, until it is offered again."""
+
+from __future__ import annotations
+
+import pytest
+from samples import dataset, event
+from told import NOW, compiled, read, settings
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.ledger import Ledger
+from dh_bridge.review.merging import Merging
+from dh_bridge.settings import Settings
+from dh_bridge.sinks.base import Present
+from dh_bridge.sinks.memory import MemorySink
+
+DAY = 86_400
+ALL = settings(profile="1.7")
+LEFT = Settings(profile="1.7", schema={"write": "if_absent"})
+
+
+class Shared(MemorySink):
+    """A place that other pipelines write to as well; ``theirs``: the schemas there are another one's."""
+
+    theirs = True
+    looks = 0
+
+    def read(self, wanted):
+        self.looks += 1
+        held = Present({}, pipeline_name="nightly")
+        return {urn: {"schemaMetadata": held} for urn in wanted} if self.theirs else {}
+
+
+@pytest.fixture
+def place():
+    return Shared()
+
+
+@pytest.fixture
+def tell(place):
+    """Return a function that tells of a run, a day, with columns, and returns how often a schema was written for it."""
+    with Catalog(":memory:") as file:
+
+        def told(day, *columns, chosen=LEFT, full=False):
+            facets = {"schema": {"fields": [{"name": name, "type": "int"} for name in columns]}}
+            run = f"018cc251-f400-734d-88b3-{day:012}"
+            events = [
+                event("COMPLETE", f"2026-11-{day:02}T10:00:00Z", run=run, outputs=[dataset("d.t", facets=facets)])
+            ]
+            sink = Merging(place, join=False, keep_schemas=chosen is LEFT, pipeline="dh_bridge")
+            before = len(place.proposals)
+            ledger = Ledger(file, compiled(chosen), sink, full=full, clock=lambda: NOW + day * DAY)
+            assert ledger.take(read(events))[1].failed == []
+            return sum(one.aspect_name == "schemaMetadata" for one in place.proposals[before:])
+
+        yield told
+
+
+def test_a_schema_that_is_left_to_its_owner_is_offered_again_when_it_changes(tell, place):
+    assert (tell(1, "a"), place.looks) == (0, 1)
+    assert (tell(2, "a"), place.looks) == (0, 1)
+    assert (tell(3, "a", "b"), place.looks) == (0, 2)
+    place.theirs = False
+    assert (tell(4, "a", "b", "c"), place.looks) == (1, 3)
+
+
+@pytest.mark.parametrize("chosen", [LEFT, ALL], ids=["its owner's is gone", "the setting is"])
+@pytest.mark.parametrize(("day", "full"), [(12, False), (3, True)], ids=["after refresh_days", "with --full"])
+def test_when_nothing_holds_it_back_any_more_it_comes_as_all_that_was_sent(tell, place, chosen, day, full):
+    assert tell(1, "a") == 0
+    place.theirs = False
+    assert tell(2, "a", chosen=chosen) == 0
+    assert tell(day, "a", chosen=chosen, full=full) == 1
