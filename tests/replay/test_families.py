@@ -96,5 +96,6 @@ def test_an_event_that_the_mode_refuses_is_a_dead_letter_and_counted_as_nothing_
     counts = made.translate(raw).counts
     assert (counts.events, counts.dead) == (0, 1)
     runs = Runs(made.options, made.zone)
-    assert list(runs.translated([record(parse(raw, "a"), made.options)]))
+    found = [item for _, items in runs.translated([record(parse(raw, "a"), made.options)]) for item in items]
+    assert [letter.place for letter in found] == ["a"]
     assert (runs.counts.events, runs.counts.dead) == (0, 1)

@@ -50,6 +50,10 @@ def bridge(settings):
     return compiled(settings.model_dump_json(by_alias=True))
 
 
+def items(runs, records):
+    return [item for _, found in runs.translated(records) for item in found]
+
+
 def in_parts(raws, settings, parts=3, held=7, *, family=False):
     """Return (proposals, number of runs that closed late) of events that are worked on in parts; ``family``: as families."""
     options, zone = bridge(settings).options, bridge(settings).zone
@@ -63,7 +67,7 @@ def in_parts(raws, settings, parts=3, held=7, *, family=False):
 
     def work(share, witnesses=None):
         folded = Runs(options, zone, witnesses=witnesses, held=held)
-        for item in folded.translated(sorted(share, key=lambda one: one.key)):
+        for item in items(folded, sorted(share, key=lambda one: one.key)):
             if isinstance(item, Run):
                 runs.append(item)
             elif isinstance(item, Said):
@@ -158,7 +162,7 @@ def test_tests_that_dbt_skipped_are_told_from_failed_ones_in_another_part():
 def test_a_record_that_is_no_event_is_a_dead_letter_and_the_others_go_on():
     runs = Runs(Bridge().options, Bridge().zone)
     good = record(parse(sent([event()])[0], "a"), Bridge().options)
-    found = list(runs.translated([Record("x", 0, "b:2", b"{"), good]))
+    found = items(runs, [Record("x", 0, "b:2", b"{"), good])
     (letter,) = [one for one in found if isinstance(one, DeadLetter)]
     assert (letter.place, letter.raw) == ("b:2", b"{")
     assert (runs.counts.events, runs.counts.dead, runs.counts.runs) == (1, 1, 1)
@@ -180,7 +184,7 @@ def test_a_run_of_very_many_events_is_held_in_the_memory_of_some_hundreds():
     assert most < 2500
     assert sum(stamp[2]._raw != b"" for stamp, _ in state.events) < 2000
     runs.fold(Record("run", 0, "end", sent([event("COMPLETE", "2026-11-20T20:00:00Z")])[0]))
-    (run,) = [one for one in runs.translated([]) if isinstance(one, Run)]
+    (run,) = [one for one in runs.closed() if isinstance(one, Run)]
     assert runs.counts.events == 20_001
     assert "dataProcessInstanceRunEvent" in {one.aspect_name for one in run.proposals}
 
@@ -235,6 +239,6 @@ def test_silent_tasks_have_their_runs_in_parts_too():
 def test_packed_cells_carry_digests_instead_of_events():
     raw = json.dumps(event(inputs=[dataset("d.s.t")], run_facets={"x": {"text": "y" * 5000}})).encode()
     runs = Runs(Bridge().options, Bridge().zone)
-    pieces = [one for one in runs.translated([Record("k", 0, "p", raw)]) if isinstance(one, tuple)]
+    pieces = [one for one in items(runs, [Record("k", 0, "p", raw)]) if isinstance(one, tuple)]
     assert pieces
     assert all(len(packed(slots)) < 3000 for _, _, slots in pieces)

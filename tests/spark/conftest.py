@@ -46,7 +46,7 @@ def session(tmp_path_factory):
         master="local[2]",
         name="tests",
         conf={
-            "spark.driver.memory": "1g",
+            "spark.driver.memory": "2g",
             "spark.sql.shuffle.partitions": "2",
             "spark.ui.showConsoleProgress": "false",
             "spark.log.level": "ERROR",

@@ -106,6 +106,10 @@ def told(monkeypatch, sink, *, writes=None, size=2):
 class Rows:
     """Stands for a DataFrame of PROPOSALS."""
 
+    @property
+    def rdd(self):
+        return self
+
     def select(self, *_names):
         return self
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
 from gen_runs import group
+from py4j.java_gateway import JavaObject
 from samples import RUN, dataset, event
 from samples import packed as sent
 from test_replay import dumped
@@ -17,6 +19,7 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.sinks.memory import MemorySink
 from dh_bridge.spark import state, streaming
 from dh_bridge.spark.changes import changes, patched
 from dh_bridge.spark.rows import FOUND
@@ -212,6 +215,35 @@ def test_a_removal_of_ours_that_nothing_calls_for_any_more_is_undone():
     (found,) = changes([removed, other], [other])
     assert (found.entity_urn, found.aspect_name, found.value) == ("a", "status", {"removed": False})
     assert list(changes([upsert("dataset", "a", "subTypes", {"typeNames": ["T"]})], [])) == []
+
+
+def test_a_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
+    """A stream runs for weeks: what is kept of each batch, in Python or in Spark, ends it some day."""
+    split(tmp_path / "landing", [raw for i in range(12) for raw in sent(group(2026, i))], 6)
+    held = []
+
+    def living():
+        return {one._target_id for one in gc.get_objects() if isinstance(one, JavaObject)}
+
+    def take(proposals, bad, _number):
+        for delivery in deliver(proposals, MemorySink()):
+            assert delivery.failed == []
+        assert bad.count() == 0
+        held.append(living())
+
+    scheduler = session.sparkContext._jsc.sc().dagScheduler()
+    kept_by = [getattr(scheduler, name) for name in ("activeQueryToJobs", "jobIdToQueryExecutionId")]
+    before = [jobs().size() for jobs in kept_by]
+    events = stream_files(session, str(tmp_path / "landing"), options={"maxFilesPerTrigger": "1"})
+    gc.disable()  # so that it is the stream that collects
+    try:
+        stream(events, take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1).awaitTermination()
+    finally:
+        gc.enable()
+    first, _, third, _, _, last = held
+    assert len(third - first) > 20
+    assert third & last <= first
+    assert [jobs().size() for jobs in kept_by] == before
 
 
 def test_what_a_schema_refuses_is_told_of_each_batch(session, tmp_path):

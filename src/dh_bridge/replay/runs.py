@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -94,19 +96,19 @@ class Runs:
         self.counts = Counts()
         self.rejected: list[Rejected] = []
 
-    def translated(self, records: Iterable[Record]) -> Iterator[Run | Said | Piece | DeadLetter]:
-        """Yield what the records, sorted by key, come to; ``counts`` and ``rejected`` are whole at the end."""
+    def translated(self, records: Iterable[Record]) -> Iterator[tuple[str, Iterator[Run | Said | Piece | DeadLetter]]]:
+        """Yield each key of the records, which are sorted by it, and what comes up to its end; what was held back under "".
+
+        A key's part is to be used up before the next one is asked for; ``counts`` and ``rejected`` are whole at the end.
+        """
         with redaction(self._options.settings.redaction):
-            current: str | None = None
-            for record in records:
-                if record.key != current:
-                    yield from self.closed()
-                    current = record.key
-                folded = self.fold(record)
-                if isinstance(folded, DeadLetter):
-                    yield folded
-            yield from self.closed()
-            yield from self.ended()
+            for key, run in groupby(records, key=attrgetter("key")):
+                yield key, self._told(run)
+            yield "", self.ended()
+
+    def _told(self, records: Iterable[Record]) -> Iterator[Run | Said | Piece | DeadLetter]:
+        yield from (letter for letter in map(self.fold, records) if isinstance(letter, DeadLetter))
+        yield from self.closed()
 
     def fold(self, record: Record) -> tuple[str, bool, int] | DeadLetter | None:
         """Fold one record; (state's key, whether its run may end here, bytes) as a window sees it.

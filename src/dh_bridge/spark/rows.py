@@ -14,6 +14,9 @@ except ImportError as missing:  # an optional extra
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from pyspark.sql import DataFrame
+    from pyspark.sql import Row as SparkRow
+
 Row = tuple[Any, ...]
 
 #: An event on its way to its run; ``reason`` says why one cannot be used, and is null for all others.
@@ -41,6 +44,15 @@ def rows_of(found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
     """Yield the rows of Arrow batches."""
     for batch in found:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def fetched(frame: DataFrame, *, ahead: bool = False) -> Iterator[SparkRow]:
+    """Yield the rows of a frame in the driver, partition by partition; ``ahead``: the next one is worked out meanwhile.
+
+    As an RDD: the jobs of ``DataFrame.toLocalIterator`` run when the query that they count for has ended, and Spark 4 then
+    keeps them, with all that they refer to, for as long as it lives.
+    """
+    return frame.rdd.toLocalIterator(prefetchPartitions=ahead)
 
 
 def batches(rows: Iterable[Row], columns: str) -> Iterator[pa.RecordBatch]:

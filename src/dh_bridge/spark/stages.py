@@ -10,7 +10,7 @@ import gc
 import io
 from functools import lru_cache
 from itertools import groupby
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,7 +30,6 @@ from dh_bridge.spark.changes import AFTER, BEFORE, changes
 from dh_bridge.spark.files import unpacked_part
 from dh_bridge.spark.rows import FOUND, LINK, RECORD, Row, batches, rows_of
 from dh_bridge.translation.packing import packed, unpacked
-from dh_bridge.translation.redaction import redaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -157,27 +156,16 @@ class FoldRuns(Step):
         bridge = self.bridge
         dead: list[DeadLetter] = []
         runs = Runs(bridge.options, bridge.zone, witnesses=self.witnesses, held=self.held)
-        with redaction(bridge.options.settings.redaction):
-            for key, run in groupby(_records(found, dead, runs.counts), key=attrgetter("key")):
-                for one in run:
-                    folded = runs.fold(one)
-                    if isinstance(folded, DeadLetter):
-                        yield _bad(folded)
-                yield from self._closed(runs, runs.closed(), key)
-                yield from map(_bad, dead)
-                dead.clear()
-            yield from self._closed(runs, runs.ended())
-        yield from map(_bad, dead)
+        for key, items in runs.translated(_records(found, dead, runs.counts)):
+            for item in items:
+                yield from _found(item, runs.origin if self.held == APART else None)
+            yield from _rejections(runs.rejected, key if self.witnesses is None else "")
+            yield from map(_bad, dead)
+            dead.clear()
         yield _counted(runs.counts)
 
-    def _closed(self, runs: Runs, found: Iterable[Run | Said | Piece], key: str = "") -> Iterator[Row]:
-        """Yield the rows of what runs come to, and of what of that is rejected; ``key`` of the one that closes."""
-        for item in found:
-            yield from _found(item, runs.origin if self.held == APART else None)
-        yield from _rejections(runs.rejected, key if self.witnesses is None else "")
 
-
-def _found(item: Run | Said | Piece, origin: str | None) -> Iterator[Row]:
+def _found(item: Run | Said | Piece | DeadLetter, origin: str | None) -> Iterator[Row]:
     if isinstance(item, Run):
         for proposal in item.proposals:
             yield _proposal(proposal, item.key, item.time // 1000, item.run_id, item.place)
@@ -186,6 +174,8 @@ def _found(item: Run | Said | Piece, origin: str | None) -> Iterator[Row]:
             yield _row(TOLD, item.key, data=packed(item.told))
         if item.open:
             yield _row(OPEN, item.key)
+    elif isinstance(item, DeadLetter):
+        yield _bad(item)
     else:
         group, urn, slots = item
         yield _row(PIECE, group, urn=urn, data=packed(slots), origin=origin)

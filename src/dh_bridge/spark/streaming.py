@@ -6,6 +6,7 @@ replaces what it contributed before. Only what changes is sent.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 
     def batch(rows: DataFrame, number: int) -> None:
+        gc.collect()  # frames of batches before: Py4J leaves them in cycles, and Spark keeps the plans of all that live here
         Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker, counted, rejected)
 
     writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.learning import LIMIT, Learner
 from dh_bridge.settings import Settings
 from dh_bridge.spark.report import leaves
+from dh_bridge.spark.rows import fetched
 from dh_bridge.spark.sightings import COUNTED, NAMED, NEAR, NOTES, CountRuns, FindNear, Learn, NameDatasets
 from dh_bridge.spark.translation import ordered, parts_of, records_of
 from dh_bridge.translation.packing import unpacked
@@ -122,7 +123,7 @@ class Survey:
         Each part notes a sample of at most ``limit`` names of a kind; the driver adds them up.
         """
         learner = Learner(self.settings, limit=limit)
-        for row in self._records.mapInArrow(Learn(self.settings, limit), NOTES).toLocalIterator():
+        for row in fetched(self._records.mapInArrow(Learn(self.settings, limit), NOTES)):
             learner.take(unpacked(bytes(row.notes)))
         return learner
 

@@ -17,7 +17,7 @@ import msgspec
 from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, Failure
-from dh_bridge.spark.rows import batches, rows_of
+from dh_bridge.spark.rows import batches, fetched, rows_of
 from dh_bridge.spark.stores import escaped, store_of
 
 if TYPE_CHECKING:
@@ -116,8 +116,7 @@ def deliver(proposals: DataFrame, sink: Sink, *, attempts: int = ATTEMPTS) -> It
     What may get through later is sent ``attempts`` times. A place that takes nothing any more is not asked for the rest, which
     is told as not delivered; ``retryable`` of a failure then says that it is the place's.
     """
-    rows = proposals.select(*COLUMNS).toLocalIterator(prefetchPartitions=True)
-    return handed(map(proposal_of, rows), sink, attempts)
+    return handed(map(proposal_of, fetched(proposals.select(*COLUMNS), ahead=True)), sink, attempts)
 
 
 def handed(proposals: Iterator[Proposal], sink: Sink, attempts: int) -> Iterator[Delivery]:

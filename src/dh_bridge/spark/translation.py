@@ -11,7 +11,7 @@ from dh_bridge.openlineage.times import instant
 from dh_bridge.replay.families import cause, families, refuse
 from dh_bridge.replay.others import named_runs
 from dh_bridge.settings import Settings
-from dh_bridge.spark.rows import FOUND, LINK, RECORD
+from dh_bridge.spark.rows import FOUND, LINK, RECORD, fetched
 from dh_bridge.spark.stages import (
     BAD,
     COUNTS,
@@ -124,7 +124,7 @@ class Translated:
     def _families(self, records: DataFrame) -> dict[str, str]:
         """Return run -> family of all runs that are one with others; one pass over the events of its own."""
         links = records.filter("reason IS NULL").mapInArrow(FindLinks(self.settings), LINK).distinct()
-        return families((row.key, row.other) for row in links.toLocalIterator())
+        return families((row.key, row.other) for row in fetched(links))
 
     def _by_family(self, records: DataFrame, family: dict[str, str]) -> DataFrame:
         """Return the records under the keys of their families."""
