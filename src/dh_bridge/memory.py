@@ -19,7 +19,7 @@ def collect_rarely() -> None:
 
     Translation leaves no cycles behind, and to look through the open runs of a window for some took a tenth of the time.
     """
-    gc.set_threshold(500_000, 20, 50)
+    gc.set_threshold(2_000_000, 20, 50)
 
 
 class Memory(Generic[Value]):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.contributions import io_of
 from dh_bridge.translation.history import history
 from dh_bridge.translation.other_runs import RUN, hand_over
-from dh_bridge.translation.runstate import RunState
+from dh_bridge.translation.runstate import RunState, kinds_of
 from dh_bridge.translation.settling import settle_among
 from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RESULTS, TEMPORARY
 from dh_bridge.translation.through import passes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
 
-Witness = tuple[str, str, "Cells", list[Any], frozenset[str], set[str]]
+Witness = tuple[str, str, "Cells", list[Any], frozenset[str], frozenset[str]]
 
 
 def witness(state: RunState, options: Options) -> Witness | None:
@@ -69,7 +69,7 @@ def settle(states: list[RunState], witnesses: Iterable[Witness]) -> None:
     """Let ``states`` say to each other what they have to, and hear the witnesses, which are used up."""
     together = [_state(told) for told in witnesses] + states  # the last of one URN is the one that is handed over to
     hand_over(together)
-    settle_among(together)
+    settle_among(together, kinds_of(together))
 
 
 def _state(told: Witness) -> RunState:

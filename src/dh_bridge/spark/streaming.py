@@ -24,6 +24,7 @@ from dh_bridge.translation.packing import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
@@ -159,7 +160,7 @@ class Batch:
         before = earlier.join(few(touched), "key", "left_anti").select("key", "data").collect()
         self._told_before = earlier.limit(0).select("key", "data")
         earlier_targets: set[str] = set()
-        through: dict[str, set[str]] = {}
+        through: dict[str, frozenset[str]] = {}
         for row in before:
             told: Witness = unpacked(bytes(row.data))
             earlier_targets.update(named_runs(told))
@@ -213,7 +214,7 @@ class Batch:
         return self._held[-1]
 
 
-def linked(named: Mapping[str, set[str]], datasets: set[str]) -> set[str]:
+def linked(named: Mapping[str, AbstractSet[str]], datasets: set[str]) -> set[str]:
     """Return the keys of the runs that name one of ``datasets``, or another one that a run so found names; ``named``: by key."""
     found: set[str] = set()
     while fresh := {key for key, own in named.items() if key not in found and own & datasets}:

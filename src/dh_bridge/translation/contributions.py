@@ -206,8 +206,8 @@ def edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[st
 def counts_of(state: RunState) -> dict[tuple[str, str], dict[str, int]]:
     """Return the statistics of the run by (direction, dataset): the largest that any of its jobs said."""
     found: dict[tuple[str, str], dict[str, int]] = {}
-    for slots in state.cells.values():
-        for (direction, dataset, leaf), (_, count) in slots.get(STATISTIC, {}).items():
+    for said in [slots[STATISTIC] for slots in state.cells.values() if STATISTIC in slots]:
+        for (direction, dataset, leaf), (_, count) in said.items():
             counts = found.setdefault((direction, dataset), {})
             counts[leaf] = max(count, counts.get(leaf, 0))
     return found

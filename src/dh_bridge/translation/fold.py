@@ -54,7 +54,10 @@ def pour(target: dict[Any, Cell], slot: Slot, elements: dict[Any, Cell]) -> None
 
 def value(slots: dict[Slot, dict[Any, Cell]], slot: Slot, key: Any = "") -> Any:
     """Return the value at ``slot`` and ``key``, or None."""
-    cell = slots.get(slot, {}).get(key)
+    elements = slots.get(slot)
+    if elements is None:
+        return None
+    cell = elements.get(key)
     return None if cell is None else cell[1]
 
 

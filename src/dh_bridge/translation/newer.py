@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.runstate import kinds_of
 from dh_bridge.translation.slots import RUN_TYPE, SQL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
@@ -17,10 +18,12 @@ _RUN = "dataProcessInstance"
 _LOGIC = "dataJob", "dataTransformLogic"
 
 
-def newer_aspects(states: Iterable[RunState], options: Options) -> int:
+def newer_aspects(states: Collection[RunState], options: Options) -> int:
     """Return how many aspects of runs the profile does not know: platform and subtype of the runs, SQL of their jobs."""
-    has = options.profile.has
-    platforms, subtypes, logic = has(_RUN, "dataPlatformInstance"), has(_RUN, "subTypes"), has(*_LOGIC)
+    has, said = options.profile.has, kinds_of(states)
+    platforms = has(_RUN, "dataPlatformInstance")
+    subtypes = RUN_TYPE not in said or has(_RUN, "subTypes")
+    logic = SQL not in said or has(*_LOGIC)
     found = 0
     for state in states:
         if not platforms and state.urn and state.jobs:
@@ -28,7 +31,5 @@ def newer_aspects(states: Iterable[RunState], options: Options) -> int:
         if not subtypes and value(state.cells.get(state.urn, {}), RUN_TYPE, "job_type"):
             found += 1
         if not logic:
-            found += sum(
-                [1 for urn, slots in state.cells.items() if SQL in slots and urn.startswith("urn:li:dataJob:")]
-            )
+            found += sum([SQL in slots and urn.startswith("urn:li:dataJob:") for urn, slots in state.cells.items()])
     return found

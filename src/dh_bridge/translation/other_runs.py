@@ -21,12 +21,8 @@ RUN = "urn:li:dataProcessInstance:"
 def hand_over(states: list[RunState]) -> None:
     """Move upstream runs and inputs of other runs to those runs' states; forget those of runs that are not there."""
     open_runs = {state.urn: state for state in states if state.urn}
-    handed = [
-        (urn, state.cells.pop(urn))
-        for state in states
-        for urn in [urn for urn in state.cells if urn.startswith(RUN) and urn != state.urn]
-    ]
-    for urn, slots in handed:
+    said = [(state, urn) for state in states for urn in state.cells if urn.startswith(RUN) and urn != state.urn]
+    for urn, slots in [(urn, state.cells.pop(urn)) for state, urn in said]:
         other = open_runs.get(urn)
         if other is not None:
             take_over(other, slots)

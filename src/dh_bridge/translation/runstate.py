@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.laws import Stamp
+    from dh_bridge.translation.slots import Slot
 
 #: Entities that stand for the jobs a placeholder event belongs to, until a named event of the run tells (ruling 6).
 ANY_OWNER = "?owner"
 ANY_TASK = "?task"
 _NONE: Mapping[str, str] = {}
+_NOTHING: frozenset[str] = frozenset()
+"""One for all: there may be tens of thousands of open runs, and most have none of these."""
 
 
 class RunState:
@@ -49,15 +52,15 @@ class RunState:
         self.run_id = run_id
         self.kind = kind
         #: dataset URNs that any event listed as output, where snapshots left some of them out (ruling 2)
-        self.listed: frozenset[str] = frozenset()
+        self.listed = _NOTHING
         self.cells: Cells = {}
         self.events: list[tuple[Stamp, str | None]] = []
         #: task URN -> (job, (whether terminal, stamp) of its last event)
         self.jobs: dict[str, tuple[Job, tuple[bool, Stamp]]] = {}
         #: dataset URNs that are filtered out but lineage runs through
-        self.through: set[str] = set()
+        self.through = _NOTHING
         #: dataset URNs that no edge of lineage is to name; known once the run is settled
-        self.unlinked: frozenset[str] = frozenset()
+        self.unlinked = _NOTHING
         #: task URN -> query URN, where `queries: on`
         self.queries: Mapping[str, str] = _NONE
         self.producer: tuple[Stamp, str] | None = None
@@ -72,7 +75,7 @@ class RunState:
         found.cells = {
             urn: {slot: dict(elements) for slot, elements in slots.items()} for urn, slots in self.cells.items()
         }
-        found.events, found.jobs, found.through = list(self.events), dict(self.jobs), set(self.through)
+        found.events, found.jobs, found.through = list(self.events), dict(self.jobs), frozenset(self.through)
         found.producer, found.schema_url, found.single = self.producer, self.schema_url, self.single
         found.listed, found.whole, found.queries = self.listed, self.whole, self.queries
         return found
@@ -90,6 +93,11 @@ class RunState:
         if len(named) == 1:
             return named[0][0]
         return max(named, key=lambda entry: entry[1])[0] if named else None
+
+
+def kinds_of(states: Iterable[RunState]) -> set[Slot]:
+    """Return what kinds of things any of the runs says: for what none does nobody need look through all of them."""
+    return set().union(*[slots for state in states for slots in state.cells.values()])
 
 
 def state_without_run(event: Event, runs: dict[str, RunState], stamp: Stamp) -> RunState:

@@ -18,8 +18,9 @@ from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.operations import carried
 from dh_bridge.translation.other_runs import RUN, take_over
 from dh_bridge.translation.render.runs import streaming
+from dh_bridge.translation.runstate import kinds_of
 from dh_bridge.translation.skipped import withdraw_skipped
-from dh_bridge.translation.slots import WRITTEN
+from dh_bridge.translation.slots import FOLDED, RESULTS, RUN_ALIAS, TEMPORARY, WRITTEN
 from dh_bridge.translation.through import run_through
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.render.ladders import Slots
     from dh_bridge.translation.runstate import RunState
+    from dh_bridge.translation.slots import Slot
 
 #: URN of a run -> the shared cells of that URN: what other runs say of it
 Others = Callable[[str], "Slots"]
@@ -50,12 +52,14 @@ def settle(states: list[RunState], hear: Callable[[list[RunState]], None]) -> tu
     ``hear`` lets them take over what other runs say of them. A run that is known by two ids is one in the end: fewer may
     come back.
     """
-    states = matched(states)
+    said = kinds_of(states)
+    if RUN_ALIAS in said:
+        states = matched(states)
     for state in states:
         settle_alone(state)
     hear(states)
-    settle_among(states)
-    return states, carried(states)
+    settle_among(states, said)
+    return states, carried(states) if FOLDED in said else frozenset()
 
 
 def settle_alone(state: RunState) -> None:
@@ -64,10 +68,11 @@ def settle_alone(state: RunState) -> None:
     settle_snapshots(state)
 
 
-def settle_among(states: list[RunState]) -> None:
-    """Settle what runs change in each other: temporary datasets, and tests of a model that failed."""
-    run_through(states)
-    if len(states) > 1:
+def settle_among(states: list[RunState], said: set[Slot]) -> None:
+    """Settle what runs change in each other: temporary datasets, and tests of a model that failed; ``said`` as of `kinds_of`."""
+    if TEMPORARY in said or any([state.through for state in states]):  # noqa: C419 - a list is faster
+        run_through(states)
+    if RESULTS in said and len(states) > 1:
         withdraw_skipped(states)
 
 

@@ -192,7 +192,7 @@ class Walk:
         if refusal is not None:
             return skipped(found, f"filtered:{refusal}")
         if found.endpoint is not None and self.options.settings.filters.runs_through(namespace, name):
-            state.through.add(found.endpoint)
+            state.through |= {found.endpoint}
         return found
 
     def _dataset(  # noqa: PLR0913 - the parts of one step
@@ -217,7 +217,7 @@ class Walk:
             statements.append((endpoint, DATASET_PROPERTIES, "", said))
         fold(state.cells, statements, (time, rank, digest, weight))
         if through:
-            state.through.add(endpoint)
+            state.through |= {endpoint}
         if passed:
             at.where = where
             at.withheld("", "filtered:through" if through else "policy:temporary")
