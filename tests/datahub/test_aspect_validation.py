@@ -207,3 +207,28 @@ def test_of_hundreds_that_are_checked_together_one_that_is_unsound_is_found(plac
         patch("tag", "urn:li:tag:pii", "globalTags", []),
     ):
         assert check.takes([*sound[:place], wrong, *sound[place:]]) is False
+
+
+@pytest.mark.parametrize("column", [{**COLUMN, "description": "x" * 600_000}, COLUMN])
+def test_wide_tables_that_were_found_sound_are_bounded_in_bytes(column):
+    width = 1 if "description" in column else 1000
+    large = validation._Large(lambda value: None)  # noqa: ARG005 - everything is sound
+    tables = [{**TABLE, "fields": [column] * width} for _ in range(200)]
+    for _ in range(2):
+        large.together(tables)
+    assert 50 < len(large._sound._young) + len(large._sound._old) < 2 * 60  # each takes 600 KB, a generation 32 MiB
+
+
+def test_a_table_whose_list_has_the_place_of_one_that_is_gone_is_checked():
+    looked = []
+    large = validation._Large(lambda value: looked.append(len(value["fields"])))
+    places = set()
+    for _ in range(1000):
+        table = {**TABLE, "fields": [COLUMN]}
+        places.add(id(table["fields"]))
+        large(table)
+    assert len(places) < 1000
+    assert looked == [1] * 1000
+    large(table)
+    large(table)
+    assert looked[-1] == 0  # the same list

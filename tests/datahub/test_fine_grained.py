@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import weakref
 
 import orjson
 import pytest
@@ -52,3 +53,26 @@ def test_who_reads_it_back_has_to_look():
     again = pickle.loads(pickle.dumps(fine_operations(SOUND)))  # noqa: S301 - our own
     assert type(again) is list
     assert again == fine_operations(SOUND)
+
+
+def fresh(number, count=2000):
+    fields = FieldUrns(TABLE.replace("orders", f"orders_{number}"))
+    return SoundPairs({("DIRECT:IDENTITY", fields[f"a{at}"], fields["b"]) for at in range(count)})
+
+
+def test_a_set_that_came_twice_is_rendered_no_more():
+    first, second, third = (fine_operations(fresh("again", 3)) for _ in range(3))
+    assert first == second
+    assert third is second
+    assert fine_operations(fresh("again", 3), "urn:li:query:q") != second
+
+
+def test_sets_that_are_remembered_are_bounded_in_bytes():
+    alive = []
+    for number in range(60):
+        pairs = fresh(number)
+        alive.append(weakref.ref(pairs))
+        for _ in range(2):
+            assert len(fine_operations(pairs)) == 2000
+    del pairs
+    assert sum(one() is not None for one in alive) * 2000 * 900 <= 2 * (32 * 1024 * 1024 + 3_000_000)

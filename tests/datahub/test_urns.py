@@ -153,3 +153,9 @@ def test_what_is_remembered_is_bounded():
         urns.is_urn(f"urn:li:tag:{at}")
     assert len(urns._types) <= urns._REMEMBERED
     assert urns.is_urn("urn:li:tag:0")
+
+
+def test_what_is_longer_than_any_urn_is_not_kept():
+    long = [f"urn:li:tag:{at}".ljust(10_000, filler) for at, filler in enumerate("x.é日/")]
+    assert not any(map(urns.is_urn, long))
+    assert not urns._types.keys() & set(long)

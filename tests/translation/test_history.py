@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dh_bridge.openlineage.events import RANKS
-from dh_bridge.translation.history import history, thinned
+from dh_bridge.translation.history import MANY, history, let_go_of_many, thinned
 from dh_bridge.translation.laws import Digest
 
 VECTORS = yaml.safe_load((Path(__file__).parent / "identity" / "identity_vectors.yaml").read_text(encoding="utf-8"))[
@@ -194,8 +194,9 @@ def test_events_that_are_let_go_change_no_history_whatever_else_comes(told, more
         return
     for streaming in (False, True):
         whole = history([*first, *later], streaming=streaming, heartbeat=heartbeat)
-        assert history([*thinned(first), *later], streaming=streaming, heartbeat=heartbeat) == whole
-    assert thinned([*first, *first]) == thinned(first)
+        left = thinned(first, heartbeat)
+        assert history([*left, *later], streaming=streaming, heartbeat=heartbeat) == whole
+    assert thinned([*first, *first], heartbeat) == thinned(first, heartbeat)
 
 
 def test_of_the_running_of_five_minutes_the_first_and_the_last_are_kept():
@@ -205,3 +206,11 @@ def test_of_the_running_of_five_minutes_the_first_and_the_last_are_kept():
         *((0, "START"), (1, "RUNNING"), (299, "RUNNING"), (300, "RUNNING"), (599, "RUNNING")),
         *((600, "RUNNING"), (899, "RUNNING"), (950, "COMPLETE")),
     ]
+
+
+def test_of_a_run_of_many_events_those_that_say_nothing_more_are_let_go_of_now_and_then():
+    said = events("START@0", *(f"RUNNING@{4 * second * SECOND}" for second in range(1, MANY)))
+    assert let_go_of_many(said[:-1], "hour") == said[:-1]
+    assert len(let_go_of_many(said, "hour")) == 3
+    assert len(let_go_of_many(said, "5m")) == 7
+    assert let_go_of_many(said, "off") == let_go_of_many(said, "day") == [said[0], said[1], said[-1]]

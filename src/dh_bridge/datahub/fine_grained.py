@@ -5,11 +5,11 @@ A table brings a hundred new paths, and to read each of them would be a third of
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub import urns
+from dh_bridge.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Pair = tuple["str | None", str, str]
 
 _MOST = 2000
+_PAIR_BYTES = 900  # what a pair and its operation take beside the path
 _SLASHES = 5
 _SURE = {"confidenceScore": 1.0}
 # A column that was made of a whole dataset. A server joins all upstreams of one operation and downstream into one entry
@@ -61,13 +62,25 @@ def together(sets: Sequence[frozenset[Pair]]) -> frozenset[Pair]:
     return (SoundPairs if sound else frozenset)(chain.from_iterable(sets))
 
 
-@lru_cache(maxsize=512)
+_remembered: Memory[Built] = Memory()
+
+
 def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> Built:
     """Return one addition for each (operation, downstream field URN, upstream field URN), sorted, at most 2,000.
 
-    One downstream each; ``query`` is the URN of the one that made them (facets.md 4.4). The same set is rendered once: do
-    not change what you get.
+    One downstream each; ``query`` is the URN of the one that made them (facets.md 4.4). A set that came twice is remembered:
+    do not change what you get.
     """
+    key = pairs, query
+    found = _remembered.get(key)
+    if found is None:
+        found = _built(pairs, query)
+        if _remembered.again(key):
+            _remembered.keep(key, found, _bytes(found, pairs))
+    return found
+
+
+def _built(pairs: frozenset[Pair], query: str) -> Built:
     paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/{query}/{up}" for operation, down, up in pairs]
     whole = "".join(paths)
     if "~" in whole or whole.count("/") != _SLASHES * len(paths):  # none has fewer
@@ -80,6 +93,11 @@ def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> Built:
             for operation in operations
         ]
     return Built(operations, len(operations) if type(pairs) is SoundPairs or _sound(pairs) else 0)
+
+
+def _bytes(found: Built, pairs: frozenset[Pair]) -> int:
+    """Return about how much is held by what was made of ``pairs``, and by them."""
+    return sum([len(operation["path"]) for operation in found], _PAIR_BYTES * (len(pairs) + 1))
 
 
 def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> Built:

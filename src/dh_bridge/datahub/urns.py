@@ -189,6 +189,8 @@ class _Types(dict[str, str]):
         self[urn] = kind
 
     def __missing__(self, urn: str) -> str:
+        if len(urn) > MAX_BYTES:  # in characters, hence in bytes too; what is refused for its length is not kept
+            return ""
         if len(self) >= _REMEMBERED:
             self.clear()
         found = self[urn] = _checked_type(urn)

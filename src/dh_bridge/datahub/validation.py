@@ -56,7 +56,7 @@ _REMEMBERED = 32_768
 # The one aspect that is large and the same hour after hour: a list of fields that was found sound is not walked again
 # while it is the same object (it is never changed: the translation remembers it by the facet's bytes).
 _LARGE = "schemaMetadata"
-_SOUND = 4096
+_FIELD_BYTES = 600  # what the objects of a field take beside its description
 _NOW = "the translation is at fault, please report it; this aspect is left out"
 _places = re.compile(r" - at `(.*?)`").findall
 _unhashable = re.compile(r"unhashable type: '(\w+)'").sub
@@ -164,7 +164,7 @@ class _Large:
     def __init__(self, check: Callable[[Any], Any]) -> None:
         self._check = check
         #: lists that were found sound, by identity
-        self._sound: Memory[list[Any]] = Memory(_SOUND // 2)
+        self._sound: Memory[list[Any]] = Memory()
 
     def __call__(self, value: Any) -> None:
         """Check the whole aspect; of fields that were found sound before, that they are the same object."""
@@ -173,13 +173,19 @@ class _Large:
             self._check({**value, "fields": []})
             return
         self._check(value)
+        # The id may be that of a list that is gone: this one is kept too early then, which costs room within the bounds and
+        # nothing else. What is found is compared by identity, and a list that is kept lends its id to no other.
         if fields is not None and self._sound.again(id(fields)):
-            self._sound.keep(id(fields), fields, 1)
+            self._sound.keep(id(fields), fields, _bytes(fields))
 
     def together(self, values: list[Any]) -> None:
         """Check several aspects."""
         for value in values:
             self(value)
+
+
+def _bytes(fields: list[Any]) -> int:
+    return sum([len(field.get("description", "")) for field in fields], _FIELD_BYTES * (len(fields) + 1))
 
 
 class _Entities(dict[str, bool]):

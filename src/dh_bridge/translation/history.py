@@ -12,8 +12,10 @@ from dh_bridge.translation.laws import Stamp
 #: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times (ruling 3).
 _STRENGTH = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}
 _HOUR = 3_600_000_000
-_SMALLEST = _HOUR // 12
-_HEARTBEATS = {"5m": _SMALLEST, "hour": _HOUR, "day": 24 * _HOUR}
+_DAY = 24 * _HOUR
+_HEARTBEATS = {"5m": _HOUR // 12, "hour": _HOUR, "day": _DAY}
+MANY = 200
+"""Events of one run after which those are let go that say nothing more: a run of a million events fits."""
 
 
 class Point(msgspec.Struct, gc=False):
@@ -82,23 +84,35 @@ def history(
     return found
 
 
-def thinned(events: list[tuple[Stamp, str | None]]) -> list[tuple[Stamp, str | None]]:
-    """Return the events, sorted, without those that no :func:`history` needs, whatever else comes before or after.
+def thinned(events: list[tuple[Stamp, str | None]], heartbeat: str = "5m") -> list[tuple[Stamp, str | None]]:
+    """Return the events, sorted, without those that no :func:`history` of this ``heartbeat`` needs, whatever else comes.
 
-    Of the RUNNING of five minutes, the smallest bucket, the first and the last stay: what falls between them has one on
-    either side. So a run of a million events is held in the memory of some hundreds.
+    Of the RUNNING of one beat the first and the last stay: what falls between them has one on either side. So a run of a
+    million events is held in the memory of some hundreds.
     """
+    step = _HEARTBEATS.get(heartbeat, _DAY)
     found: list[tuple[Stamp, str | None]] = []
     for event in _distinct(sorted(events, key=lambda one: one[0])):
-        if len(found) > 1 and _bucket(event) is not None and _bucket(event) == _bucket(found[-1]) == _bucket(found[-2]):
+        beat = _beat(event, step) if len(found) > 1 else None
+        if beat is not None and beat == _beat(found[-1], step) == _beat(found[-2], step):
             found[-1] = event
         else:
             found.append(event)
     return found
 
 
-def _bucket(event: tuple[Stamp, str | None]) -> int | None:
-    return event[0][0] // _SMALLEST if event[1] == "RUNNING" else None
+def let_go_of_many(events: list[tuple[Stamp, str | None]], heartbeat: str) -> list[tuple[Stamp, str | None]]:
+    """Return the events of a run; whenever there are MANY more, those that say nothing more, and the bytes of the others, go."""
+    if len(events) % MANY:
+        return events
+    left = thinned(events, heartbeat)
+    for (_, _, digest, _), _ in left:
+        digest.settle()
+    return left
+
+
+def _beat(event: tuple[Stamp, str | None], step: int) -> int | None:
+    return event[0][0] // step if event[1] == "RUNNING" else None
 
 
 def _only_end(stamp: Stamp, kind: str | None) -> History:

@@ -43,7 +43,12 @@ class Digest:
             except (RecursionError, msgspec.DecodeError):  # nested hundreds deep, a number beyond all doubles
                 canonical = self._raw
             self._hash = hashlib.sha256(canonical).digest()
+            self._raw = b""  # what was said is in the cells; a digest may live for as long as its run does
         return self._hash
+
+    def settle(self) -> None:
+        """Work the digest out now, so that the event's bytes are not held for it."""
+        _ = self.value
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Digest) and self.value == other.value)

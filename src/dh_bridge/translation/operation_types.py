@@ -37,8 +37,12 @@ def operation_of_word(word: str) -> str | None:
     return found or next((kind for prefix, kind in tables.prefixes if text.startswith(prefix)), None)
 
 
-@lru_cache(maxsize=4096)
 def operation_of_sql(sql: str) -> str | None:
     """Return the operation type of a statement, by its first telling keyword outside comments and strings."""
-    text = _COMMENT.sub(" ", sql[:_SQL_READ])
+    return _operation_of_start(sql[:_SQL_READ])
+
+
+@lru_cache(maxsize=4096)
+def _operation_of_start(sql: str) -> str | None:
+    text = _COMMENT.sub(" ", sql)
     return next((kind for pattern, kind in _tables().sql if pattern.search(text)), None)

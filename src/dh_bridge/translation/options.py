@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.profiles import Profile, profile
 from dh_bridge.datahub.validation import validator
@@ -34,6 +34,10 @@ class Options:
         self.validator = validator(self.profile)
         #: what was rendered of entities that runs share, see `render/remembered.py`
         self.memory: Memory[tuple[Remembered, ...]] = Memory()
+        #: the columns of schema facets, by these choices, see `facets/schema.py`
+        self.schemas: Memory[Any] = Memory()
+        #: what columnLineage facets say by these choices, see `facets/column_lineage.py`
+        self.column_lineage: Memory[Any] = Memory()
         self.naming = Naming(settings.naming, settings.mappings)
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt)
         self.filters = Filters(settings.filters)

@@ -8,7 +8,6 @@ import msgspec
 
 from dh_bridge.datahub.fine_grained import Pair, SoundPairs, over_cap
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
-from dh_bridge.memory import Memory
 from dh_bridge.translation.columns.losses import Places, note_legacy, note_over_cap
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
 from dh_bridge.translation.naming import Name
@@ -39,6 +38,7 @@ from dh_bridge.translation.upstreams import homes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.memory import Memory
     from dh_bridge.translation.place import Place
 
 
@@ -137,7 +137,7 @@ class _Lineage(msgspec.Struct, frozen=True):
 
 
 _PAIR_BYTES = 700
-_remembered: Memory[_Lineage] = Memory()
+_OBJECTS = 6  # the facet, which is held too, takes about six times its JSON
 
 
 def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
@@ -146,12 +146,14 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
         return _read(facet, at)
     columns = tuple(at.columns) if at.columns is not None else None
     names = [*at.aliases.values()]
-    key = (id(facet), at.options, at.dataset, columns, *at.aliases, *map(id, names))
-    found = _remembered.get(key)
+    key = (id(facet), at.dataset, columns, *at.aliases, *map(id, names))
+    memory: Memory[_Lineage] = at.options.column_lineage
+    found = memory.get(key)
     if found is None:
         found = _read(facet, at)
-        if _remembered.again(key):
-            _remembered.keep(key, found, _PAIR_BYTES * (len(found.pairs) + 1), (facet, names))
+        if memory.again(key):
+            size = max(_PAIR_BYTES * (len(found.pairs) + 1), _OBJECTS * len(at.raw))
+            memory.keep(key, found, size, (facet, names))
     return found
 
 

@@ -6,16 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.memory import Memory
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
 
 if TYPE_CHECKING:
+    from dh_bridge.memory import Memory
     from dh_bridge.translation.place import Place
 
 _OBJECTS = 8  # the objects of a schema take about eight times the facet's JSON
-_remembered: Memory[SchemaFields] = Memory()
 
 
 class Schema(Facet):
@@ -83,10 +82,11 @@ def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
             at.withheld(leaf, reason)
         return found
     lower, cased = name.lower_columns, name.column_case is not None
-    key = (bytes(at.raw), name.platform, lower, cased, expand, paths, at.options.column_types)
-    remembered = _remembered.get(key)
+    memory: Memory[SchemaFields] = at.options.schemas
+    key = (bytes(at.raw), name.platform, lower, cased, expand, paths)
+    remembered = memory.get(key)
     if remembered is None:
         remembered = render()
-        if _remembered.again(key):
-            _remembered.keep(key, remembered, _OBJECTS * len(at.raw))
+        if memory.again(key):
+            memory.keep(key, remembered, _OBJECTS * len(at.raw))
     return remembered

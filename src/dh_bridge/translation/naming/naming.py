@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _NAMES = 65_536
 _PLACES = 8_192
+_LONG = 1_000  # characters of namespace and name; no URN has more than 512
 
 
 class Place(NamedTuple):
@@ -42,7 +43,7 @@ class Naming:
     """Names of datasets by ``settings`` and the naming systems, the user's ``overlay`` folder shadowing ours.
 
     A MappingError or SettingsError at construction names the file or key at fault. Answers are remembered
-    (two generations of 65,536).
+    (two generations of 65,536), but for those about hostile, long texts.
     """
 
     def __init__(self, settings: NamingSettings, overlay: Path | None = None) -> None:
@@ -71,9 +72,10 @@ class Naming:
         found = self._young.get(key)
         if found is None:
             found = self._old.get(key) or self._name(namespace, name, select)
-            if len(self._young) >= _NAMES:
-                self._old, self._young = self._young, {}
-            self._young[key] = found
+            if len(namespace) + len(name) < _LONG:
+                if len(self._young) >= _NAMES:
+                    self._old, self._young = self._young, {}
+                self._young[key] = found
         return found
 
     def reverse(self, text: str) -> list[tuple[str, str]]:
@@ -93,9 +95,11 @@ class Naming:
         key = (namespace, select)
         place = self._places.get(key)
         if place is None:
-            if len(self._places) >= _PLACES:
-                self._places.clear()
-            place = self._places[key] = self._read_namespace(namespace, select)
+            place = self._read_namespace(namespace, select)
+            if len(namespace) < _LONG:
+                if len(self._places) >= _PLACES:
+                    self._places.clear()
+                self._places[key] = place
         return place
 
     def _read_namespace(self, namespace: str, select: str | None) -> Place:

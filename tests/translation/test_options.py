@@ -1,0 +1,62 @@
+"""What is compiled of settings goes when its bridge goes: nothing at module level holds it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+from samples import dataset, event, lines, packed
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.settings import Settings
+
+SOURCE = {"namespace": "postgres://db:5432", "name": "shop.public.orders", "field": "id"}
+LINEAGE = {
+    "fields": {"id": {"inputFields": [{**SOURCE, "transformations": [{"type": "DIRECT", "subtype": "IDENTITY"}]}]}}
+}
+SCHEMA = {"fields": [{"name": "id", "type": "int"}]}
+RUN = packed(
+    event(
+        kind,
+        inputs=[dataset("shop.public.orders")],
+        outputs=[dataset("shop.public.totals", facets={"columnLineage": LINEAGE, "schema": SCHEMA})],
+    )
+    for kind in ("START", "COMPLETE")
+)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"schema": {"types": {"int": "NumberType"}}}, {"column_lineage": {"target": "both", "indirect": "drop"}}],
+)
+def test_a_bridge_for_each_request_leaves_nothing_behind(settings):
+    alive = []
+    for _ in range(50):
+        bridge = Bridge(Settings(**settings))
+        alive += [weakref.ref(bridge.options), weakref.ref(bridge.options.column_types)]
+        for raw in RUN:
+            assert lines(bridge.translate(raw))
+    del bridge
+    gc.collect()
+    assert len({id(found) for one in alive if (found := one()) is not None}) <= 4
+
+
+def test_one_bridge_tells_a_facet_by_its_own_settings():
+    on_job, on_dataset = (Bridge(Settings(column_lineage={"target": target})) for target in ("job", "dataset"))
+    first = [lines(bridge.translate(RUN)) for bridge in (on_job, on_dataset)]
+    assert first[0] != first[1]
+    for _ in range(3):
+        assert [lines(bridge.translate(RUN)) for bridge in (on_job, on_dataset)] == first
+
+
+def test_facets_that_tell_of_no_pair_are_bounded_in_bytes_too():
+    bridge = Bridge()
+    for number in range(80):
+        stray = {"fields": {str(number).ljust(200_000, "x"): {"inputFields": [SOURCE]}}}
+        outputs = [dataset("shop.public.totals", facets={"schema": SCHEMA, "columnLineage": stray})]
+        (raw,) = packed([event("COMPLETE", outputs=outputs)])
+        for _ in range(4):
+            assert lines(bridge.translate(raw))
+    memory = bridge.options.column_lineage
+    assert 20 < len(memory._young) + len(memory._old) < 2 * 30  # each holds 1.2 MB, a generation 32 MiB
