@@ -9,6 +9,7 @@ from samples import RUN, dataset, event, job_event, names, one
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.translation.history import MANY
 from dh_bridge.translation.translate import Fold
 from dh_bridge.window import PATIENCE, Window
 
@@ -154,3 +155,16 @@ def test_the_report_of_a_part_is_of_its_own_events(report):
 def test_a_single_event_is_one_part():
     (part,) = stream(Bridge(), [event("START")], 1)
     assert one(part, "dataProcessInstanceProperties")["name"] == RUN
+
+
+def test_a_run_that_never_ends_is_held_in_the_memory_of_its_last_few_hundred():
+    """A streaming job in a long input: what its events said is in its cells, and their bytes are not kept for it."""
+    said = {"run_facets": {"x": {"text": "y" * 1_000}}}
+    moments = (f"2026-11-20T10:{n // 60:02}:{n % 60:02}Z" for n in range(3_500))
+    raws = [json.dumps(event("RUNNING", moment, **said)).encode() for moment in moments]
+    fold = Fold(Bridge().options)
+    for raw in raws:
+        fold.add(parse(raw))
+    (state,) = fold.runs.values()
+    assert len(state.events) < 2 * MANY
+    assert sum(len(stamp[2]._raw) for stamp, _ in state.events) < MANY * len(raws[0])

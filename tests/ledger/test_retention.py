@@ -151,6 +151,20 @@ def test_open_runs_go_where_there_are_too_many():
     assert count(told, "run", "state IS NOT NULL") == 5
 
 
+def test_a_run_that_never_ends_costs_no_more_with_each_of_its_events():
+    """A streaming job says RUNNING for months: what is kept of it in the file and in memory are its hours, not its events."""
+    told = Told()
+    sizes = []
+    for hour in range(4):
+        moments = [f"2026-11-20T{10 + hour}:{number // 30:02}:{2 * (number % 30):02}Z" for number in range(1500)]
+        told.tell([event("RUNNING", moment, inputs=[dataset("d.s.a")]) for moment in moments])
+        sizes.append(told.catalog.connection.execute("SELECT length(state) FROM run").fetchone()[0])
+    (record,) = told.ledger._fold.runs._records.values()
+    assert len(record.state.events) < 1_000
+    assert [stamp[2]._raw for stamp, _ in record.state.events] == [b""] * len(record.state.events)
+    assert max(sizes[1:]) - min(sizes[1:]) < 60_000
+
+
 def test_lineage_through_a_temporary_dataset_outlives_the_run_that_wrote_it():
     clock = Clock()
     chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}))
@@ -165,3 +179,9 @@ def test_lineage_through_a_temporary_dataset_outlives_the_run_that_wrote_it():
     of_a = [line for line in before if b"d.s.a" in line and b"app.two" in line]
     assert of_a
     assert any(b"d.s.a" in line and b"app.two" in line and b"InputOutput" in line for line in told.dump())
+
+
+def test_old_deliveries_are_found_by_their_time():
+    """There may be one for each event: none is looked at in vain with every batch."""
+    rows = Told().catalog.connection.execute("EXPLAIN QUERY PLAN DELETE FROM delivery WHERE last < 1").fetchall()
+    assert ["delivery_last" in row[3] for row in rows] == [True]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dh_bridge.errors import SinkError
 
-VERSION = 6
+VERSION = 7
 """``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
 
 _APPLICATION = 0x64684272
@@ -136,6 +136,10 @@ _MIGRATIONS = (
             max(CASE WHEN token LIKE 'hands down %' THEN substr(token, 12) END)
         FROM kin WHERE token LIKE 'under %' OR token LIKE 'hands down %' GROUP BY run;
     DELETE FROM kin WHERE token LIKE 'under %' OR token LIKE 'hands down %';
+    """,
+    # 6 -> 7. With every batch old deliveries are forgotten, and there may be one for each event.
+    """
+    CREATE INDEX delivery_last ON delivery (last);
     """,
 )
 

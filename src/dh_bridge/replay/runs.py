@@ -17,7 +17,6 @@ from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Piece, pieces
 from dh_bridge.replay.others import Witness, is_open, settle, witness
 from dh_bridge.translation.contributions import contribute
-from dh_bridge.translation.history import thinned
 from dh_bridge.translation.joined import joined_checks, matched
 from dh_bridge.translation.joined import told as told_of
 from dh_bridge.translation.newer import newer_aspects
@@ -43,8 +42,6 @@ APART = 0
 BATCH = 500
 """Open runs that close together."""
 _NEVER = (-(1 << 63), "", "")
-_MANY = 1_000
-"""Events of one run after which those are let go that say nothing more: a run of a million events fits."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -89,7 +86,6 @@ class Runs:
         self._fold = Fold(options)
         self._shared: Cells = {}
         self._last: dict[str, tuple[int, str, str]] = {}
-        self._many: dict[str, int] = {}
         self.origin = ""
         self._waiting: list[RunState] = []
         self._waiting_last: dict[str, tuple[int, str, str]] = {}
@@ -132,7 +128,6 @@ class Runs:
         last = (event.time, record.place, record.key)
         if last > self._last.get(state.key, _NEVER):
             self._last[state.key] = last
-        let_go_of_many(state, self._many)
         return state.key, event.terminal or event.kind != "run", len(record.raw)
 
     def closed(self, keys: Iterable[str] | None = None) -> Iterator[Run | Said | Piece]:
@@ -187,7 +182,6 @@ class Runs:
     def _settled(self, keys: Iterable[str] | None) -> list[RunState]:
         found = [self._fold.runs.pop(key) for key in (list(self._fold.runs) if keys is None else keys)]
         self.counts.runs += sum(bool(state.urn) for state in found)
-        self._many.clear()
         states = matched(found)
         if len(states) < len(found):  # of a run under two ids one state stands for both
             for key in {state.key for state in found}.difference(state.key for state in states):
@@ -226,18 +220,3 @@ class Runs:
     def _pieces(self) -> Iterator[Piece]:
         shared, self._shared = self._shared, {}
         yield from pieces(shared, self._options)
-
-
-def let_go_of_many(state: RunState, many: dict[str, int]) -> None:
-    """Let go of events of a long run that say nothing more; ``many`` keeps for each state's key from how many on."""
-    if len(state.events) > many.get(state.key, _MANY):
-        _let_go(state)
-        many[state.key] = 2 * max(len(state.events), _MANY)
-
-
-def _let_go(state: RunState) -> None:
-    """Drop events of which the history needs nothing, and the bytes of the others: a stamp only needs their digest."""
-    state.events = thinned(state.events)
-    for (_, _, digest, _), _ in state.events:
-        _ = digest.value
-        digest._raw = b""  # noqa: SLF001 - the digest is known by now

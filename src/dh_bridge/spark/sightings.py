@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from dh_bridge.errors import EventError
 from dh_bridge.learning import Learner
 from dh_bridge.openlineage.parsing import parse
-from dh_bridge.replay.runs import let_go_of_many
 from dh_bridge.review.near import last_name, near_misses
 from dh_bridge.spark.rows import Row, batches, rows_of
 from dh_bridge.spark.stages import Step
@@ -67,10 +66,8 @@ class CountRuns(Step):
         walk = Walk(options)
         for _, rows in groupby(rows_of(found), key=itemgetter(0)):
             runs: dict[str, RunState] = {}
-            many: dict[str, int] = {}
             for event in _parsed(rows, self):
-                if (state := walk.event(event, runs)) is not None:
-                    let_go_of_many(state, many)
+                walk.event(event, runs)
             for state in settle(list(runs.values()), hand_over)[0]:
                 if state.urn:
                     yield from self._counted(state)
