@@ -14,6 +14,8 @@ Each says where, what, and what now: ``str(error)`` is ``where: what (what now)`
 
 from __future__ import annotations
 
+import traceback
+
 
 class BridgeError(Exception):
     """An error with a place, a reason and, where there is one, a remedy."""
@@ -51,3 +53,14 @@ class SinkError(BridgeError):
     def __init__(self, what: str, *, where: str = "", now: str = "", retryable: bool = False) -> None:
         super().__init__(what, where=where, now=now)
         self.retryable = retryable
+
+
+def empty_frames(error: BaseException) -> None:
+    """Let the frames that an error of requests came through forget what they held.
+
+    urllib3 keeps its error in a frame that the error leads to (``urlopen``, ``new_e``): a cycle that holds the body, and our
+    callers' frames with all of theirs, until the garbage collector comes by.
+    """
+    for one in (error, *error.args):
+        if isinstance(one, BaseException):
+            traceback.clear_frames(one.__traceback__)

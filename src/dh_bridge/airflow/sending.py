@@ -58,7 +58,7 @@ def within(deadline: float, work: Callable[[], Sent]) -> Sent:
     thread.start()
     thread.join(max(0.0, deadline - time.monotonic()))
     if raised:
-        raise raised[0]
+        raise raised.pop()
     if not found:
         raise _late()
     return found[0]

@@ -115,8 +115,12 @@ class Validator:
 
     def check(self, proposal: Proposal) -> None:
         """Raise what :meth:`refusal` returns."""
-        if (error := self.refusal(proposal)) is not None:
-            raise error
+        error = self.refusal(proposal)
+        try:
+            if error is not None:
+                raise error
+        finally:
+            del error  # it leads to this frame
 
     def finding(self, proposal: Proposal) -> str | None:
         """Return the text of what :meth:`refusal` returns."""

@@ -101,7 +101,7 @@ class Courier:
         try:
             self._admit()
         except SinkError as error:
-            self.broken = error
+            self.broken = error.with_traceback(None)  # which leads to all that waits
             return Delivery(0, [])
         while not self.outbox.paused and (waiting := self.outbox.waiting(after=after, held=False)):
             after = waiting[-1].number
@@ -109,7 +109,7 @@ class Courier:
             try:
                 found = self._sink.emit([one.proposal for one in ready])
             except SinkError as error:
-                self.broken = error
+                self.broken = error.with_traceback(None)  # which leads to all that waits
                 with self._file.transaction():
                     self.outbox.postpone(ready, str(error))
                 break

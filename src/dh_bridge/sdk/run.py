@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub import urns
 from dh_bridge.errors import EventError
 from dh_bridge.sdk.references import job_pair, run_urn, table
-from dh_bridge.sdk.telling import KINDS, Moment, Told, proposals
+from dh_bridge.sdk.telling import KINDS, Moment, Told, error_facet, proposals
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -39,7 +39,7 @@ class Run:
         self.filtered = False
         self._moments: list[Moment] = []
         self._outcome: str | None = None
-        self._error: BaseException | str | None = None
+        self._error: dict[str, str] | None = None
 
     def reads(self, *datasets: DatasetRef) -> None:
         """Add inputs; of a run that has begun they are told at its end."""
@@ -64,12 +64,12 @@ class Run:
         an exception ends it, and whoever tries again says which ``attempt`` that is.
         """
         if attempt is None:
-            self._outcome, self._error = "UP_FOR_RETRY", error
+            self._outcome, self._error = "UP_FOR_RETRY", _told(error)
             return
         following = number_of_try(attempt)
         if following <= self.attempt:
             raise EventError(f"try {following} is not after try {self.attempt}", where="attempt", now="count upwards")
-        self._end("UP_FOR_RETRY", error)
+        self._end("UP_FOR_RETRY", _told(error))
         self.attempt = following
         self._begin()
 
@@ -87,7 +87,9 @@ class Run:
             return
         retried = self._outcome == "UP_FOR_RETRY"
         try:
-            self._end("UP_FOR_RETRY" if retried else "FAILURE", (self._error if retried else None) or error)
+            said = self._error if retried else None
+            said = said if said and said["message"] else error_facet(error)
+            self._end("UP_FOR_RETRY" if retried else "FAILURE", said)
         except Exception as lost:  # noqa: BLE001 - whatever it is, the caller's own exception goes on
             # that it could not be told must not be lost either
             warnings.warn(f"the end of {self.urn} was not told: {lost}", RuntimeWarning, stacklevel=2)
@@ -95,7 +97,7 @@ class Run:
     def _begin(self) -> None:
         self._add(Moment(self._now(), self.attempt))
 
-    def _end(self, result: str, error: BaseException | str | None) -> None:
+    def _end(self, result: str, error: dict[str, str] | None) -> None:
         time = self._now()
         start = next(one.time for one in reversed(self._moments) if one.result is None)
         self._add(Moment(time, self.attempt, result, time - start, error))
@@ -118,6 +120,10 @@ class Run:
         found = proposals(self._told, self._moments, self._pipeline.options)
         self.filtered = found is None
         self._pipeline.send(found or ())
+
+
+def _told(error: BaseException | str | None) -> dict[str, str] | None:
+    return None if error is None else error_facet(error)
 
 
 def told_run(pipeline: Pipeline, job: tuple[str, str], producer: str, run_id: str | None, **said: Any) -> Told:

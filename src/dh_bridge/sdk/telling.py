@@ -52,13 +52,13 @@ _WORDS = {None: "START", "SUCCESS": "COMPLETE", "FAILURE": "FAIL", "UP_FOR_RETRY
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """A start (no ``result``) or an end of a try; ``time`` and ``duration`` in microseconds."""
+    """A start (no ``result``) or an end of a try; ``time`` and ``duration`` in microseconds, ``error`` its facet."""
 
     time: int
     attempt: int
     result: str | None = None
     duration: int = 0
-    error: BaseException | str | None = None
+    error: dict[str, str] | None = None
 
 
 class Told(msgspec.Struct):
@@ -118,7 +118,7 @@ def _event(told: Told, moment: Moment) -> dict[str, Any]:
         parent = {"run": {"runId": names[2]}, "job": {"namespace": names[0], "name": names[1]}}
         facets.setdefault("parent", parent)
     if moment.error is not None:
-        facets["errorMessage"] = _error_facet(moment.error)
+        facets["errorMessage"] = moment.error
     return {
         "eventTime": iso(moment.time), "eventType": _WORDS[moment.result], "producer": told.producer, "schemaURL": _SCHEMA,
         "run": {"runId": told.run_id, "facets": facets},
@@ -138,7 +138,8 @@ def _pairs(tables: Mapping[str, Table]) -> list[dict[str, str]]:
     return [{"namespace": one.pair[0], "name": one.pair[1]} for one in tables.values() if one.pair is not None]
 
 
-def _error_facet(error: BaseException | str) -> dict[str, str]:
+def error_facet(error: BaseException | str) -> dict[str, str]:
+    """Return what is told of an error. Who keeps this in its place holds none of the frames that it came through."""
     if isinstance(error, str):
         return {"message": _sound(error), "programmingLanguage": "python"}
     return {

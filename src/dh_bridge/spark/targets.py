@@ -144,7 +144,8 @@ def sent(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, Si
         try:
             done = sink.emit(left)
         except SinkError as error:
-            broken, late = error, [Failure(proposal, str(error), retryable=True) for proposal in left]
+            broken = error.with_traceback(None)  # which leads to the batch
+            late = [Failure(proposal, str(error), retryable=True) for proposal in left]
             if not error.retryable:
                 break
             continue

@@ -61,7 +61,7 @@ class DataHubTransport(Transport):
         for problem in problems[1:]:
             log.warning("%s", problem)
         if problems:
-            raise problems[0]
+            raise problems.pop(0)  # its frames lead here, and are not to find it again
 
     def close(self, timeout: float = -1) -> bool:
         """Deliver what waits, let go of the place, and return whether nothing waits.
@@ -123,7 +123,7 @@ class _Telling:
                 problems += teller.tell(self._waiting[0])
                 del self._waiting[0]
         except BridgeError as error:
-            problems.append(error)
+            problems.append(error.with_traceback(None))
             if len(self._waiting) > WAITING:
                 log.error("too much waits: an event of %s is forgotten", self._waiting[0].name)  # noqa: TRY400 - the error is told
                 del self._waiting[0]

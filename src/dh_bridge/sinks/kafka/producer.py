@@ -55,12 +55,27 @@ class Message(NamedTuple):
     value: bytes
 
 
+class _Heard:
+    """What the client said last of its connections; a refusal stays.
+
+    Not the producer's own method: the client holds it, and would then hold the producer, and that the client.
+    """
+
+    def __init__(self) -> None:
+        self.last: KafkaError | None = None
+
+    def __call__(self, error: KafkaError) -> None:
+        if self.last is None or not is_refused(self.last):
+            self.last = error
+
+
 class Producer:
     """A connection to the brokers at ``where``; a SettingsError when librdkafka does not know a setting."""
 
     def __init__(self, options: KafkaOptions, where: str) -> None:
         self.where = where
         self._options = options
+        self._heard = _Heard()
         settings: dict[str, Any] = {
             **DEFAULTS,
             IDEMPOTENT: "true",
@@ -73,17 +88,11 @@ class Producer:
         if "oauth_cb" in settings:
             settings["oauth_cb"] = function_at(settings["oauth_cb"])
         self.limit = _number(settings, "message.max.bytes")
-        self._last: KafkaError | None = None
         try:
-            self._client = Client(settings)
+            self._client: Any = Client(settings)
         except (KafkaException, ValueError, TypeError) as error:
             reason = error.args[0].str() if isinstance(error, KafkaException) else str(error)
             raise SettingsError(reason, where="kafka.producer", now="use the names and values of librdkafka") from error
-
-    def _heard(self, error: KafkaError) -> None:
-        """Remember what the client says of its connections; a refusal stays."""
-        if self._last is None or not is_refused(self._last):
-            self._last = error
 
     def check(self, topics: Iterable[str]) -> None:
         """Return when the brokers answer and have the topics; a SinkError says what is amiss."""
@@ -91,7 +100,7 @@ class Producer:
             began = time.monotonic()
             while (error := self._topic_error(topic)) is not None:
                 if time.monotonic() - began > self._patience(error):
-                    raise sink_error(error, f"{self.where}, topic {topic}", self._last)
+                    raise sink_error(error, f"{self.where}, topic {topic}", self.cause)
                 time.sleep(_SLICE)
 
     def _topic_error(self, topic: str) -> KafkaError | None:
@@ -105,7 +114,7 @@ class Producer:
 
     def _patience(self, error: KafkaError) -> float:
         """Return the seconds that an answer like that is worth: none when nothing can change it."""
-        if self._last is not None and is_refused(self._last):
+        if self.cause is not None and is_refused(self.cause):
             return 0.0
         if is_missing(error):
             return min(_TOPIC_PATIENCE, self._options.connect_timeout)
@@ -116,14 +125,14 @@ class Producer:
 
         A SinkError when the client has come to an end and a new one is needed.
         """
-        self._last = None
+        self._heard.last = None
         failed: dict[int, KafkaError] = {}
         try:
             for message in messages:
                 self._produce(message, failed)
             end = self._end()
             while self._client.flush(_SLICE):
-                if time.monotonic() > end or (self._last is not None and is_refused(self._last)):
+                if time.monotonic() > end or (self.cause is not None and is_refused(self.cause)):
                     self._client.purge()
                     self._client.flush(_SLACK)
                     break
@@ -131,8 +140,8 @@ class Producer:
             self._client.purge()  # nothing of a batch that broke off may follow later
             self._client.flush(_SLACK)
             raise
-        if self._last is not None and self._last.fatal():
-            raise sink_error(self._last, self.where)
+        if self.cause is not None and self.cause.fatal():
+            raise sink_error(self.cause, self.where)
         return failed
 
     def _produce(self, message: Message, failed: dict[int, KafkaError]) -> None:
@@ -160,12 +169,17 @@ class Producer:
     @property
     def cause(self) -> KafkaError | None:
         """What the client last said of its connections."""
-        return self._last
+        return self._heard.last
 
     def close(self) -> None:
-        """Give up what is still on its way: emit has waited for its own."""
-        self._client.purge()
-        self._client.flush(_SLACK)
+        """Give up what is still on its way, for emit has waited for its own, and end the client with its threads."""
+        client, self._client = self._client, None
+        if client is None:
+            return
+        client.purge()
+        client.flush(_SLACK)
+        if hasattr(client, "close"):  # not in 2.5: there it ends as nobody holds it any more
+            client.close()
 
 
 def _missing(failed: dict[int, KafkaError], place: int, error: KafkaError | None, _message: object) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections import deque
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,8 @@ class Refusals(Closing):
         shared: dict[str, Any] = {key: value for key, value in options.producer.items() if key.startswith(_SECURITY)}
         if "oauth_cb" in shared:
             shared["oauth_cb"] = function_at(shared["oauth_cb"])
+        #: the last error; no method of ours takes it, as the client would then hold us, who hold the client
+        self._heard: deque[KafkaError] = deque(maxlen=1)
         settings = {
             **shared,
             "bootstrap.servers": options.bootstrap,
@@ -60,13 +63,9 @@ class Refusals(Closing):
             "log_level": "0",
         }
         try:
-            self._reader: Any = Consumer({**settings, "enable.auto.commit": "false", "error_cb": self._heard})
+            self._reader: Any = Consumer({**settings, "enable.auto.commit": "false", "error_cb": self._heard.append})
         except (KafkaException, ValueError, TypeError) as error:
             raise SettingsError(str(error), where="kafka.producer", now="use the names of librdkafka") from error
-        self._last: KafkaError | None = None
-
-    def _heard(self, error: KafkaError) -> None:
-        self._last = error
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield each refusal: its place, the server's error, and the proposal with its run and pipeline."""
@@ -74,7 +73,7 @@ class Refusals(Closing):
             for partition in self._partitions():
                 yield from self._of(partition)
         except KafkaException as error:
-            raise sink_error(error.args[0], self.where, self._last) from error
+            raise sink_error(error.args[0], self.where, self._heard[-1] if self._heard else None) from error
 
     def _partitions(self) -> list[int]:
         found = self._reader.list_topics(self._topic, timeout=self._patience).topics[self._topic]

@@ -15,7 +15,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.errors import SettingsError, SinkError, empty_frames
 from dh_bridge.sinks.kafka.options import REGISTRY
 
 if TYPE_CHECKING:
@@ -91,22 +91,23 @@ class Registry:
                 verify=self._verify,  # here, else REQUESTS_CA_BUNDLE would win
                 allow_redirects=False,
             )
-        except requests.exceptions.SSLError as error:
-            raise SinkError(
+        except (requests.exceptions.RequestException, OSError) as error:
+            empty_frames(error)
+            raise self._error(error) from error
+
+    def _error(self, error: OSError) -> SinkError:
+        """Return the error of a request that was not answered."""
+        if isinstance(error, requests.exceptions.SSLError):
+            return SinkError(
                 "its certificate cannot be trusted",
                 where=self.where,
                 now="name your authority's certificates in kafka.registry.ca_bundle",
-            ) from error
-        except (requests.exceptions.InvalidURL, requests.exceptions.InvalidHeader) as error:
-            raise SinkError(
-                f"cannot be asked: {type(error).__name__}", where=self.where, now="look at kafka.registry"
-            ) from error
-        except requests.exceptions.Timeout as error:
-            raise SinkError(
-                f"no answer within {self._options.timeout:g} s", where=self.where, retryable=True
-            ) from error
-        except (requests.exceptions.RequestException, OSError) as error:
-            raise SinkError("the connection failed", where=self.where, retryable=True) from error
+            )
+        if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidHeader):
+            return SinkError(f"cannot be asked: {type(error).__name__}", where=self.where, now="look at kafka.registry")
+        if isinstance(error, requests.exceptions.Timeout):
+            return SinkError(f"no answer within {self._options.timeout:g} s", where=self.where, retryable=True)
+        return SinkError("the connection failed", where=self.where, retryable=True)
 
     def _said(self, answer: requests.Response) -> dict[str, Any]:
         status = answer.status_code

@@ -40,18 +40,6 @@ class LaterError(SinkError):
         self.after = after
 
 
-class Refusal(Exception):  # noqa: N818 - not an error of ours: a batch is cut until the refused proposal stands alone
-    """The server did not take what was sent; ``words`` say why.
-
-    ``whole`` is set when it may have nothing to do with the proposals: the error to raise if no proposal gets through.
-    """
-
-    def __init__(self, words: str, whole: SinkError | None = None) -> None:
-        super().__init__(words)
-        self.words = words
-        self.whole = whole
-
-
 class TooOldError(Exception):
     """The server has no batches."""
 
@@ -123,13 +111,23 @@ class Answer(NamedTuple):
             now = "is this the address of DataHub's metadata service?"
         return SinkError(said, where=where, now=now)
 
-    def refusal(self, where: str) -> Refusal | None:
+    def refusal(self) -> Refusal | None:
         """Return the refusal when the answer is about what was sent: then others of the batch may get through."""
         said = f"{self.status}: {self.words}"
         if self.status in _CONTENT:
-            return Refusal(said)
+            return Refusal(said, None)
         about_some = (self.status == 403 and "Urn:" in self.words) or self.failed_inside
-        return Refusal(said, self.error(where)) if about_some else None
+        return Refusal(said, self) if about_some else None
+
+
+class Refusal(NamedTuple):
+    """The server did not take what was sent; ``words`` say why.
+
+    ``whole`` is set when it may have nothing to do with the proposals: the answer to end with if no proposal gets through.
+    """
+
+    words: str
+    whole: Answer | None
 
 
 def answer(status: int, headers: Mapping[str, str], content: bytes, reason: str = "") -> Answer:

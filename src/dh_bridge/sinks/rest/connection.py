@@ -15,7 +15,7 @@ from requests import exceptions
 from requests.utils import get_environ_proxies
 from urllib3.util import Timeout
 
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.errors import SettingsError, SinkError, empty_frames
 from dh_bridge.sinks.rest.answers import PROXY_LOGIN, Answer, LaterError, answer
 from dh_bridge.sinks.rest.lateness import Deadline
 from dh_bridge.sinks.rest.login import Login
@@ -107,7 +107,10 @@ class Connection:
             if failed > retries or wait >= self.left() or (error is not None and not error.retryable):
                 if found is not None:
                     return found
-                raise error if error is not None else SinkError("did not answer", where=self.where, retryable=True)
+                try:
+                    raise error if error is not None else SinkError("did not answer", where=self.where, retryable=True)
+                finally:
+                    del error  # it leads to this frame, and this frame to the body
             if wait > self._options.longest_wait:
                 raise LaterError(
                     f"wants to be left alone for {wait:,.0f} seconds",
@@ -130,6 +133,7 @@ class Connection:
                 proxies=self._proxies,
             )
         except (exceptions.RequestException, OSError, ValueError) as error:
+            empty_frames(error)
             return None, self._error(error)
         if self.deadline is not None:
             self.deadline.heard(response.headers.get("Date"), sent, time())
@@ -160,6 +164,7 @@ class Connection:
                 proxies=get_environ_proxies(url),
             )
         except (exceptions.RequestException, OSError) as error:
+            empty_frames(error)
             raise self._error(error, "rest.oauth.token_endpoint") from error
         return response.status_code, response.content
 

@@ -9,7 +9,7 @@ import msgspec
 from dh_bridge.datahub.wire import keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
-from dh_bridge.sinks.rest.answers import Refusal, TooOldError, too_old
+from dh_bridge.sinks.rest.answers import TooOldError, too_old
 from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
 from dh_bridge.sinks.rest.connection import Connection
 from dh_bridge.sinks.rest.lateness import came_late
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import Present, SinkOptions
-    from dh_bridge.sinks.rest.answers import Answer
+    from dh_bridge.sinks.rest.answers import Answer, Refusal
 
 _PATIENCE = 32
 """Proposals that may be refused for reasons that may not lie in them, while nothing arrives, before a request is given up."""
@@ -98,7 +98,7 @@ class RestSink(Closing):
         refused: list[tuple[Item, Refusal]] = []
         arrived = self._deliver(items, refused)
         return [
-            Failure(one.proposal, refusal.words, not arrived and refusal.whole is not None and refusal.whole.retryable)
+            Failure(one.proposal, refusal.words, not arrived and refusal.whole is not None and refusal.whole.later)
             for one, refusal in refused
         ]
 
@@ -111,26 +111,26 @@ class RestSink(Closing):
         is refused for a reason that may not lie in them.
         """
         try:
-            self._send(items, again=again)
+            refusal = self._send(items, again=again)
         except TooOldError:
             self._single = True
             for one in items:
                 arrived = self._deliver([one], refused, arrived=arrived, again=again)
             return arrived
-        except Refusal as refusal:
-            if len(items) == 1:
-                refused.append((items[0], refusal))
-                if refusal.whole is not None and not arrived and len(refused) > _PATIENCE:
-                    raise refusal.whole from None
-                return arrived
-            middle = len(items) // 2
-            for half in (items[:middle], items[middle:]):
-                arrived = self._deliver(half, refused, arrived=arrived, again=True)
+        if refusal is None:
+            return True
+        if len(items) == 1:
+            refused.append((items[0], refusal))
+            if refusal.whole is not None and not arrived and len(refused) > _PATIENCE:
+                raise refusal.whole.error(self.where)
             return arrived
-        return True
+        middle = len(items) // 2
+        for half in (items[:middle], items[middle:]):
+            arrived = self._deliver(half, refused, arrived=arrived, again=True)
+        return arrived
 
-    def _send(self, items: Sequence[Item], *, again: bool) -> None:
-        """Send one request; a Refusal when it is about what was sent, a SinkError when it is not."""
+    def _send(self, items: Sequence[Item], *, again: bool) -> Refusal | None:
+        """Send one request; return the Refusal when it is about what was sent. A SinkError when it is not."""
         if self._single and len(items) > 1:
             raise TooOldError
         deadline = self._connection.deadline
@@ -139,11 +139,13 @@ class RestSink(Closing):
         if deadline is not None and not found.taken and came_late(found.words):
             found = self._sent(items, None, again=again)  # we are still waiting: others wrote there, or a clock is off
         if found.taken:
-            return
+            return None
         if not self._single and too_old(found):
             raise TooOldError
-        refusal = found.refusal(self.where)
-        raise refusal if refusal is not None else found.error(self.where)
+        refusal = found.refusal()
+        if refusal is None:
+            raise found.error(self.where)
+        return refusal
 
     def _sent(self, items: Sequence[Item], header: Callable[[], bytes] | None, *, again: bool) -> Answer:
         def body() -> bytes:
