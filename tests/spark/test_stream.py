@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from gen_runs import group
 from py4j.java_gateway import JavaObject
+from pyarrow import parquet
 from samples import RUN, dataset, event
 from samples import packed as sent
 from test_replay import dumped
@@ -25,7 +26,7 @@ from dh_bridge.spark.changes import changes, patched
 from dh_bridge.spark.rows import FOUND
 from dh_bridge.spark.sources import stream_files
 from dh_bridge.spark.stages import PROPOSAL, REJECTED, ChangeEntities, FoldRuns
-from dh_bridge.spark.streaming import Batch, linked, stream
+from dh_bridge.spark.streaming import Batch, among, linked, stream
 from dh_bridge.spark.targets import deliver
 from dh_bridge.spark.translation import as_rejected
 
@@ -78,6 +79,9 @@ def test_events_split_at_random_end_as_one_call_also_after_a_break(session, tmp_
     expected = dumped(Bridge(SETTINGS).translate(raws).proposals)
     assert [line for line in found if line not in set(expected)] == []
     assert [line for line in expected if line not in set(found)] == []
+    for file in (tmp_path / "state/dh_bridge/events/base=3").glob("*.parquet"):
+        keys = parquet.read_table(file)["key"].to_pylist()
+        assert keys == sorted(keys)
     # batches 0 and 1 became one, and left when 2 and 3 did
     assert {path.name for path in (tmp_path / "state/dh_bridge/events").iterdir()} >= {"base=1", "base=3", "batch=3"}
     assert not (tmp_path / "state/dh_bridge/events/batch=1").exists()
@@ -215,6 +219,19 @@ def test_a_removal_of_ours_that_nothing_calls_for_any_more_is_undone():
     (found,) = changes([removed, other], [other])
     assert (found.entity_urn, found.aspect_name, found.value) == ("a", "status", {"removed": False})
     assert list(changes([upsert("dataset", "a", "subTypes", {"typeNames": ["T"]})], [])) == []
+
+
+def test_of_the_history_only_what_may_be_of_the_batch_is_read(session, tmp_path):
+    """Ids of runs begin with their time, and what a batch left is sorted by them: Parquet passes over what is far behind."""
+    rows = [(f"k{number:02}", number, "p", b"{}") for number in range(100)]
+    session.createDataFrame(rows, state.EVENTS).coalesce(1).write.parquet(str(tmp_path / "events"))
+    events = session.read.parquet(str(tmp_path / "events"))
+    keys = session.createDataFrame([("k30",), ("k32",), ("k70",)], "key string")
+    found = among(events, keys)
+    assert sorted(row.key for row in found.collect()) == ["k30", "k32", "k70"]
+    plan = found._jdf.queryExecution().toString()
+    assert "GreaterThanOrEqual(key,k30), LessThanOrEqual(key,k70)" in plan
+    assert among(events, keys.limit(0)).collect() == []
 
 
 def test_a_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):

@@ -108,7 +108,8 @@ class State:
         mine = pieces.join(origins, "origin", "left_semi").select(*left.columns)
         told = now.read("told").join(now.latest(), ["key", "batch"], "left_semi").join(held, "key", "left_semi")
         for name, rows in (
-            ("events", events.join(held, "key", "left_semi").select(*events.columns)),
+            # sorted: ids of runs begin with their time, so that a batch need not read what is far behind it (`among`)
+            ("events", events.join(held, "key", "left_semi").select(*events.columns).sortWithinPartitions("key")),
             ("pieces", mine.unionByName(left)),
             ("told", told.select("key", "data", "batch")),
         ):

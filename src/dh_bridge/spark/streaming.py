@@ -153,7 +153,7 @@ class Batch:
     def _runs(self, old: DataFrame, touched: DataFrame) -> tuple[DataFrame, DataFrame, DataFrame]:
         """Return what the runs of the batch come to, what those do that had to hear of others first, and the keys of these."""
         past = old.filter("raw IS NOT NULL").select(*columns_of(kept.EVENTS))
-        known = self._new.unionByName(past.join(few(touched), "key", "left_semi"))
+        known = self._new.unionByName(among(past, touched))
         found = self._hold(self._ordered(known).mapInArrow(FoldRuns(self._settings, held=APART), FOUND))
         witnesses, again = heard(found)
         earlier = self._state.read("told").join(self._state.latest(), ["key", "batch"], "left_semi")
@@ -175,7 +175,8 @@ class Batch:
         if not again:
             return found, found.limit(0), touched.limit(0)
         keys = self._spark.createDataFrame([(key,) for key in sorted(again)], "key string")
-        records = self._hold(self._new.unionByName(past).join(few(keys), "key", "left_semi").select(*self._new.columns))
+        again_new = self._new.join(few(keys), "key", "left_semi").select(*self._new.columns)
+        records = self._hold(again_new.unionByName(among(past, keys)))
         second = FoldRuns(self._settings, witnesses, held=APART)
         redone = self._hold(self._ordered(records).mapInArrow(second, FOUND))
         self._told_before = (
@@ -221,6 +222,14 @@ def linked(named: Mapping[str, AbstractSet[str]], datasets: set[str]) -> set[str
         found |= fresh
         datasets = datasets.union(*(named[key] for key in fresh))
     return found
+
+
+def among(events: DataFrame, keys: DataFrame) -> DataFrame:
+    """Return the events of the keys; of sorted files only those parts are read where one of them can be."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+    ((first, last),) = keys.agg(F.min("key"), F.max("key")).collect()
+    return events.filter(events.key.between(first or "", last or "")).join(few(keys), "key", "left_semi")
 
 
 def few(keys: DataFrame) -> DataFrame:
