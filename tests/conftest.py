@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import socket
 import tempfile
 from pathlib import Path
 
@@ -70,3 +72,20 @@ def pytest_xdist_make_scheduler(config, log):
 def real_home():
     """Return the home that pip's settings stand in."""
     return os.environ[_REAL]
+
+
+@pytest.fixture
+def uncollected():
+    """Let things go by the count of who holds them alone, as the garbage collector comes by seldom in our processes."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def nobody():
+    """Return an address at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    return f"127.0.0.1:{port}"

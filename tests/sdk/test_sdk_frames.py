@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 from contextlib import suppress
 
@@ -10,17 +9,11 @@ import pytest
 
 from dh_bridge.sinks.memory import MemorySink
 
+pytestmark = pytest.mark.usefixtures("uncollected")
+
 RUN_ID = "018cc251-f400-7662-b080-b72299e0a86b"
 RUN = f"urn:li:dataProcessInstance:{RUN_ID}"
 PROPERTIES = "dataProcessInstanceProperties"
-
-
-@pytest.fixture(autouse=True)
-def _no_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 class Table:

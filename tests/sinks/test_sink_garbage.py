@@ -18,31 +18,17 @@ from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import SinkOptions, open_sink
 
+pytestmark = pytest.mark.usefixtures("uncollected")
+
 
 class Batch(list):
     """Proposals, and whether they are still there."""
-
-
-@pytest.fixture(autouse=True)
-def _no_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.fixture
 def gms(tmp_path):
     with Gms(tmp_path / "gms.db") as server:
         yield server
-
-
-@pytest.fixture
-def nobody():
-    """Return an address at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    return f"127.0.0.1:{port}"
 
 
 @pytest.fixture

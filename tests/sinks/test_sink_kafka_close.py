@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import socket
 import weakref
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,21 +14,7 @@ from dh_bridge.sinks.kafka import producer, refusals
 from dh_bridge.sinks.kafka.options import KafkaOptions
 from dh_bridge.sinks.kafka.producer import Producer
 
-
-@pytest.fixture(autouse=True)
-def _no_collector():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.fixture
-def nobody():
-    """Return an address at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    return f"127.0.0.1:{port}"
+pytestmark = pytest.mark.usefixtures("uncollected")
 
 
 def options(nobody):
