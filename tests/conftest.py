@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-import socket
 import tempfile
 from pathlib import Path
 
 import hypothesis
 import pytest
+from realparts.process import free_port
 
 pytest_plugins = ["realparts.fixtures"]
 
@@ -86,6 +86,4 @@ def uncollected():
 @pytest.fixture
 def nobody():
     """Return an address at which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    return f"127.0.0.1:{port}"
+    return f"127.0.0.1:{free_port()}"

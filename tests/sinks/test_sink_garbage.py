@@ -94,19 +94,10 @@ def garbage():
     return found
 
 
-def test_a_server_that_is_away_leaves_nothing_of_a_batch(gms):
-    with opened(gms) as sink:
-        sink.emit(many(1))
-        gms.stop()
-        try:
-            assert_nothing_stays(sink)
-        finally:
-            gms.start()
-
-
 @pytest.mark.usefixtures("naps")
-def test_nor_does_one_that_is_asked_again(gms):
-    with opened(gms, retries=2) as sink:
+@pytest.mark.parametrize("retries", [0, 2])
+def test_a_server_that_is_away_leaves_nothing_of_a_batch(gms, retries):
+    with opened(gms, retries=retries) as sink:
         sink.emit(many(1))
         gms.stop()
         try:

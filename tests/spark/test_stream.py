@@ -234,6 +234,7 @@ def test_of_the_history_only_what_may_be_of_the_batch_is_read(session, tmp_path)
     assert among(events, keys.limit(0)).collect() == []
 
 
+@pytest.mark.usefixtures("uncollected")  # so that it is the stream that collects
 def test_a_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
     """A stream runs for weeks: what is kept of each batch, in Python or in Spark, ends it some day."""
     split(tmp_path / "landing", [raw for i in range(12) for raw in sent(group(2026, i))], 6)
@@ -252,11 +253,7 @@ def test_a_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
     kept_by = [getattr(scheduler, name) for name in ("activeQueryToJobs", "jobIdToQueryExecutionId")]
     before = [jobs().size() for jobs in kept_by]
     events = stream_files(session, str(tmp_path / "landing"), options={"maxFilesPerTrigger": "1"})
-    gc.disable()  # so that it is the stream that collects
-    try:
-        stream(events, take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1).awaitTermination()
-    finally:
-        gc.enable()
+    stream(events, take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1).awaitTermination()
     first, _, third, _, _, last = held
     assert len(third - first) > 20
     assert third & last <= first

@@ -175,8 +175,7 @@ class Batch:
         if not again:
             return found, found.limit(0), touched.limit(0)
         keys = self._spark.createDataFrame([(key,) for key in sorted(again)], "key string")
-        again_new = self._new.join(few(keys), "key", "left_semi").select(*self._new.columns)
-        records = self._hold(again_new.unionByName(among(past, keys)))
+        records = self._hold(among(self._new.unionByName(past), keys))
         second = FoldRuns(self._settings, witnesses, held=APART)
         redone = self._hold(self._ordered(records).mapInArrow(second, FOUND))
         self._told_before = (

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runstate import RunState
 
 
-#: Proposals that are checked at once.
+#: Proposals that are checked at once, soon after they were made.
 _TOGETHER = 256
 
 
@@ -89,7 +89,6 @@ def valid(found: Iterable[Proposal], validator: Validator, rejected: list[Reject
     """Return the proposals that their schemas take; the others go into ``rejected`` with the reason."""
     sound: list[Proposal] = []
     left = iter(found)
-    # Soon after they were made: what was built for them is still known as sound.
     while some := list(islice(left, _TOGETHER)):
         if validator.takes(some):
             sound += some

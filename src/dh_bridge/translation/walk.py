@@ -10,7 +10,7 @@ from dh_bridge.translation.datasets import dataset_name, phantom, skipped, tempo
 from dh_bridge.translation.facets import registry
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import MOST_UNKNOWN, known_first, unknown
-from dh_bridge.translation.history import MANY, let_go_of_many
+from dh_bridge.translation.history import let_go_of_many
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.joined import tell_alias
 from dh_bridge.translation.laws import Digest, Stamp
@@ -82,8 +82,7 @@ class Walk:
         if event.kind != "dataset":
             self._job(event, state, at)
         state.events.append((stamp, event.type))
-        if not len(state.events) % MANY:
-            state.events = let_go_of_many(state.events, self.options.settings.runs.heartbeat)
+        state.events = let_go_of_many(state.events, self.options.settings.runs.heartbeat)
         if producer := event.producer:
             state.producer = _later(state.producer, (stamp, producer))
         if schema_url := event.schema_url:
