@@ -31,12 +31,17 @@ _encode = msgspec.json.Encoder().encode
 class Bridge:
     """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*, ruling 1)."""
 
-    def __init__(self, settings: Settings | None = None, *, sink: str | Sink | None = None) -> None:
-        """``sink`` is where :meth:`run` and :meth:`assertion` tell: a target such as ``catalog:FILE``, or a sink object."""
+    def __init__(
+        self, settings: Settings | None = None, *, sink: str | Sink | None = None, on_error: str = "raise"
+    ) -> None:
+        """``sink`` is where :meth:`run` and :meth:`assertion` tell: a target such as ``catalog:FILE``, or a sink object.
+
+        ``on_error="warn"``: no work of yours fails because of a place that is down (:class:`dh_bridge.sdk.Pipeline`).
+        """
         self.settings = settings or Settings()
         self.options = Options(self.settings)
         self.zone = zone_of(self.settings)
-        self._sink = sink
+        self._sink, self._on_error = sink, on_error
         self._pipeline: Any = None
 
     def translate(self, events: Any, *, report: bool = False) -> Translation:
@@ -88,7 +93,9 @@ class Bridge:
             raise SettingsError("the bridge has no sink", where="sink", now='e.g. Bridge(sink="catalog:shop.db")')
         if self._pipeline is None:
             # loaded by name: the SDK is a door, which knows the bridge's floor and not the other way round
-            self._pipeline = import_module("dh_bridge.sdk").Pipeline(self.options, sink=self._sink)
+            self._pipeline = import_module("dh_bridge.sdk").Pipeline(
+                self.options, sink=self._sink, on_error=self._on_error
+            )
         return self._pipeline
 
     def run(self, job: tuple[str, str], inputs: Iterable[Any] = (), outputs: Iterable[Any] = (), **said: Any) -> Any:

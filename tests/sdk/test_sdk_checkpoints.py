@@ -6,9 +6,10 @@ from datetime import datetime, timezone
 from types import SimpleNamespace
 
 import pytest
+from realparts.process import free_port
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.errors import SettingsError
+from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sdk.checkpoints import report_checkpoint
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
@@ -157,6 +158,26 @@ def test_an_asset_without_a_dataset_is_named_before_anything_is_told(told):
     with pytest.raises(SettingsError, match="orders"):
         tell(one, expectation(column="amount"), datasets={"customers": ORDERS})
     assert one.sink.proposals == []
+
+
+@pytest.mark.parametrize("on_error", ["raise", "warn"])
+def test_a_server_that_is_down_fails_a_checkpoint_only_where_it_says_so(monkeypatch, on_error):
+    monkeypatch.setenv("GX_ANALYTICS_ENABLED", "False")
+    pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
+    from dh_bridge.sdk.great_expectations import TellDataHub  # noqa: PLC0415 - needs the package
+
+    action = TellDataHub(
+        name="tell", sink=f"rest:http://127.0.0.1:{free_port()}", datasets={"orders": ORDERS}, on_error=on_error,
+        settings={"profile": "1.7", "rest": {"retries": 0}},
+    )  # fmt: skip
+    result = checkpoint(expectation(column="amount"))
+    if on_error == "raise":
+        with pytest.raises(SinkError):
+            action.run(result)
+        return
+    with pytest.warns(RuntimeWarning) as found:
+        assert action.run(result) == {"told": 1}
+    assert "3 proposals lost" in str(found[-1].message)
 
 
 def test_a_real_checkpoint_tells_its_expectations(tmp_path, monkeypatch):

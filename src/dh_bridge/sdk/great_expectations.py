@@ -29,13 +29,15 @@ class TellDataHub(ValidationAction):  # type: ignore[misc, unused-ignore]
     """Tells each expectation and how it ended, as :func:`~dh_bridge.sdk.checkpoints.report_checkpoint` says.
 
     ``sink`` is a target (``catalog:FILE``, ``file:PATH`` …), ``datasets`` gives the dataset of each data asset, ``settings``
-    are those of :class:`dh_bridge.Settings`. What cannot be told is an error of the checkpoint's run.
+    are those of :class:`dh_bridge.Settings`. What cannot be told is an error of the checkpoint's run, or a warning with
+    ``on_error="warn"``.
     """
 
     type: Literal["dh_bridge"] = "dh_bridge"
     sink: str
     datasets: Dict[str, str]  # noqa: UP006 - as above
     settings: Dict[str, Any] = {}  # noqa: UP006, RUF012 - as above; pydantic copies defaults
+    on_error: Literal["raise", "warn"] = "raise"
 
     def run(
         self,
@@ -43,5 +45,5 @@ class TellDataHub(ValidationAction):  # type: ignore[misc, unused-ignore]
         action_context: Optional[ActionContext] = None,  # noqa: ARG002, UP045 - Great Expectations' own signature
     ) -> Dict[str, Any]:  # noqa: UP006 - as above
         """Tell the results; return how many expectations there were."""
-        with Pipeline(Settings(**self.settings), sink=self.sink) as pipeline:
+        with Pipeline(Settings(**self.settings), sink=self.sink, on_error=self.on_error) as pipeline:
             return {"told": report_checkpoint(pipeline, checkpoint_result, self.datasets)}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.validation import validator
 from dh_bridge.delivery import need_ledger, open_destination, refused
-from dh_bridge.errors import SettingsError
+from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sdk.naming import Checked, named_check
 from dh_bridge.sdk.run import Run, told_run
+from dh_bridge.sdk.waiting import Waiting
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.base import Closing
 from dh_bridge.translation.options import Options
@@ -35,7 +37,10 @@ _PLATFORM = "urn:li:dataPlatform:openlineage"
 class Pipeline(Closing):
     """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
 
-    ``clock`` returns nanoseconds since 1970. What was opened here is closed by :meth:`close` or at the end of ``with``.
+    ``on_error``: with ``"raise"`` a SinkError ends what could not be told, with ``"warn"`` the caller's work goes on: what
+    does not arrive, or cannot be opened, is a RuntimeWarning, and is sent with what comes next, the last time by
+    :meth:`close`. What the caller says wrong is an error either way. ``clock`` returns nanoseconds since 1970. What was
+    opened here is closed by :meth:`close` or at the end of ``with``.
     """
 
     def __init__(
@@ -43,22 +48,39 @@ class Pipeline(Closing):
         settings: Settings | Options | None = None,
         *,
         sink: str | Sink,
+        on_error: str = "raise",
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
+        if on_error not in ("raise", "warn"):
+            raise SettingsError(f"{on_error!r} says nothing", where="on_error", now="raise or warn")
         self.options = settings if isinstance(settings, Options) else Options(settings or Settings())
         self.clock = clock
-        self._own = isinstance(sink, str)
-        self.sink: Sink = self._opened(sink) if isinstance(sink, str) else sink
-        self._validator = validator(self.options.profile)
+        self._target = sink if isinstance(sink, str) else None
+        self._sink = None if isinstance(sink, str) else sink
+        self._waiting = Waiting(self._place) if on_error == "warn" else None
+        try:
+            self._place()
+        except SinkError as error:
+            if self._waiting is None:
+                raise
+            warnings.warn(f"nothing is told yet: {error}", RuntimeWarning, stacklevel=2)
         self._introduced = not self.options.settings.identity.register_platform
 
-    def _opened(self, target: str) -> Sink:
-        """Open a target; the profile is that of its server unless somebody chose one."""
-        need_ledger(target, self.options.settings)
-        destination = open_destination(target, self.options.settings)
-        if destination.settings.profile != self.options.settings.profile:
-            self.options = Options(destination.settings)
-        return destination.sink
+    @property
+    def sink(self) -> Sink:
+        """The open sink; a SinkError where its place cannot be opened."""
+        return self._place()
+
+    def _place(self) -> Sink:
+        """Return the sink, opened now if it is not; the profile is that of its server unless somebody chose one."""
+        if self._sink is None:
+            target = str(self._target)
+            need_ledger(target, self.options.settings)
+            destination = open_destination(target, self.options.settings)
+            if destination.settings.profile != self.options.settings.profile:
+                self.options = Options(destination.settings)
+            self._sink = destination.sink
+        return self._sink
 
     def run(  # noqa: PLR0913 - what may be said of a run
         self,
@@ -132,18 +154,23 @@ class Pipeline(Closing):
         return found
 
     def send(self, proposals: Iterable[Proposal]) -> None:
-        """Deliver proposals, all of them or, when one is unsound (an AspectError), none; a SinkError when some do not arrive."""
+        """Deliver proposals, all of them or, when one is unsound (an AspectError), none.
+
+        A SinkError when some do not arrive, or a warning, as ``on_error`` has it.
+        """
         found = list(proposals)
         first = not self._introduced and any(map(_of_ours, found))
         if first:  # the platform `openlineage` before what is first said to be of it, as for events (ruling 17)
             found.insert(0, PLATFORM)
+        check = validator(self.options.profile).check
         for proposal in found:
-            self._validator.check(proposal)
+            check(proposal)
         if not found:
             return
-        delivery = self.sink.emit(found)
-        if delivery.failed:
-            raise refused(delivery.failed, len(found))
+        if self._waiting is not None:
+            self._waiting.tell(found)
+        elif failed := self.sink.emit(found).failed:
+            raise refused(failed, len(found))
         self._introduced = self._introduced or first
 
     def micros(self) -> int:
@@ -162,9 +189,11 @@ class Pipeline(Closing):
         )
 
     def close(self) -> None:
-        """Close the sink if it was opened here."""
-        if self._own:
-            self.sink.close()
+        """Close the sink if it was opened here; with ``on_error="warn"`` what is not told yet is sent once more."""
+        if self._waiting is not None:
+            self._waiting.last()
+        if self._target is not None and self._sink is not None:
+            self._sink.close()
 
 
 def _of_ours(proposal: Proposal) -> bool:

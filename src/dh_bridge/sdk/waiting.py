@@ -1,0 +1,66 @@
+"""What a place that is down did not take: kept, in its order, until it takes it with what comes next."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from dh_bridge.delivery import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import Sink
+
+MOST = 10_000
+"""Proposals that are kept, about 10 MB; of more the oldest go."""
+
+
+class Waiting:
+    """Tells a place what it can, and its caller in a RuntimeWarning what it cannot; no error of the place comes through.
+
+    ``place`` opens the sink or returns the open one. What may arrive another time is kept, and sent before what comes next.
+    """
+
+    def __init__(self, place: Callable[[], Sink]) -> None:
+        self._place = place
+        self._kept: list[Proposal] = []
+
+    def tell(self, proposals: list[Proposal]) -> None:
+        """Send ``proposals``, and before them what is kept."""
+        batch, self._kept = [*self._kept, *proposals], []
+        try:
+            failed = self._place().emit(batch).failed if batch else []
+        except Exception as error:  # noqa: BLE001 - a sink of the caller's may raise anything
+            if getattr(error, "retryable", True):
+                self._keep(batch, error)
+            else:
+                _warn(f"{_told(len(batch))} lost: {error}")
+            return
+        if later := [failure for failure in failed if failure.retryable]:
+            self._keep([failure.proposal for failure in later], refused(later, len(batch)))
+        if never := [failure for failure in failed if not failure.retryable]:
+            _warn(f"lost: {refused(never, len(batch))}")
+
+    def last(self) -> None:
+        """Try once more; what does not arrive now is lost, and counted."""
+        if self._kept:
+            self.tell([])
+        left, self._kept = self._kept, []
+        if left:
+            _warn(f"{_told(len(left))} lost: the pipeline is closed")
+
+    def _keep(self, proposals: list[Proposal], error: Exception) -> None:
+        self._kept = proposals[-MOST:]
+        over = len(proposals) - MOST
+        lost = f"; the oldest {over} are lost: no more than {MOST:,} are kept" if over > 0 else ""
+        _warn(f"{_told(len(proposals))} not told yet: {error}{lost}")
+
+
+def _told(count: int) -> str:
+    return f"{count} proposal{'s' if count > 1 else ''}"
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, RuntimeWarning, stacklevel=2)

@@ -1,0 +1,145 @@
+"""A pipeline whose lineage cannot be told goes on where it says so, and tells all of it once that can be done."""
+
+from __future__ import annotations
+
+import pytest
+from gms import Gms
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import AspectError, EventError, SettingsError, SinkError
+from dh_bridge.sdk import Pipeline, waiting
+from dh_bridge.sinks.base import Delivery, Failure
+from dh_bridge.sinks.memory import MemorySink
+
+RUN_ID = "018cc251-f400-7662-b080-b72299e0a86b"
+RUN = f"urn:li:dataProcessInstance:{RUN_ID}"
+EVENT = "dataProcessInstanceRunEvent"
+ORDERS = ("postgres://db:5432", "shop.public.orders")
+QUICK = {"retries": 0, "timeout": 2, "connect_timeout": 2}
+
+
+class Down(MemorySink):
+    """Takes nothing while it is down: by an error that says whether to try again, or proposal by proposal."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+
+    def emit(self, proposals):
+        if self.how is None:
+            return super().emit(proposals)
+        if isinstance(self.how, Exception):
+            raise self.how
+        return Delivery(0, [Failure(one, "no room", retryable=self.how == "later") for one in proposals])
+
+
+def work(pipeline):
+    with pipeline.run(("nightly", "shop.load"), outputs=[ORDERS], run_id=RUN_ID):
+        return "done"
+
+
+def aspects(sink):
+    return [(one.entity_urn, one.aspect_name) for one in sink.proposals]
+
+
+@pytest.mark.parametrize("how", [SinkError("is down", retryable=True), OSError("is down"), "later"])
+def test_what_did_not_arrive_is_told_with_what_comes_next_in_its_order(how):
+    sink, untroubled = Down(how), MemorySink()
+    pipeline = Pipeline(sink=sink, on_error="warn", clock=lambda: 10**18)
+    with pytest.warns(RuntimeWarning, match="not told yet: .*(is down|no room)"):
+        assert work(pipeline) == "done"
+    assert sink.proposals == []
+    sink.how = None
+    check = pipeline.assertion(ORDERS, "row_count", min=1)
+    work(Pipeline(sink=untroubled, clock=lambda: 10**18))
+    assert aspects(sink)[: len(aspects(untroubled))] == aspects(untroubled)
+    assert aspects(sink)[-1][0] == check.urn
+
+
+def test_the_check_of_a_result_is_told_before_it():
+    sink = Down(SinkError("is down", retryable=True))
+    pipeline = Pipeline(sink=sink, on_error="warn")
+    with pytest.warns(RuntimeWarning, match="is down"):
+        check = pipeline.assertion(ORDERS, "row_count", min=1)
+    sink.how = None
+    check.report(success=True, actual=5)
+    told = [aspect for urn, aspect in aspects(sink) if urn == check.urn]
+    assert told == ["assertionInfo", "dataPlatformInstance", "assertionRunEvent"]
+
+
+def test_close_tries_once_more_and_counts_what_is_lost():
+    sink = Down(SinkError("is down", retryable=True))
+    with pytest.warns(RuntimeWarning) as found, Pipeline(sink=sink, on_error="warn") as pipeline:
+        pipeline.assertion(ORDERS, "row_count", min=1)
+    assert "lost: the pipeline is closed" in str(found[-1].message)
+    sink.how = None
+    pipeline.close()
+    assert sink.proposals == []
+
+
+def test_close_tells_what_waits():
+    sink = Down(SinkError("is down", retryable=True))
+    pipeline = Pipeline(sink=sink, on_error="warn")
+    with pytest.warns(RuntimeWarning, match="is down"):
+        work(pipeline)
+    sink.how = None
+    pipeline.close()
+    assert (RUN, EVENT) in aspects(sink)
+
+
+@pytest.mark.parametrize("how", [SinkError("no such token"), "never"])
+def test_what_will_never_arrive_is_lost_loudly_and_does_not_wait(how):
+    sink = Down(how)
+    pipeline = Pipeline(sink=sink, on_error="warn")
+    with pytest.warns(RuntimeWarning, match="lost: .*(no such token|no room)"):
+        work(pipeline)
+    sink.how = None
+    pipeline.assertion(ORDERS, "row_count", min=1)
+    assert (RUN, EVENT) not in aspects(sink)
+
+
+def test_so_many_are_kept_and_no_more(monkeypatch):
+    monkeypatch.setattr(waiting, "MOST", 3)
+    sink = Down(SinkError("is down", retryable=True))
+    pipeline = Pipeline(sink=sink, on_error="warn")
+    with pytest.warns(RuntimeWarning, match=r"the oldest \d+ are lost: no more than 3 are kept"):
+        work(pipeline)
+    sink.how = None
+    pipeline.close()
+    assert len(sink.proposals) == 3
+    assert aspects(sink)[-1] == (RUN, EVENT)
+
+
+def test_a_server_that_is_down_from_the_first_is_opened_when_it_is_back(tmp_path):
+    gms = Gms(tmp_path / "gms.db", version="1.4.0")
+    gms.stop()
+    bridge = Bridge(Settings(rest=QUICK), sink=f"rest:{gms.url}", on_error="warn")
+    with pytest.warns(RuntimeWarning, match="not(hing is)? told"):
+        assert work(bridge) == "done"
+    with pytest.raises(SinkError):
+        bridge.pipeline.sink.emit([])
+    gms.start()
+    bridge.assertion(ORDERS, "row_count", min=1)
+    bridge.close()
+    gms.stop()
+    with Catalog(tmp_path / "gms.db", readonly=True) as catalog:
+        assert len(catalog.timeseries(RUN, EVENT)) == 2
+    assert bridge.pipeline.options.profile.name == "1.4"
+
+
+def test_mistakes_of_the_caller_are_errors_all_the_same():
+    pipeline = Pipeline(sink=Down(OSError("is down")), on_error="warn")
+    with pytest.raises(EventError):
+        pipeline.run(("nightly", ""))
+    with pytest.warns(RuntimeWarning, match="is down"), pytest.raises(AspectError):
+        pipeline.assertion(ORDERS, "row_count", min=1).report(success=True, batch={"limit": "x"})
+    with pytest.raises(SettingsError, match="on_error"):
+        Pipeline(sink="memory:", on_error="ignore")
+
+
+def test_the_exception_of_the_work_goes_on():
+    pipeline = Pipeline(sink=Down(OSError("is down")), on_error="warn")
+    run = pipeline.run(("nightly", "shop.load"))
+    with pytest.warns(RuntimeWarning, match="is down"), pytest.raises(KeyError, match="mine"), run:
+        raise KeyError("mine")
