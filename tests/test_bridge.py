@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import types
 
 import attr
@@ -11,7 +12,7 @@ from openlineage.client import event_v2
 from samples import AIRFLOW, RUN, T0, dataset, dataset_event, event, examples, job_event, lines, one, packed
 
 import dh_bridge
-from dh_bridge import Bridge, Settings, translate
+from dh_bridge import Bridge, Settings, bridge, translate
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
@@ -231,3 +232,19 @@ def test_identity_and_translation_agree_on_real_events():
 def test_folder_of_mappings_that_is_none_is_refused_at_the_start(tmp_path):
     with pytest.raises(SettingsError, match=r"mappings: .*nosuch is no folder"):
         Bridge(Settings(mappings=tmp_path / "nosuch"))
+
+
+def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypatch):
+    made = []
+    monkeypatch.setattr(bridge, "Bridge", lambda settings: made.append(settings) or Bridge(settings))
+    monkeypatch.setattr(bridge, "_made", threading.local())
+    other = Settings(profile="1.7")
+    calls = [None, None, other, other, Settings(profile="1.7"), None]
+    found = [lines(translate(SAID, settings)) for settings in calls]
+    assert made == [None, other, other, None], "equal settings are others: only the same object is known for the same"
+    assert found[0] == found[1] == found[5] == lines(Bridge().translate(SAID))
+    assert found[2] == found[3] == found[4] == lines(Bridge(other).translate(SAID)) != found[0]
+    thread = threading.Thread(target=translate, args=(SAID,))
+    thread.start()
+    thread.join()
+    assert len(made) == 5, "each thread has its own: what a bridge remembers is not guarded"

@@ -35,7 +35,10 @@ def __getattr__(name: str) -> Any:
 
 
 def translate(events: Any, settings: Settings | None = None, *, report: bool = False) -> Translation:
-    """Translate one OpenLineage event or many; see :meth:`dh_bridge.bridge.Bridge.translate`."""
-    from dh_bridge.bridge import Bridge  # noqa: PLC0415 - as above
+    """Translate one OpenLineage event or many; see :meth:`dh_bridge.bridge.Bridge.translate`.
 
-    return Bridge(settings).translate(events, report=report)
+    The bridge is kept for the next call of the thread with these very settings: to make one takes as long as a hundred events.
+    """
+    from dh_bridge.bridge import bridge_of  # noqa: PLC0415 - as above
+
+    return bridge_of(settings).translate(events, report=report)

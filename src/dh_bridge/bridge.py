@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timezone, tzinfo
 from importlib import import_module
+from threading import local
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -135,6 +136,17 @@ class Bridge:
                         yield msgspec.structs.replace(found, place=f"event[{position}]{place}")
                     else:
                         yield found
+
+
+_made = local()
+
+
+def bridge_of(settings: Settings | None) -> Bridge:
+    """Return the bridge that this thread made last, if it was for the same object, else a new one."""
+    last: tuple[Settings | None, Bridge] | None = getattr(_made, "last", None)
+    if last is None or last[0] is not settings:
+        last = _made.last = (settings, Bridge(settings))
+    return last[1]
 
 
 def _serialized(event: Any) -> bytes:
