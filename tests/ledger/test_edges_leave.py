@@ -118,3 +118,104 @@ def test_columns_leave_with_their_datasets():
     io = told.catalog.aspect(job, "dataJobInputOutput")
     ups = [up for fine in io["fineGrainedLineages"] for up in fine["upstreams"]]
     assert [up.removeprefix("urn:li:schemaField:(" + _START)[0] for up in ups] == ["b"]
+
+
+# -- edges that have left are forgotten with the runs that named them -----------------------------------------------------
+
+
+def aged(setting, days, clock):
+    own = settings().ledger.model_copy(update={"retention_days": days})
+    return Told(
+        settings(edges=setting[0], edges_window_days=setting[1], profile="1.7", ledger=own), clock=lambda: clock[0]
+    )
+
+
+def lineage_of(told):
+    """Return of each job its edges and pairs of columns, without their times."""
+    for job in told.catalog.entities("dataJob"):
+        io = told.catalog.aspect(job, "dataJobInputOutput") or {}
+        sides = [{edge["destinationUrn"] for edge in io.get(f"{side}DatasetEdges", ())} for side in ("input", "output")]
+        fine = io.get("fineGrainedLineages", ())
+        columns = {(up, down) for one in fine for up in one["upstreams"] for down in one["downstreams"]}
+        yield job, sides, columns
+
+
+def with_both(one):
+    field = "urn:li:schemaField:(" + _START + "{},PROD),c)"
+    names = [[at["name"].removeprefix("d.s.") for at in one[side]] for side in ("inputs", "outputs")]
+    return {(field.format(source), field.format(target)) for source in names[0] for target in names[1]}
+
+
+def with_columns(one):
+    fields = [{"namespace": source["namespace"], "name": source["name"], "field": "c"} for source in one["inputs"]]
+    facets = {"columnLineage": {"fields": {"c": {"inputFields": fields}}}}
+    return {**one, "outputs": [{**target, "facets": facets} for target in one["outputs"]]}
+
+
+@pytest.mark.parametrize("setting", [LAST, WINDOW])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_shows_is_the_same_whether_edges_that_left_are_forgotten_or_not(setting, seed):
+    chance = random.Random(f"{seed}/{setting}")  # noqa: S311 - reproducible, not secret
+    days = list(range(1, 29))
+    if seed % 2:  # some come late
+        days.sort(key=lambda day: day + chance.choice((0, 0, 0, 9)))
+    clock = [1_796_000_000]
+    forgets, remembers = aged(setting, 2, clock), aged(setting, 10_000, clock)
+    for day in days:
+        clock[0] += 86_400
+        reads, writes = chance.sample("abcde", chance.randint(0, 3)), chance.sample("uvwxyz", chance.randint(0, 2))
+        kind = chance.choice(("COMPLETE", "COMPLETE", "COMPLETE", "FAIL", "RUNNING"))
+        told = with_columns(run(day, reads=reads, writes=writes, kind=kind))
+        for ledger in (forgets, remembers):
+            ledger.tell([told])
+        (less,), (more,) = lineage_of(forgets), lineage_of(remembers)
+        assert less[:2] == more[:2]
+        # an edge that comes back brings the columns of its new runs alone
+        assert less[2] <= more[2]
+        assert {pair for pair in more[2] if pair in with_both(told)} <= less[2]
+    assert forgets.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone()[0] > 5
+
+
+@pytest.mark.parametrize("setting", [LAST, WINDOW])
+def test_a_table_for_each_day_leaves_the_state_of_its_job_as_large_as_it_was(setting):
+    clock = [1_796_000_000]
+    told = aged(setting, 5, clock)
+    sizes = []
+    for day in range(60):
+        clock[0] += 86_400
+        moment = f"2026-{1 + day // 28:02}-{1 + day % 28:02}T10:00:00Z"
+        key = f"018cc251-f400-734d-88b3-{day:012}"
+        parts = {"inputs": [dataset("d.s.a")], "outputs": [dataset(f"d.s.x{day:03}")]}
+        told.tell([with_columns(event("COMPLETE", moment, run=key, job="app.load", **parts))])
+        query = "SELECT length(base) + length(cells) FROM shared WHERE urn LIKE 'urn:li:dataJob%'"
+        sizes.append(told.catalog.connection.execute(query).fetchone()[0])
+    assert sizes[59] < sizes[30] + 200
+    assert len(edges(told, "output")) == (1 if setting == LAST else 8)
+
+
+def test_an_edge_that_was_forgotten_comes_back_as_a_new_one():
+    clock = [1_796_000_000]
+    told = aged(LAST, 2, clock)
+    for day, reads in ((1, "ab"), (2, "b"), (6, "b"), (10, "a")):
+        clock[0] = 1_796_000_000 + day * 86_400
+        told.tell([run(day, reads=reads)])
+    assert edges(told) == "a"
+    (job,) = told.catalog.entities("dataJob")
+    (edge,) = told.catalog.aspect(job, "dataJobInputOutput")["inputDatasetEdges"]
+    assert edge["created"]["time"] == edge["lastModified"]["time"]
+
+
+@pytest.mark.parametrize("setting", [LAST, WINDOW])
+@pytest.mark.parametrize("seed", [0, 30])
+def test_nothing_is_sent_and_nothing_leaves_when_what_left_is_forgotten(setting, seed):
+    clock = [1_796_000_000]
+    told = aged(setting, 30, clock)
+    told.tell(read([one for i in range(seed, seed + 8) for one in group(SEED, i)]))
+    before = told.dump()
+    clock[0] += 91 * 86_400
+    assert told.tell([]) == []
+    assert told.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NOT NULL").fetchone() == (0,)
+    assert told.dump() == before
+    for number in (4, 5):
+        sent = told.tell(read(group(SEED + 1, number)))
+        assert not {one.entity_urn for one in sent} & {one for one in told.catalog.entities() if f"ns{SEED}-" in one}

@@ -40,15 +40,15 @@ def days_later(told, clock, days=31):
     told.tell([at("START", 59, run=OTHER, job="app.else")])
 
 
-def gone_and_come(seed):
-    """Return a ledger with generated runs that were told 31 days ago, and their events."""
+def gone_and_come(seed, days=31):
+    """Return a ledger with generated runs that were told so many days ago, and their events; after 91 open ones are gone as well."""
     clock = Clock()
     told = Told(settings(profile="1.7"), clock=clock)
     events = read([one for i in range(seed, seed + 6) for one in group(2026, i)])
     told.tell(events)
     days_later(told, clock, 0)
     before = told.dump()
-    days_later(told, clock)
+    days_later(told, clock, days)
     return told, events, before
 
 
@@ -66,16 +66,19 @@ def leaves(lines):
     return found
 
 
+@pytest.mark.parametrize("days", [31, 91])
 @pytest.mark.parametrize("seed", [0, 40])
-def test_letting_runs_go_changes_nothing_in_the_catalogue(seed):
-    told, _, before = gone_and_come(seed)
+def test_letting_runs_go_changes_nothing_in_the_catalogue(seed, days):
+    told, _, before = gone_and_come(seed, days)
     assert count(told, "run", "state IS NULL") > 3
+    assert count(told, "run", "state IS NOT NULL AND ended IS NULL") == 1 or days == 31
     assert told.dump() == before
 
 
+@pytest.mark.parametrize("days", [31, 91])
 @pytest.mark.parametrize("seed", [0, 40])
-def test_late_events_of_runs_that_were_let_go_erase_nothing_that_runs_share(seed):
-    told, events, before = gone_and_come(seed)
+def test_late_events_of_runs_that_were_let_go_erase_nothing_that_runs_share(seed, days):
+    told, events, before = gone_and_come(seed, days)
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     chance.shuffle(events)
     for one in events[:40]:

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 REST, LONGEST = 5.0, 60.0
 """Seconds between deliveries to a place that takes nothing: after the first failure, and at most (they double)."""
 
+_OF_THE_DEAD = (
+    "what was given up makes room by `dh-bridge queue drop --dead`, or is sent again by `dh-bridge queue retry`"
+    " (`dh-bridge queue list --dead` shows it)"
+)
+
 
 class Courier:
     """Sends to ``sink`` what waits in the outbox of ``file``; ``forget`` is told what was refused for good.
@@ -55,15 +60,20 @@ class Courier:
         self._rest = self._until = 0.0
 
     def look_for_room(self) -> None:
-        """Raise a SinkError when the outbox is full."""
+        """Raise a SinkError when the outbox is full: what was given up fills it, too, until somebody lets it go."""
+        if self.outbox.tally.at_most() < self._limit:
+            return
+        with self._file.transaction():
+            if self.outbox.tally.counted() < self._limit:
+                return
         waits, dead = self.outbox.count()
-        if waits + dead >= self._limit:
-            raise SinkError(
-                f"the outbox is full: {waits:,} proposals wait and {dead:,} are given up (ledger.outbox_limit)",
-                where=self._file.path,
-                now="see `dh-bridge queue list`; what is in the outbox is safe, send the events again later",
-                retryable=True,
-            )
+        now = "what is in the outbox is safe, send the events again later"
+        raise SinkError(
+            f"the outbox is full: {waits:,} proposals wait and {dead:,} are given up (ledger.outbox_limit)",
+            where=self._file.path,
+            now=f"{_OF_THE_DEAD if dead else 'see `dh-bridge queue list`'}; {now}",
+            retryable=True,
+        )
 
     def put(self, proposals: Sequence[Proposal], fresh: Iterable[str], now: int) -> None:
         """Add proposals at ``now`` (milliseconds), in the caller's transaction; ``fresh``: entities that were never sent before."""

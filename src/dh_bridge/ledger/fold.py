@@ -53,7 +53,8 @@ class LedgerFold:
         runs = options.settings.runs
         self._heritage = Heritage(connection, self.runs, whole=runs.infer_upstream)
         self._handover = HandOver(connection, self.runs, self._heritage, runs) if runs.infer_upstream else None
-        self.retention = Retention(connection, options.settings.ledger, self.runs, self.shared, self._kin)
+        ledger, leaving = options.settings.ledger, options.settings
+        self.retention = Retention(connection, ledger, self.runs, self.shared, self._kin, leaving=leaving)
         self.rejected: list[Rejected] = []
         #: events of this batch that came after the ledger had let go of their run (ruling 12)
         self.late = 0

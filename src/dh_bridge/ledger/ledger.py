@@ -78,8 +78,14 @@ class Ledger:
         if self._withheld.outdated:
             with file.transaction():
                 self._withheld.begin_again()
-        refresh, refuses = settings.refresh_days * DAY, self._withheld.refuses
-        self._sent = Sent(file.connection, refresh=refresh, full=full, revive=revive, refuses=refuses)
+        self._sent = Sent(
+            file.connection,
+            refresh=settings.refresh_days * DAY,
+            points=settings.retention_days * DAY,
+            full=full,
+            revive=revive,
+            refuses=self._withheld.refuses,
+        )
         self._journal = Journal(file.connection)
         self._seen: int | None = None
         self.courier = Courier(file, sink, options.settings, clock, self._forget, self._withheld)
@@ -121,9 +127,15 @@ class Ledger:
             yield self.take([])
 
     def take(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
+        """Fold one batch as :meth:`fold` does, then deliver what waits, unless the place took nothing a moment ago."""
+        translation, delivery = self.fold(items)
+        return translation, delivery if self._inside else self.courier.deliver_by_the_way()
+
+    def fold(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened.
 
-        Nothing is folded either when the outbox is full: a SinkError says so. Without ``items`` it is a step of catching up.
+        What comes of it waits in the outbox; that of a catalogue is delivered with it. Nothing is folded either when the outbox
+        is full: a SinkError says so. Without ``items`` it is a step of catching up.
         """
         quiet = not items
         self.courier.look_for_room()
@@ -156,7 +168,7 @@ class Ledger:
             self._journal.forget()
             self._withheld.forget()
             raise
-        return translation, delivery if self._inside else self.courier.deliver_by_the_way()
+        return translation, delivery
 
     def _translated(self, items: Iterable[Event | DeadLetter]) -> Translation:
         for item in items:

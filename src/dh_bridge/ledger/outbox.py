@@ -12,6 +12,7 @@ import msgspec
 
 from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
+from dh_bridge.ledger.tally import Tally
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _decode = msgspec.json.Decoder(Proposal).decode
 _WHOLE, _PATCH = "UPSERT", "PATCH"
 _PAUSED = "paused"
+_COUNT = "SELECT count(*) FROM outbox"
+_NEWEST = "SELECT seq FROM sqlite_sequence WHERE name = 'outbox'"
 
 
 class Waiting(NamedTuple):
@@ -47,6 +50,8 @@ class Outbox:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        #: how many wait or are dead, at most
+        self.tally = Tally(connection, "outbox", count=_COUNT, newest=_NEWEST)
 
     @property
     def paused(self) -> bool:
@@ -151,13 +156,13 @@ class Outbox:
         )
 
     def count(self) -> tuple[int, int]:
-        """Return how many proposals wait, and how many are dead."""
+        """Return how many proposals wait, and how many are dead: all are counted, which takes its time where they are many."""
         found = dict(self._connection.execute("SELECT dead, count(*) FROM outbox GROUP BY dead"))
         return found.get(0, 0), found.get(1, 0)
 
     def oldest(self) -> int | None:
         """Return since when the oldest proposal waits, in milliseconds."""
-        row = self._connection.execute("SELECT since FROM outbox WHERE NOT dead ORDER BY id LIMIT 1").fetchone()
+        row = self._connection.execute("SELECT since FROM outbox WHERE dead = 0 ORDER BY id LIMIT 1").fetchone()
         return None if row is None else int(row[0])
 
     def retry(self) -> int:

@@ -60,17 +60,15 @@ def old_runs(file: Catalog, before: int, keep: int, *, catalogue: bool) -> list[
 
 def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings) -> None:
     """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction."""
-    numbers: list[tuple[int]] = []
-    kept = []
+    numbers, kept = [], []
     for urn in urns:
         row = file.connection.execute("SELECT id, state IS NOT NULL FROM run WHERE key = ?", (urn,)).fetchone()
         if row is not None:
-            numbers.append((row[0],))
+            numbers.append(row[0])
             if row[1]:
                 kept.append(row[0])
     runs, shared, kin = Runs(file.connection), Shared(file.connection), Kin(file.connection)
-    Retention(file.connection, settings, runs, shared, kin).evict(kept)
-    file.connection.executemany("DELETE FROM run WHERE id = ?", numbers)
+    Retention(file.connection, settings, runs, shared, kin).forget(kept, numbers)
 
 
 def retired_checks(file: Catalog, rule: str) -> list[str]:

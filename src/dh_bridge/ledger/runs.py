@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.ledger.facts import Facts
 from dh_bridge.openlineage.events import TERMINAL
+from dh_bridge.translation.other_runs import RUN
 from dh_bridge.translation.runstate import RunState
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ _WRITE = """
     INSERT INTO run (id, key, state, job, ended, touched) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET state = excluded.state, job = excluded.job, ended = excluded.ended, touched = excluded.touched
 """
+_LET_GO = "UPDATE run SET state = NULL WHERE id = ?"
 _WRITE_QUIETLY = _WRITE.replace(", touched = excluded.touched", "")
 
 
@@ -98,12 +100,21 @@ class Runs(dict[str, RunState]):
         return found
 
     def evict(self, number: int) -> str:
-        """Forget the state of a run, not that it was there (ruling 12); return its key."""
-        (key,) = self._connection.execute(
-            "UPDATE run SET state = NULL WHERE id = ? RETURNING key", (number,)
-        ).fetchone()
+        """Forget the state of a run, not that it was there (ruling 12); return its key.
+
+        What is no run goes altogether: told again, it says what it said, and is let go of once more.
+        """
+        key = self.key(number)
+        gone = _LET_GO if key.startswith(RUN) else "DELETE FROM run WHERE id = ?"
+        self._connection.execute(gone, (number,))
         self._records.pop(key, None)
-        return str(key)
+        return key
+
+    def renew(self, number: int, touched: int, now: int) -> None:
+        """Note that a run was told of at ``touched``, by another run; what its state names is of use ``now``."""
+        record = self.by_number(number)
+        data = self.facts.packed((record.state, record.contribution), now)
+        self._connection.execute("UPDATE run SET state = ?, touched = ? WHERE id = ?", (data, touched, number))
 
     def kept(self, state: RunState) -> Record:
         """Return the record of a run, with the number of the row that a new run will have."""

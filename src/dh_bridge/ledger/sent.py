@@ -38,11 +38,10 @@ class Aspect(msgspec.Struct, array_like=True):
     parts: dict[str, bytes] = {}
 
 
-#: gives a row where the point is new, or says something new
-_NEW_POINT = """
-    INSERT INTO sent_point (key, hash, time) VALUES (?1, ?2, ?3)
+_POINT = "SELECT hash, time FROM sent_point WHERE key = ?"
+_PUT_POINT = """
+    INSERT INTO sent_point (key, hash, time) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, time = excluded.time
-    WHERE hash <> excluded.hash OR ?4 RETURNING 1
 """
 Aspects = dict[str, Aspect]
 _decode = msgspec.msgpack.Decoder(Aspects).decode
@@ -52,21 +51,26 @@ _encode = msgspec.msgpack.Encoder().encode
 class Sent:
     """The hashes of what was sent; ``refresh`` is the age in milliseconds at which an unchanged aspect is sent again.
 
+    ``points``: the age at which points in time are forgotten. Those that a run still comes to must not be, or they would be
+    sent again at that age: they are noted anew at half of it.
+
     ``revive``: a flow or job of that age is made visible again with it (ruling 14). ``refuses`` says what is
     withheld: what that says, and takes back, is not noted, so it is still to be sent.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the ledger's settings say
         self,
         connection: sqlite3.Connection,
         *,
         refresh: int = 7 * DAY,
+        points: int = 30 * DAY,
         full: bool = False,
         revive: bool = True,
         refuses: Callable[[Proposal], bool] = lambda _one: False,
     ) -> None:
         self._connection = connection
         self._refresh = refresh
+        self._points = points
         self._full = full
         self._revived = _REVIVED if revive else ()
         self._refuses = refuses
@@ -183,8 +187,12 @@ class Sent:
         return [proposal]
 
     def _of_point(self, proposal: Proposal, now: int) -> list[Proposal]:
-        said = _point(proposal), _hash(proposal.value), now, self._full
-        return [] if self._connection.execute(_NEW_POINT, said).fetchone() is None else [proposal]
+        key, mark = _point(proposal), _hash(proposal.value)
+        old, time = self._connection.execute(_POINT, (key,)).fetchone() or (None, 0)
+        same = old == mark and not self._full
+        if not same or time < now - self._points // 2:
+            self._connection.execute(_PUT_POINT, (key, mark, now))
+        return [] if same else [proposal]
 
     def _of_patch(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> list[Proposal]:
         name, operations = proposal.aspect_name, proposal.value

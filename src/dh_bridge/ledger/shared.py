@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.ledger.left import without_left
 from dh_bridge.ledger.records import packed, unpacked
 from dh_bridge.translation.other_runs import RUN
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dh_bridge.ledger.runs import Record, Runs
+    from dh_bridge.settings import Settings
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.laws import Cell
     from dh_bridge.translation.render.ladders import Slots
@@ -77,6 +79,14 @@ class Shared:
                     base[key] = cell if known is None else slot.law(known, cell)
             self._fold(urn, {}, new)
 
+    def let_leave(self, urn: str, settings: Settings) -> None:
+        """Forget the edges of a job that have left for good; what shows of it is the same."""
+        entity = self._entity(urn)
+        found = without_left(entity.base, entity.cells, settings) if entity is not None else None
+        if entity is not None and found is not None:
+            entity.base, entity.cells = found
+            self._based.add(urn)
+
     def refold(self, runs: Runs) -> None:
         """Fold the cells anew of which a run took something back."""
         for urn, places in self._stale.items():
@@ -100,7 +110,11 @@ class Shared:
 
     def is_touched(self, urn: str) -> bool:
         """Whether a run that is kept contributes to an entity."""
-        return bool(self.touching(urn))
+        entity = self._entity(urn)
+        if entity is None:
+            return False
+        there = self._connection.execute("SELECT 1 FROM touch WHERE entity = ? LIMIT 1", (entity.number,)).fetchone()
+        return there is not None or urn in self._touched
 
     def let_go(self, number: int) -> list[tuple[str, bool]]:
         """Forget what a run touched; return the runs among it, each with whether others touch it still."""

@@ -30,6 +30,12 @@ class LedgerSettings(BaseModel):
         description="Age at which a run that has ended is let go: what it said of jobs and datasets stays, later events of it"
         " are handled as those of a run of which nothing else is known.",
     )
+    open_days: int = Field(
+        default=90,
+        ge=1,
+        description="Age at which a run that has not ended is let go as well, since its end seems to be lost: counted from when"
+        " it was last told of, by itself (a stream by its RUNNING) or by a run that names it, as those below it do.",
+    )
     max_runs: int = Field(
         default=200_000,
         ge=1,

@@ -1,0 +1,134 @@
+"""Open runs whose end was lost are let go as well, later than those that ended; those that somebody tells of stay (ruling 12)."""
+
+from __future__ import annotations
+
+import pytest
+from samples import dataset, event
+from told import NOW, Told, read, settings
+
+DAY = 86_400
+RUN, OTHER = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
+URN = f"urn:li:dataProcessInstance:{RUN}"
+STREAM = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
+
+
+class Days:
+    """A ledger, and a day on which it is told something."""
+
+    def __init__(self, **said):
+        self.day = 0
+        self.told = Told(settings(ledger=settings().ledger.model_copy(update=said)), clock=lambda: NOW + self.day * DAY)
+
+    def tell(self, day, *events):
+        """Tell events on a day, or of something else."""
+        self.day = day
+        return self.told.tell(
+            list(events) or [at("START", 1, run=f"{day:08}-f400-734d-88b3-000000000009", job="app.else")]
+        )
+
+    def state(self, run=RUN):
+        """Return whether a run is kept; None when nobody knows it."""
+        query = "SELECT state IS NOT NULL FROM run WHERE key = ?"
+        row = self.told.catalog.connection.execute(query, (f"urn:li:dataProcessInstance:{run}",)).fetchone()
+        return None if row is None else bool(row[0])
+
+    def facts(self):
+        return self.told.catalog.connection.execute("SELECT count(*) FROM fact").fetchone()[0]
+
+    def edges(self):
+        jobs = self.told.catalog.entities("dataJob")
+        found = [self.told.catalog.aspect(urn, "dataJobInputOutput") or {} for urn in jobs]
+        return {edge["destinationUrn"] for one in found for edge in one.get("inputDatasetEdges", ())}
+
+
+def at(kind, second, **parts):
+    return event(kind, f"2026-11-20T10:00:{second:02}Z", **parts)
+
+
+def child(number, second=5, kind="COMPLETE"):
+    parent = {"run": {"runId": RUN}, "job": {"namespace": "ns", "name": "app.parent"}}
+    run = f"018cc251-f400-734d-88b3-{number + 100:012}"
+    return at(kind, second, run=run, job="app.child", run_facets={"parent": parent}, inputs=[dataset(f"d.s.t{number}")])
+
+
+def test_a_run_whose_end_was_lost_is_let_go_and_what_it_said_stays():
+    days = Days()
+    days.tell(0, at("START", 1, run=RUN, inputs=[dataset("d.s.a")]))
+    before = days.edges(), days.told.catalog.aspects(URN)
+    days.tell(89)
+    assert days.state() is True
+    days.tell(91)
+    assert days.state() is False
+    assert before == (days.edges(), days.told.catalog.aspects(URN))
+    assert len(before[0]) == 1
+
+
+def test_what_comes_of_it_later_is_counted_and_erases_nothing():
+    days = Days()
+    days.tell(0, at("START", 1, run=RUN, inputs=[dataset("d.s.a")]))
+    days.tell(91)
+    before = days.told.catalog.aspects(URN)
+    translation, _ = days.told.ledger.take(read([at("COMPLETE", 9, run=RUN, outputs=[dataset("d.s.b")])]))
+    assert translation.counts.notes == {"late events of runs that were let go": 1}
+    after = days.told.catalog.aspects(URN)
+    assert {name: after[name] for name in before} == before
+    assert set(after) - set(before) == {"dataProcessInstanceOutput"}
+    assert len(days.told.catalog.timeseries(URN, "dataProcessInstanceRunEvent")) == 2
+    assert len(days.edges()) == 1
+
+
+def test_a_stream_that_is_told_of_stays_however_old_it_is():
+    days = Days(open_days=20)
+    days.tell(0, at("START", 1, run=RUN, job_facets=STREAM))
+    for day in range(10, 100, 10):
+        days.tell(day, event("RUNNING", f"2026-11-20T{10 + day // 10}:00:00Z", run=RUN, job_facets=STREAM))
+        days.tell(day + 5)
+        assert days.state() is True
+    (record,) = [one for one in days.told.ledger._fold.runs._records.values() if one.state.urn == URN]
+    assert len(record.state.events) == 10
+    days.tell(130)
+    assert days.state() is False
+
+
+def test_an_application_stays_while_runs_below_it_are_told_of_and_what_they_said_goes_with_them():
+    days = Days(open_days=20, retention_days=2)
+    days.tell(0, at("START", 1, run=RUN, job="app.parent"))
+    facts = []
+    for day in range(3, 120, 3):
+        days.tell(day, child(day))
+        facts.append(days.facts())
+    assert days.state() is True
+    assert max(facts[20:]) <= max(facts[:20])
+    days.tell(136)
+    assert days.state() is True
+    days.tell(138)
+    assert days.state() is False
+
+
+def test_runs_that_name_each_other_do_not_hold_each_other():
+    days = Days()
+    parent = {"run": {"runId": OTHER}, "job": {"namespace": "ns", "name": "app.up"}}
+    other = {"run": {"runId": RUN}, "job": {"namespace": "ns", "name": "app.down"}}
+    days.tell(
+        0,
+        at("START", 1, run=RUN, job="app.down", run_facets={"parent": parent}),
+        at("START", 1, run=OTHER, job="app.up", run_facets={"parent": other}),
+    )
+    days.tell(91)
+    assert (days.state(), days.state(OTHER)) == (False, False)
+
+
+@pytest.mark.parametrize("forgetful", [False, True])
+def test_what_is_kept_of_runs_without_an_end_is_bounded_by_age(forgetful):
+    days = Days(open_days=10)
+    days.told._forgetful = forgetful
+    sizes = []
+    for day in range(40):
+        run = f"018cc251-f400-734d-88b3-{day:012}"
+        days.tell(day, at("START", 1, run=run, job=f"app.{day}", inputs=[dataset(f"d.s.t{day}")]))
+        tables = ("run WHERE state IS NOT NULL", "story", "sent WHERE urn LIKE '%Instance:%'", "touch", "fact")
+        count = days.told.catalog.connection.execute
+        sizes.append([count(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables])  # noqa: S608
+    assert sizes[25] == sizes[-1]
+    assert sizes[-1][0] <= 11
+    assert sizes[-1][-1] < 100

@@ -1,0 +1,137 @@
+"""A run that never ends: what is told of it again and again leaves little in the file, and what was sent is not sent again."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+from samples import dataset, dataset_event, event, job_event
+from told import NOW, Told, settings
+
+from dh_bridge.ledger.story import story
+from dh_bridge.translation.options import Options
+
+RUN = "018cc251-f400-734d-88b3-1e3d63fe6210"
+URN = f"urn:li:dataProcessInstance:{RUN}"
+STREAM = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
+BEGAN = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+
+class Clock:
+    def __init__(self):
+        self.days = 0.0
+
+    def __call__(self):
+        return NOW + self.days * 86_400
+
+
+def said(kind, minutes, **parts):
+    moment = BEGAN + timedelta(minutes=minutes)
+    return event(kind, f"{moment:%Y-%m-%dT%H:%M:%SZ}", run=RUN, job_facets=STREAM, **parts)
+
+
+def rows(told, table="story", where="1"):
+    return told.catalog.connection.execute(f"SELECT count(*) FROM {table} WHERE {where}").fetchone()[0]  # noqa: S608
+
+
+def streamed(days, *, every=30):
+    """Return a ledger that a stream was told to, a batch a day."""
+    told = Told()
+    told.tell([said("START", 0, inputs=[dataset("d.s.a")])])
+    for day in range(days):
+        minutes = range(day * 1440 + every, (day + 1) * 1440, every)
+        told.tell([said("RUNNING", minute, outputs=[dataset(f"d.s.t{day % 5}")]) for minute in minutes])
+    return told
+
+
+def told_of(told):
+    return story(told.catalog.connection, RUN, Options(settings(), stateful=True), where="here")
+
+
+def test_the_story_of_a_stream_keeps_its_days():
+    told = streamed(60)
+    assert rows(told) < 2 * 60 + 1 + 200 + 3 * 64
+    found = told_of(told).events
+    times = [time for time, _ in found]
+    assert found[0][1].type == "START"
+    first, last = BEGAN.timestamp() * 1e6, times[-1]
+    assert last - first == ((60 * 1440 - 30) * 60) * 1e6
+    assert {int((time - first) // 86_400e6) for time in times} == set(range(60))
+    steps = [later - earlier for earlier, later in zip(times[-200:-1], times[-199:], strict=True)]
+    assert max(steps) <= 3_600e6, "the newest stay one by one"
+    sent = {urn for _, one in found for urn in one.sent}
+    assert sum(",d.s.t" in urn for urn in sent) == 5
+
+
+def test_what_was_sent_after_events_that_are_gone_stands_with_the_next_that_stays():
+    told = Told()
+    told.tell([said("START", 0)])
+    for begin in range(0, 1200, 20):
+        told.tell([said("RUNNING", begin + minute, outputs=[dataset(f"d.s.t{begin}")]) for minute in range(1, 20)])
+    found = told_of(told).events
+    assert len(found) < 600
+    sent = {urn for _, one in found for urn in one.sent if ",d.s.t" in urn}
+    assert len(sent) == 60
+
+
+def test_the_story_of_a_run_of_few_events_is_told_whole():
+    told = Told()
+    told.tell([said("START", 0), *(said("RUNNING", minute) for minute in range(1, 399))])
+    assert len(told_of(told).events) == 399
+
+
+def test_starts_and_ends_stay_in_a_long_story():
+    told = Told()
+    told.tell([said("START", 0), said("FAIL", 5), said("START", 7), said("ABORT", 8)])
+    told.tell([said("RUNNING", minute) for minute in range(10, 1400)])
+    told.tell([said("RUNNING", minute) for minute in range(1400, 3000)])
+    found = told_of(told).events
+    assert len(found) < 600
+    assert [one.type for _, one in found[:6]] == ["START", "FAIL", "START", "ABORT", "RUNNING", "RUNNING"]
+
+
+def test_points_of_a_stream_are_not_sent_again_for_their_age():
+    clock = Clock()
+    told = Told(clock=clock)
+    told.tell([said("START", 0)])
+    for day in range(1, 100):
+        clock.days = day
+        sent = told.tell([said("RUNNING", day * 1440)])
+        assert sum(one.aspect_name == "dataProcessInstanceRunEvent" for one in sent) == 1
+    assert rows(told, "sent_point") == 100
+
+
+def test_points_of_runs_that_are_gone_are_forgotten():
+    clock = Clock()
+    told = Told(clock=clock)
+    told.tell([said("START", 0), said("COMPLETE", 5)])
+    before = rows(told, "sent_point")
+    clock.days = 32
+    told.tell([event("START", "2026-11-20T10:00:00Z", run=RUN.replace("018", "019"))])
+    assert (before, rows(told, "sent_point")) == (2, 1)
+
+
+def test_what_is_no_run_leaves_nothing_in_the_ledger_and_says_the_same_when_it_comes_again():
+    clock = Clock()
+    chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}), profile="1.7")
+    told = Told(chosen, clock=clock)
+    schema = {"schema": {"fields": [{"name": "id", "type": "int"}]}}
+    events = [
+        dataset_event(dataset("d.s.t", facets=schema)),
+        dataset_event(dataset("d.s.t", facets={"documentation": {"description": "one"}})),
+        dataset_event(dataset("d.s.t"), time="2026-11-20T10:00:09Z"),
+        job_event(inputs=[dataset("d.s.tmp_x")], outputs=[dataset("d.s.t")]),
+    ]
+    told.tell(events)
+    before = told.dump()
+    assert rows(told, "run") >= 3
+    clock.days = 31
+    told.tell([])
+    assert rows(told, "run") == 0
+    assert rows(told, "kin") == rows(told, "touch") == 0
+    told.tell(events[::-1], events)
+    assert told.dump() == before
+    for one in events[:2]:
+        clock.days += 31
+        told.tell([one])
+        assert told.dump() == before
+    assert rows(told, "run") == 1
