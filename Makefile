@@ -15,7 +15,7 @@ SPARK35 := .venv-spark35
 # Both variables: pip before 25.3 reads the first when it builds our package, later ones read the second.
 INSTALL := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK) $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test check slow e2e faults bench bench-proposals bench-ledger bench-delivery bench-kafka bench-spark docs lock clean
+.PHONY: help demo test check slow e2e faults bench bench-proposals bench-ledger bench-delivery bench-kafka bench-serve bench-spark docs lock clean
 
 help:  ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 \t/p' Makefile | expand -t 22
@@ -64,6 +64,9 @@ bench-delivery: $(VENV)/.dev  ## measure delivery, side by side with acryl-datah
 
 bench-kafka: $(VENV)/.dev  ## measure delivery into a real Kafka, side by side with acryl-datahub
 	@$(BIN)/python benchmarks/kafka_rates.py $(ARGS)
+
+bench-serve: $(VENV)/.dev  ## measure events over HTTP, from some senders at a time
+	@$(BIN)/python benchmarks/receiving.py $(ARGS)
 
 bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop of processes (ARGS="--counts 10000 --cores 2")
 	@$(BIN)/python benchmarks/spark.py $(ARGS)

@@ -42,7 +42,7 @@ _EXTRAS = {
     "datahub": "use acryl-datahub's emitters and classes",
     "kafka": "deliver to and read from Kafka",
     "spark": "translate with PySpark",
-    "server": "deliver over REST",
+    "server": "take events over HTTP",
     "airflow": "run inside Airflow",
     "openlineage": "send from OpenLineage's Python client",
     "great-expectations": "tell checkpoints of Great Expectations",

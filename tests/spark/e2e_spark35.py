@@ -26,6 +26,7 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
 from dh_bridge.openlineage.read import read_events
+from dh_bridge.receiver.running import receiving
 
 pytestmark = pytest.mark.kafka
 
@@ -57,7 +58,15 @@ transport:
         acks: all
         key.serializer: org.apache.kafka.common.serialization.StringSerializer
         value.serializer: org.apache.kafka.common.serialization.StringSerializer
+    three:
+      type: http
+      url: {url}
+      compression: gzip
+      auth:
+        type: api_key
+        apiKey: {key}
 """
+KEY = "shop-key"
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +83,14 @@ def python():
 
 @pytest.fixture(scope="module")
 def told(python, kafka, tmp_path_factory):
-    """Run the job of examples/capture under the listener, which writes to a file and to a topic; return (folder, topic)."""
+    """Run the job of examples/capture under the listener; return (folder, topic).
+
+    It writes to a file, to a topic, and to a receiver.
+    """
     home, topic = tmp_path_factory.mktemp("shop"), kafka.topic("openlineage", partitions=2)
     lake(home / "lake")
     (home / "events").mkdir()
     told = home / "openlineage.yml"
-    told.write_text(TRANSPORT.format(file=home / "events" / "spark.ndjson", servers=kafka.bootstrap, topic=topic))
     line = {
         "spark.jars": jars(SPARK35_LISTENER, SPARK35_KAFKA),
         "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
@@ -91,7 +102,11 @@ def told(python, kafka, tmp_path_factory):
     confs = [part for key, value in line.items() for part in ("--conf", f"{key}={value}")]
     command = [python.with_name("spark-submit"), "--master", "local[2]", *confs]
     job = CAPTURE / "spark" / "order_totals.py"
-    run([*command, job, home / "lake"], python, home, OPENLINEAGE_CONFIG=str(told))
+    settings = Settings(profile="1.7", receiver={"listen": "127.0.0.1:0", "token": KEY})
+    with receiving(f"catalog:{home / 'received.db'}", settings, None) as receiver:
+        file, url = home / "events" / "spark.ndjson", receiver.url
+        told.write_text(TRANSPORT.format(file=file, servers=kafka.bootstrap, topic=topic, url=url, key=KEY))
+        run([*command, job, home / "lake"], python, home, OPENLINEAGE_CONFIG=str(told))
     return home, topic
 
 
@@ -176,6 +191,13 @@ def test_what_the_listener_wrote_to_files_and_to_kafka_ends_as_emit(translated, 
     assert len(written) > 15
     assert sorted(message.value() for message in kafka.messages(told[1])) == sorted(written)
     assert held(translated / "files.db") == held(translated / "topic.db") == expected(translated / "events")
+
+
+def test_what_the_listener_sent_over_http_is_what_the_same_events_in_a_file_come_to(translated):
+    line = ["emit", str(translated / "events"), "--to", f"catalog:{translated / 'emitted.db'}", "--profile", "1.7"]
+    done = CliRunner().invoke(commands, line)
+    assert done.exit_code == 0, done.output
+    assert held(translated / "received.db") == held(translated / "emitted.db")
 
 
 LINEAGE = """

@@ -6,11 +6,12 @@ is asked for. So ``dh-bridge --help`` imports click and nothing else; a test kee
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -18,7 +19,13 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.errors import BridgeError, EventError, SinkError
 from dh_bridge.memory import collect_rarely
 
+if TYPE_CHECKING:
+    from io import TextIOWrapper
+
 EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY = 1, 2, 3
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What stdout says when it is a file on a full disk, and a file of --report or --dead-letters there."""
 
 #: Section of the help -> command -> its first line; the first section holds the everyday ones.
 MENU: dict[str, dict[str, str]] = {
@@ -41,6 +48,7 @@ MENU: dict[str, dict[str, str]] = {
         "facets": "List the facets that the bridge reads, and where their leaves go.",
     },
     "Operate": {
+        "serve": "Take events over HTTP and deliver what they come to: a URL for Spark, Flink, Trino, Hive and all others.",
         "plan": "Tell what EVENTS would change at PLACE; nothing is written.",
         "verify": "Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.",
         "queue": "Look after what waits in a ledger to be sent.",
@@ -84,6 +92,15 @@ class Commands(click.Group):
         except BridgeError as error:
             click.echo(f"Error: {error}", err=True)
             ctx.exit(exit_code(error))
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
+            try:
+                sys.stdout.flush()
+            except OSError:  # what is buffered has no room either, and Python would try again at its end
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(EXIT_DELIVERY)
 
 
 def exit_code(error: BridgeError) -> int:
@@ -111,4 +128,6 @@ def main() -> None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process runs
     if sys.stdout is None:
         sys.stdout = import_module("dh_bridge.cli.screen").Closed()
+    elif sys.stdout.errors == "strict":  # tables for a code page, as of Windows, that lacks a sign of a name
+        cast("TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
     commands(prog_name="dh-bridge", obj={"process": True})

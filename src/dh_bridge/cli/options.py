@@ -16,8 +16,24 @@ if TYPE_CHECKING:
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 #: Options of commands that are settings under a name of their own.
-_NAMED = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate"}
+_NAMED = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate", "listen": "receiver.listen"}
 
+
+class _Text(click.ParamType):
+    """What is looked up, or becomes part of JSON: bytes that are no UTF-8 are in neither."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text itself."""
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{value!r} is no UTF-8", param, ctx)
+        return value
+
+
+TEXT = _Text()
 events_argument = click.argument(
     "events", nargs=-1, required=True, metavar="EVENTS...", type=click.Path(exists=True, allow_dash=True)
 )

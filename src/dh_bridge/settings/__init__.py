@@ -43,6 +43,7 @@ from dh_bridge.settings.output import (
     TagSettings,
     Temporary,
 )
+from dh_bridge.settings.receiver import ReceiverSettings
 from dh_bridge.settings.rest import RestSettings
 from dh_bridge.settings.spark import SparkSettings
 from dh_bridge.settings.writes import WritesSettings
@@ -195,6 +196,9 @@ class Settings(BaseModel):
     )
     rest: RestSettings = Field(default=RestSettings(), description="DataHub's metadata service, for `rest:` targets.")
     kafka: KafkaSettings = Field(default=KafkaSettings(), description="Brokers and registry, for `kafka:` targets.")
+    receiver: ReceiverSettings = Field(
+        default=ReceiverSettings(), description="The web server that takes events over HTTP (`dh-bridge serve`)."
+    )
     airflow: AirflowSettings = Field(
         default=AirflowSettings(), description="Events of Airflow, and callbacks inside it (`dh_bridge.airflow`)."
     )

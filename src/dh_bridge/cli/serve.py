@@ -1,0 +1,100 @@
+"""``dh-bridge serve``."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Event, Lock
+from typing import TYPE_CHECKING
+
+import click
+
+from dh_bridge.cli.examples import examples
+from dh_bridge.cli.options import dead_option, profile_option, with_settings
+from dh_bridge.cli.screen import json_line, say
+from dh_bridge.receiver.running import receiving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dh_bridge.openlineage.events import DeadLetter
+    from dh_bridge.settings import Settings
+
+log = logging.getLogger("dh_bridge.receiver")
+
+_LOOPBACK = ("127.", "localhost:", "[::1]:")
+
+
+@click.command()
+@click.option(
+    "--to", "target", required=True, metavar="TARGET", help="As of emit: rest:URL, rest:, kafka:BROKERS, catalog:FILE."
+)
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Remember runs, and what waits to be sent, in this file; a catalogue is its own ledger.",
+)
+@click.option("--listen", metavar="HOST:PORT", help="Where to listen (default 127.0.0.1:5000).")
+@dead_option
+@profile_option
+@with_settings
+@examples("dh-bridge serve --to rest:http://localhost:8080 --ledger runs.db")
+def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | None) -> None:
+    """Take events over HTTP and deliver what they come to: a URL for Spark, Flink, Trino, Hive and all others.
+
+    Senders are told POST /api/v1/lineage, as of Marquez; DataHub's own /openapi/openlineage/api/v1/lineage does as well. A request
+    is answered when its events are in the ledger, which survives a restart; what they come to is delivered behind its back, later
+    where the server is down. A key (receiver.token, OpenLineage's apiKey) keeps others out. GET /health and GET /metrics tell how it
+    is. Ctrl-C or SIGTERM ends it: what was answered is told first.
+    """
+    _log_to_stderr()
+    stop = Event()
+    with ExitStack() as stack:
+        bury = stack.enter_context(_letters(dead))
+        running = stack.enter_context(receiving(target, settings, ledger, bury=bury))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        say(f"writing to {running.destination.described(target, running.destination.settings.identity.mode)}")
+        if settings.receiver.token is None and not settings.receiver.listen.startswith(_LOOPBACK):
+            say("anybody who can reach it may send events: set receiver.token")
+        say(f"taking events at {running.url}/api/v1/lineage")
+        stop.wait()
+        say("stopping")
+    for line in running.meters.lines():
+        say(line)
+
+
+def _log_to_stderr() -> None:
+    if log.handlers:
+        return
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that a request waits its turn is no news
+
+
+@contextmanager
+def _letters(path: str | None) -> Iterator[Callable[[DeadLetter], None]]:
+    """Yield what tells of an event that cannot be used, and keeps it in the file where one is named."""
+    lock = Lock()
+    try:
+        file = None if path is None else open(path, "ab")  # noqa: PTH123, SIM115 - closed below
+    except OSError as error:
+        raise click.UsageError(f"--dead-letters {path} cannot be written: {error.strerror}") from error
+
+    def bury(letter: DeadLetter) -> None:
+        log.warning("%s", letter.text)
+        if file is not None:
+            with lock:
+                file.write(json_line(letter.row()))
+                file.flush()
+
+    try:
+        yield bury
+    finally:
+        if file is not None:
+            file.close()

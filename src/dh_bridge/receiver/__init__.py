@@ -1,0 +1,13 @@
+"""A web door: producers send events over HTTP, as to any OpenLineage backend, and are answered when those are in the ledger.
+
+``intake.py`` folds what came meanwhile in one transaction, ``sending.py`` delivers behind the requests' backs, ``app.py`` is
+the WSGI application, ``running.py`` a server for it until somebody ends it. Senders of Spark, Flink, Trino, Hive and
+openlineage-python need a URL and nothing of ours.
+"""
+
+from dh_bridge.receiver.app import Receiver
+from dh_bridge.receiver.intake import Intake
+from dh_bridge.receiver.meters import Meters
+from dh_bridge.receiver.sending import Sender
+
+__all__ = ["Intake", "Meters", "Receiver", "Sender"]

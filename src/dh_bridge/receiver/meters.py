@@ -1,0 +1,66 @@
+"""What a receiver counts, from any of its threads, for people and for Prometheus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from threading import Lock
+
+_HELP = {
+    "requests": "Requests that brought events, by status.",
+    "events": "Events that are in the ledger.",
+    "dead_letters": "Events that cannot be used.",
+    "filtered": "What the filters left out.",
+    "proposals": "Proposals that events came to.",
+    "left_out": "Proposals of ours that their schema refuses.",
+    "delivered": "Proposals that the place took.",
+    "refused": "Proposals that the place refused for good.",
+}
+
+
+class Meters:
+    """Counters that only grow; ``waiting`` is what waits in the ledger, as it was seen last."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._counts: Counter[str] = Counter()
+        self._statuses: Counter[int] = Counter()
+        self.waiting = 0
+
+    def add(self, **counts: int) -> None:
+        """Add to the counters of these names."""
+        with self._lock:
+            self._counts.update(counts)
+
+    def answered(self, status: int) -> None:
+        """Count a request by its status."""
+        with self._lock:
+            self._statuses[status] += 1
+
+    def __getitem__(self, name: str) -> int:
+        return self._counts[name]
+
+    def lines(self) -> list[str]:
+        """Return the counters as lines that a person likes to read."""
+        shown = {
+            "requests": sum(self._statuses.values()),
+            **{name: self._counts[name] for name in _HELP if name != "requests"},
+        }
+        shown["waiting"] = self.waiting
+        kept = {name: number for name, number in shown.items() if number or name in ("events", "proposals")}
+        width = max(map(len, kept))
+        return [f"{name.replace('_', ' ').ljust(width)}  {number:>9,}" for name, number in kept.items()]
+
+    def metrics(self) -> str:
+        """Return the counters in the text format of Prometheus."""
+        with self._lock:
+            statuses, counts = dict(self._statuses), Counter(self._counts)
+        found: list[str] = []
+        for name, about in _HELP.items():
+            metric = f"dh_bridge_{name}_total"
+            found += [f"# HELP {metric} {about}", f"# TYPE {metric} counter"]
+            if name == "requests":
+                found += [f'{metric}{{status="{status}"}} {number}' for status, number in sorted(statuses.items())]
+            else:
+                found.append(f"{metric} {counts[name]}")
+        found += ["# HELP dh_bridge_waiting Proposals that wait in the ledger.", "# TYPE dh_bridge_waiting gauge"]
+        return "\n".join([*found, f"dh_bridge_waiting {self.waiting}", ""])

@@ -1,0 +1,93 @@
+"""A receiver that runs until somebody ends it: its ledger, who folds into it, who delivers from it, and the web server."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from dh_bridge.bridge import zone_of
+from dh_bridge.delivery import open_destination
+from dh_bridge.errors import SettingsError
+from dh_bridge.ledger import noted, opened
+from dh_bridge.receiver.app import Receiver
+from dh_bridge.receiver.intake import Intake
+from dh_bridge.receiver.meters import Meters
+from dh_bridge.receiver.sending import Sender
+from dh_bridge.receiver.web import Web
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from dh_bridge.delivery import Destination
+    from dh_bridge.openlineage.events import DeadLetter
+    from dh_bridge.settings import Settings
+
+_LEAVING = 10.0
+"""Seconds that requests have to end in."""
+_ANSWERED = 0.2
+"""Seconds in which the last answers leave."""
+
+
+class Running:
+    """What runs: ``url`` is where, ``destination`` where to, ``meters`` what was counted."""
+
+    def __init__(self, url: str, destination: Destination, meters: Meters) -> None:
+        self.url = url
+        self.destination = destination
+        self.meters = meters
+
+
+@contextmanager
+def receiving(
+    target: str, settings: Settings, place: Path | None, *, bury: Callable[[DeadLetter], None] = lambda _: None
+) -> Iterator[Running]:
+    """Take events over HTTP for ``target`` until the block ends; what was answered by then is in the ledger ``place``.
+
+    A catalogue is its own ledger. ``bury`` gets what cannot be used, from several threads. A SettingsError says what cannot be
+    used or is not installed, a SinkError why the target or the ledger cannot be opened.
+    """
+    place = place or settings.ledger.file
+    if place is None and not target.startswith("catalog:"):
+        raise SettingsError(
+            "START and COMPLETE of a run come in requests of their own, and must not be lost in between",
+            where="--ledger",
+            now="name a file for what is known of runs and waits to be sent",
+        )
+    meters = Meters()
+    with ExitStack() as stack:
+        known = noted(place, target)
+        destination = open_destination(target, settings, last_version=known.version)
+        sink = stack.enter_context(destination.sink)
+        ledger = stack.enter_context(
+            opened(
+                place,
+                sink,
+                destination.settings,
+                version=destination.version,
+                delivery=destination.options.run_id,
+                target=destination.place,
+            )
+        )
+        assert ledger is not None  # noqa: S101 - a catalogue, or a file that was named
+        woken: Callable[[], None] = lambda: None  # noqa: E731 - a catalogue is delivered to as it is folded into
+        if place is not None:
+            sender = Sender(place, destination, meters)
+            stack.callback(sender.close)
+            woken = sender.wake
+        intake = Intake(ledger, meters, batch=settings.ledger.batch, folded=woken, bury=bury)
+        stack.callback(intake.close)
+        app = Receiver(intake, meters, settings.receiver, zone=zone_of(settings), bury=bury)
+        web = stack.enter_context(Web(app, settings.receiver))
+        stack.callback(_leave, app)
+        yield Running(web.url, destination, meters)
+
+
+def _leave(app: Receiver) -> None:
+    """Take nothing more, and let those be answered who are inside."""
+    app.stopping = True
+    until = time.monotonic() + _LEAVING
+    while app.busy and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(_ANSWERED)

@@ -1,0 +1,58 @@
+"""Waitress, a web server in pure Python, run by a thread of its own until it is closed."""
+
+from __future__ import annotations
+
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sinks.base import Closing
+
+if TYPE_CHECKING:
+    from dh_bridge.receiver.app import Receiver
+    from dh_bridge.settings.receiver import ReceiverSettings
+
+_LOOK = 0.2
+"""Seconds after which the thread looks whether it is to end."""
+
+
+class Web(Closing):
+    """Listens for an application; ``url`` is where. A SettingsError when waitress is not installed, a SinkError: cannot listen."""
+
+    def __init__(self, app: Receiver, settings: ReceiverSettings) -> None:
+        try:
+            from waitress import create_server, wasyncore  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise SettingsError(
+                "the web server is not installed", where="dh-bridge serve", now="pip install 'dh-bridge[server]'"
+            ) from None
+        self._loop = wasyncore
+        self._sockets: dict[int, Any] = {}
+        self._ended = Event()
+        try:
+            self._server = create_server(
+                app, self._sockets, listen=settings.listen, threads=settings.threads, ident="dh-bridge",
+                max_request_body_size=settings.body_bytes, clear_untrusted_proxy_headers=True,
+            )  # fmt: skip
+        except (OSError, ValueError) as error:
+            wasyncore.close_all(self._sockets)
+            raise SinkError(
+                f"cannot listen: {error}", where=f"receiver.listen {settings.listen}", now="another port, or host?"
+            ) from error
+        # of a name that has several addresses waitress listens on all of them
+        several = getattr(self._server, "effective_listen", None)
+        host, port = several[0] if several else (self._server.effective_host, self._server.effective_port)
+        self.url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
+        self._thread = Thread(target=self._run, name="dh_bridge.web", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let go of all sockets."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            self._loop.loop(_LOOK, True, self._sockets, 1)  # noqa: FBT003 - waitress' own signature: polls, one round
+        self._server.task_dispatcher.shutdown()
+        self._loop.close_all(self._sockets)

@@ -1,0 +1,33 @@
+"""The web door: where it listens, and for whom."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+class ReceiverSettings(BaseModel):
+    """The web server that takes events over HTTP (``dh-bridge serve``)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    listen: str = Field(
+        default="127.0.0.1:5000",
+        pattern=r"^(\S+|\[\S+\]):\d{1,5}$",
+        description="HOST:PORT that it listens on; `0.0.0.0:5000` for other machines, `[::1]:5000` for IPv6, port 0 for a free"
+        " one.",
+    )
+    token: SecretStr | None = Field(
+        default=None,
+        min_length=1,
+        description="Key that senders must show (`Authorization: Bearer KEY`, OpenLineage's `apiKey`); none takes events of"
+        " everybody who can reach it.",
+    )
+    threads: int = Field(
+        default=16, ge=1, description="Requests that are answered at a time; what comes together is folded together."
+    )
+    body_bytes: int = Field(
+        default=64 * 1024 * 1024, ge=1024, description="Bytes of one request, at most, before and after unzipping."
+    )
+    patience: float = Field(
+        default=30.0, gt=0, description="Seconds that a request waits for the ledger before it is told to come again."
+    )

@@ -1,0 +1,152 @@
+"""``dh-bridge serve`` as a process: started, sent to by openlineage-python's own client, ended, killed, started again."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from openlineage.client import OpenLineageClient, event_v2
+from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
+from samples import RUN, SPARK, dataset, event, packed
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli.serve import serve
+
+RUN_URN = f"urn:li:dataProcessInstance:{RUN}"
+POINTS = "dataProcessInstanceRunEvent"
+KEY = "a-key"
+FREE = ("--listen", "127.0.0.1:0")
+
+
+class Served:
+    """A server in a process of its own; ``said`` are the lines of its stderr so far."""
+
+    def __init__(self, *arguments, **variables):
+        command = [sys.executable, "-m", "dh_bridge", "serve", *arguments]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | variables
+        )
+        self.said = []
+        while not (self.said and self.said[-1].startswith("taking events")):
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said.append(line.rstrip())
+        self.url = re.search(r"http://[^/]+", self.said[-1])[0]
+
+    def end(self, number=signal.SIGTERM):
+        """End it; return the exit code and what it said since."""
+        self.process.send_signal(number)
+        out, said = self.process.communicate(timeout=30)
+        assert out == ""
+        return self.process.returncode, said.splitlines()
+
+
+@contextmanager
+def served(*arguments, **variables):
+    found = Served(*arguments, **variables)
+    try:
+        yield found
+    finally:
+        if found.process.poll() is None:
+            found.process.kill()
+            found.process.communicate()
+
+
+def send(url, *events):
+    (body,) = packed(events) if len(events) == 1 else [json.dumps(list(events)).encode()]
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=20)
+    connection.request("POST", "/api/v1/lineage", body)
+    with connection.getresponse() as answer:
+        found = json.load(answer)
+    connection.close()
+    return found
+
+
+def points(file):
+    with Catalog(file, readonly=True) as catalog:
+        return [point["status"] for point in catalog.timeseries(RUN_URN, POINTS)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_openlineage_pythons_client_sends_with_a_key_and_zipped(tmp_path, number):
+    file = tmp_path / "shop.db"
+    with served("--to", f"catalog:{file}", *FREE, DH_BRIDGE_RECEIVER__TOKEN=KEY) as server:
+        auth = ApiKeyTokenProvider({"apiKey": KEY})
+        config = HttpConfig(url=server.url, auth=auth, compression=HttpCompression.GZIP)
+        client = OpenLineageClient(transport=HttpTransport(config))
+        for kind, time in (("START", "2026-11-20T10:00:00Z"), ("COMPLETE", "2026-11-20T10:05:00Z")):
+            job, run = event_v2.Job("ns", "etl.load"), event_v2.Run(RUN)
+            out = [event_v2.OutputDataset("postgres://db:5432", "d.s.a")]
+            client.emit(
+                event_v2.RunEvent(
+                    eventTime=time, producer=SPARK, run=run, job=job, eventType=event_v2.RunState[kind], outputs=out
+                )
+            )
+        client.close()
+        assert points(file) == ["STARTED", "COMPLETE"]
+        code, said = server.end(number)
+    assert code == 0
+    assert said[0] == "stopping"
+    assert {"events": "2", "requests": "2"}.items() <= dict(line.rsplit(maxsplit=1) for line in said[1:]).items()
+    assert KEY not in "".join(server.said + said)
+
+
+def test_what_was_answered_outlives_a_kill(tmp_path):
+    file = tmp_path / "shop.db"
+    with served("--to", f"catalog:{file}", *FREE) as server:
+        send(server.url, event())
+        server.end(signal.SIGKILL)
+    with served("--to", f"catalog:{file}", *FREE) as server:
+        send(server.url, event("COMPLETE", "2026-11-20T10:01:00Z"))
+        assert server.end()[0] == 0
+    with Catalog(file, readonly=True) as catalog:
+        assert catalog.timeseries(RUN_URN, POINTS)[-1]["durationMillis"] == 60_000
+
+
+def test_what_cannot_be_used_is_told_and_kept(tmp_path):
+    letters = tmp_path / "dead.ndjson"
+    with served("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", str(letters)) as server:
+        assert send(server.url, event(outputs=[dataset("d.s.a")]), {"eventTime": "soon"})["successful"] == 1
+        _, said = server.end()
+    assert json.loads(letters.read_text())["event"] == '{"eventTime": "soon"}'
+    assert any("WARNING request 1[1]: " in line for line in said)
+
+
+def test_it_warns_who_listens_to_everybody(tmp_path):
+    with served("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "0.0.0.0:0") as server:
+        assert "anybody who can reach it may send events: set receiver.token" in server.said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "why"),
+    [
+        (["--to", "rest:http://127.0.0.1:9"], 2, "name a file"),
+        (["--to", "catalog:{}/shop.db", "--listen", "5000"], 2, "receiver.listen"),
+        (["--to", "catalog:{}/shop.db", "--listen", "256.0.0.1:5000"], 3, "cannot listen"),
+        (["--to", "catalog:{}/none/shop.db", *FREE], 3, "none"),
+        (["--to", "rest:http://127.0.0.1:9", "--ledger", "{}/runs.db", "--set", "rest.retries=0"], 3, "127.0.0.1:9"),
+        (["--to", "catalog:{}/shop.db", "--dead-letters", "{}/none/dead", *FREE], 2, "--dead-letters"),
+    ],
+)
+def test_what_cannot_be_used_is_said_before_anything_listens(run, tmp_path, arguments, code, why):
+    result = run("serve", *[one.format(tmp_path) for one in arguments])
+    assert result.exit_code == code
+    assert why in result.stderr
+
+
+def test_the_example_of_its_help_runs(gms):
+    (line,) = [one.strip() for one in serve.help.splitlines() if one.startswith("  dh-bridge serve")]
+    arguments = line.replace("http://localhost:8080", gms.url).split()[2:]
+    with served(*arguments, *FREE) as server:
+        send(server.url, event())
+        assert server.end()[0] == 0
+    assert points(gms.place) == ["STARTED"]
+    assert (Path.cwd() / "runs.db").exists()

@@ -1,0 +1,405 @@
+"""The web door, in this process: what it answers to good and bad requests, and that what was answered is in the ledger."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import io
+import json
+import sys
+import threading
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+from gms import Fault, Gms
+from samples import RUN, T0, dataset, event, job_event, packed
+
+from dh_bridge import Settings
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.ledger import Ledger
+from dh_bridge.receiver import Receiver, running, sending
+from dh_bridge.receiver.running import receiving
+
+START = event(outputs=[dataset("d.s.a")])
+END = event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.a")])
+RUN_URN = f"urn:li:dataProcessInstance:{RUN}"
+POINTS = "dataProcessInstanceRunEvent"
+QUICK = {"retries": 0, "timeout": 5, "connect_timeout": 2}
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(sending, "IDLE", 0.1)
+
+
+@contextmanager
+def served(target, place=None, *, bury=lambda _: None, **settings):
+    own = {"listen": "127.0.0.1:0", **settings.pop("receiver", {})}
+    with receiving(target, Settings(receiver=own, **settings), place, bury=bury) as found:
+        yield found
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    """A receiver into a catalogue; ``post`` sends to it."""
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        yield found
+
+
+def ask(found, body=b"", path="/api/v1/lineage", method="POST", **headers):
+    """Return (status, JSON or text, headers) of a request."""
+    connection = http.client.HTTPConnection(urlsplit(found.url).netloc, timeout=20)
+    try:
+        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        answer = connection.getresponse()
+        raw = answer.read()
+    finally:
+        connection.close()
+    kind = answer.headers["Content-Type"]
+    return answer.status, json.loads(raw) if kind == "application/json" else raw.decode(), answer.headers
+
+
+def post(found, *events, **more):
+    (body,) = packed(events) if len(events) == 1 else [json.dumps(list(events)).encode()]
+    return ask(found, body, **more)
+
+
+def points(file, run=RUN_URN):
+    with Catalog(file, readonly=True) as catalog:
+        return [point["status"] for point in catalog.timeseries(run, POINTS)]
+
+
+def until(true, seconds=20):
+    """Wait until something is true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "too late"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/lineage", "/api/v1/lineage/", "/openapi/openlineage/api/v1/lineage", "/proxy/api/v1/lineage/batch"],
+)
+def test_an_event_is_answered_when_it_is_in_the_ledger(catalogue, tmp_path, path):
+    assert post(catalogue, START, path=path)[:2] == (200, {"received": 1, "successful": 1, "failed": []})
+    assert points(tmp_path / "shop.db") == ["STARTED"]
+
+
+def test_what_comes_event_by_event_is_what_comes_together(catalogue, tmp_path):
+    for one in (END, START, END, job_event()):
+        assert post(catalogue, one)[0] == 200
+    with served(f"catalog:{tmp_path / 'together.db'}") as together:
+        assert post(together, START, END, job_event())[0] == 200
+    one, other = (sorted(dump_of(tmp_path / name)) for name in ("shop.db", "together.db"))
+    assert one == other
+
+
+def dump_of(file):
+    with Catalog(file, readonly=True) as catalog:
+        return list(dump(catalog))
+
+
+def test_of_many_events_the_good_ones_are_taken_and_the_others_named(tmp_path):
+    letters = []
+    with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append) as found:
+        status, said, _ = post(found, START, {"eventTime": "yesterday"}, END)
+        assert status == 207
+        assert (said["received"], said["successful"]) == (3, 2)
+        ((at, why),) = [(one["index"], one["error"]) for one in said["failed"]]
+        assert at == 1
+        assert "eventTime" in why or "neither" in why
+        assert found.meters["dead_letters"] == 1
+    assert [letter.raw for letter in letters] == [b'{"eventTime": "yesterday"}']
+    assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
+
+
+def test_what_the_identity_of_jobs_refuses_is_named_like_the_rest(tmp_path):
+    letters, odd = [], event(run="no-uuid")
+    identity = {"mode": "compat", "compat": {"refuse": "error"}}
+    with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append, identity=identity) as found:
+        status, said, _ = post(found, START, odd)
+    assert (status, [one["index"] for one in said["failed"]]) == (207, [1])
+    assert [letter.raw for letter in letters] == packed([odd])
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[", b"3", b'"x"', b"\xff\xfe", b'[{"a": 1}]', b"[" * 100_000])
+def test_a_request_of_which_nothing_can_be_used_says_why(catalogue, body):
+    status, said, _ = ask(catalogue, body)
+    assert status == 400
+    assert said["successful"] == 0
+    assert said["failed"][0]["error"]
+
+
+def test_a_request_that_brings_nothing_is_no_mistake(catalogue):
+    assert ask(catalogue, b"[]")[:2] == (200, {"received": 0, "successful": 0, "failed": []})
+
+
+@pytest.mark.parametrize(
+    ("encoding", "zipped"),
+    [
+        ("gzip", gzip.compress),
+        ("GZIP", lambda body: gzip.compress(body[:10]) + gzip.compress(body[10:])),
+        ("deflate", zlib.compress),
+        ("identity", bytes),
+    ],
+)
+def test_a_zipped_body_is_unzipped(catalogue, tmp_path, encoding, zipped):
+    assert ask(catalogue, zipped(packed([START])[0]), Content_Encoding=encoding)[0] == 200
+    assert points(tmp_path / "shop.db") == ["STARTED"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "status", "why"),
+    [
+        ("gzip", b"plain", 400, "no gzip"),
+        ("gzip", gzip.compress(packed([START])[0])[:-12], 400, "breaks off"),
+        ("gzip", gzip.compress(b" " * 200_000), 413, "receiver.body_bytes"),
+        ("br", b"x", 415, "'br'"),
+    ],
+)
+def test_a_body_that_cannot_be_unzipped_is_refused(tmp_path, encoding, body, status, why):
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"body_bytes": 100_000}) as found:
+        answer = ask(found, body, Content_Encoding=encoding)
+        assert answer[0] == status
+        assert why in answer[1]["error"]
+        assert ask(found, b" " * 200_000)[0] == 413
+        assert post(found, START)[0] == 200, "the others go on"
+
+
+def test_senders_show_their_key(tmp_path):
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"token": "kéy"}) as found:
+        for shown in ({}, {"Authorization": "Bearer key"}, {"Authorization": "Basic kéy"}, {"Authorization": "kéy"}):
+            status, said, headers = post(found, START, **shown)
+            assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
+            assert "kéy" not in json.dumps(said, ensure_ascii=False)
+        assert points(tmp_path / "shop.db") == []
+        assert post(found, START, Authorization="bearer k\u00c3\u00a9y")[0] == 200, "UTF-8, as HTTP hands it on"
+        assert ask(found, path="/health", method="GET")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "allowed"),
+    [
+        ("GET", "/api/v1/lineage", 405, "POST"),
+        ("POST", "/health", 405, "GET"),
+        ("POST", "/", 404, None),
+        ("POST", "/api/v1/namespaces", 404, None),
+    ],
+)
+def test_what_is_not_here_is_said(catalogue, method, path, status, allowed):
+    answer = ask(catalogue, method=method, path=path)
+    assert (answer[0], answer[2]["Allow"]) == (status, allowed)
+
+
+def test_it_tells_how_it_is(catalogue):
+    post(catalogue, START)
+    ask(catalogue, b"{")
+    assert ask(catalogue, path="/health", method="GET")[:2] == (200, {"status": "ok", "waiting": 0})
+    status, text, headers = ask(catalogue, path="/metrics", method="GET")
+    assert status == 200
+    assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    told = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert told['dh_bridge_requests_total{status="200"}'] == told['dh_bridge_requests_total{status="400"}'] == "1"
+    assert told["dh_bridge_events_total"] == told["dh_bridge_dead_letters_total"] == "1"
+    assert int(told["dh_bridge_proposals_total"]) == int(told["dh_bridge_delivered_total"]) > 5
+    named = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    assert named == {name.partition("{")[0] for name in told}
+
+
+def test_what_comes_together_is_folded_together(tmp_path, monkeypatch):
+    folds, fold = [], Ledger.fold
+    first = threading.Event()
+
+    def slow(self, items):
+        folds.append(len(items))
+        first.wait(10)
+        return fold(self, items)
+
+    monkeypatch.setattr(Ledger, "fold", slow)
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found, ThreadPoolExecutor(12) as pool:
+        asked = [pool.submit(post, found, event(run=f"018cc251-f400-734d-88b3-{n:012x}")) for n in range(12)]
+        until(lambda: folds)
+        time.sleep(0.5)
+        first.set()
+        assert [one.result()[0] for one in asked] == [200] * 12
+    assert sum(folds) == 12
+    assert len(folds) <= 3, "those that wait while one is folded are folded at once"
+
+
+def test_an_event_that_is_beyond_us_ends_no_other(tmp_path, monkeypatch, caplog):
+    fold = Ledger.fold
+
+    def broken(self, items):
+        if any("poison" in one.name for one in items):
+            raise ZeroDivisionError("boom")
+        return fold(self, items)
+
+    monkeypatch.setattr(Ledger, "fold", broken)
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        status, said, _ = post(found, START, event(job="poison"), END)
+        assert (status, [one["index"] for one in said["failed"]]) == (207, [1])
+    assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
+    assert "boom" in caplog.text
+
+
+def test_a_ledger_that_takes_nothing_sends_the_sender_away_for_a_while(tmp_path, monkeypatch):
+    def full(_self, _items):
+        raise SinkError("the outbox is full", retryable=True)
+
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "fold", full)
+            status, said, headers = post(found, START)
+        assert (status, said["error"], headers["Retry-After"]) == (503, "the outbox is full", "5")
+        assert post(found, START)[0] == 200
+
+
+def test_a_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
+    held, fold = threading.Event(), Ledger.fold
+    monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"patience": 0.3}) as found:
+        status, said, _ = post(found, START)
+        assert (status, "busy" in said["error"]) == (503, True)
+        held.set()
+    assert points(tmp_path / "shop.db") == ["STARTED"], "what was brought is folded all the same"
+
+
+# -- servers -----------------------------------------------------------------------------------------------------------
+
+
+def test_no_request_waits_for_a_server(tmp_path):
+    with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
+        gms.faults = [Fault(linger=2.0)]
+        began = time.monotonic()
+        assert post(found, START)[0] == 200
+        until(lambda: gms.requests and gms.requests[-1].method == "POST")
+        assert post(found, END)[0] == 200
+        assert time.monotonic() - began < 2.0
+        until(lambda: points(gms.place) == ["STARTED", "COMPLETE"])
+        until(lambda: found.meters["delivered"] == found.meters["proposals"])
+
+
+def test_a_server_that_is_down_gets_it_when_it_is_back(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("dh_bridge.ledger.courier.REST", 0.1)
+    with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
+        gms.stop()
+        assert post(found, START)[0] == 200
+        until(lambda: found.meters.waiting > 0)
+        assert ask(found, path="/health", method="GET")[1]["waiting"] > 0
+        gms.start()
+        assert post(found, END)[0] == 200
+        until(lambda: points(gms.place) == ["STARTED", "COMPLETE"])
+        until(lambda: found.meters.waiting == 0)
+    assert "waits in the ledger until it can be delivered" in caplog.text
+    assert "deliveries go on" in caplog.text
+
+
+def test_what_is_not_delivered_at_the_end_is_delivered_by_the_next(tmp_path):
+    gms = Gms(tmp_path / "gms.db")
+    with served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
+        gms.stop()
+        assert post(found, START)[0] == 200
+    gms.start()
+    with served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK):
+        until(lambda: points(gms.place) == ["STARTED"])
+    gms.stop()
+
+
+def test_what_a_server_refuses_for_good_is_counted_and_the_rest_arrives(tmp_path, caplog):
+    with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
+        gms.poison = lambda proposal: "no flows here" if proposal.entity_type == "dataFlow" else None
+        assert post(found, START)[0] == 200
+        until(lambda: found.meters["refused"])
+        until(lambda: points(gms.place) == ["STARTED"])
+    assert "no flows here" in caplog.text
+
+
+def test_a_delivery_that_breaks_off_in_our_own_hands_is_tried_again(tmp_path, monkeypatch, caplog):
+    from dh_bridge.ledger.courier import Courier  # noqa: PLC0415 - what breaks
+
+    deliver, failed = Courier.deliver_by_the_way, []
+
+    def broken(self):
+        if len(failed) < 2:
+            failed.append(1)
+            raise SinkError("disk full") if len(failed) == 1 else ZeroDivisionError("boom")
+        return deliver(self)
+
+    monkeypatch.setattr(Courier, "deliver_by_the_way", broken)
+    with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
+        assert post(found, START)[0] == 200
+        until(lambda: points(gms.place) == ["STARTED"])
+    assert "disk full" in caplog.text
+    assert "boom" in caplog.text
+
+
+# -- doors -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_server_needs_a_ledger():
+    with pytest.raises(SettingsError, match="name a file"), served("rest:http://127.0.0.1:9"):
+        pass
+
+
+def test_a_place_that_is_taken_is_named(tmp_path, catalogue):
+    taken = urlsplit(catalogue.url).netloc
+    with pytest.raises(SinkError, match=taken), served(f"catalog:{tmp_path / 'other.db'}", receiver={"listen": taken}):
+        pass
+
+
+def test_without_waitress_it_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "waitress", None)
+    with pytest.raises(SettingsError, match=r"dh-bridge\[server\]"), served(f"catalog:{tmp_path / 'shop.db'}"):
+        pass
+
+
+def test_at_the_end_those_who_are_inside_are_answered_and_others_sent_away(tmp_path, monkeypatch):
+    held, fold = threading.Event(), Ledger.fold
+    monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))
+    with ThreadPoolExecutor(2) as pool:
+        with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+            inside = pool.submit(post, found, START)
+            time.sleep(0.3)
+            leaving = pool.submit(leave, found, held)
+        assert inside.result()[0] == 200
+        assert leaving.result() == (503, 503)
+
+
+def leave(found, held):
+    """Ask while it is being stopped, then let the one who is inside go."""
+    until(lambda: ask(found, path="/health", method="GET")[0] == 503)
+    answers = ask(found, path="/health", method="GET")[0], post(found, END)[0]
+    held.set()
+    return answers
+
+
+def test_any_wsgi_server_can_run_it():
+    app = Receiver(_Taking(), running.Meters(), Settings().receiver)
+    said = {}
+    body = packed([event(T0)])[0]
+    environ = {
+        "REQUEST_METHOD": "POST", "PATH_INFO": "/lineage", "CONTENT_LENGTH": str(len(body)), "wsgi.input": io.BytesIO(body),
+    }  # fmt: skip
+    (answer,) = app(environ, lambda status, headers: said.update(status=status, **dict(headers)))
+    assert (said["status"], json.loads(answer)["successful"]) == ("200 OK", 1)
+    assert said["Content-Length"] == str(len(answer))
+
+
+class _Taking:
+    alive = True
+
+    def take(self, events, _patience):
+        return [None] * len(events)
+
+
+def test_a_mistake_of_ours_is_an_answer_too(catalogue, monkeypatch, caplog):
+    monkeypatch.setattr(Receiver, "_body", lambda *_: 1 / 0)
+    assert post(catalogue, START)[0] == 500
+    assert "ZeroDivisionError" in caplog.text
