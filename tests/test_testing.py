@@ -191,3 +191,25 @@ def test_without_hypothesis_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     with pytest.raises(ModuleNotFoundError, match="pip install hypothesis"):
         events()
+
+
+def test_path_that_is_no_json_pointer_is_an_error_and_finds_nothing_by_chance():
+    with pytest.raises(ValueError, match=r"'type' is no JSON pointer: write '/type'"):
+        find(ALL, aspect="dataJobInfo", path="type")
+    assert values_at(OWNERS, "/owners/²") == []
+
+
+@pytest.mark.parametrize("value", ["[5]", '{"patch": 3}', '[{"op": "add"}]'])
+def test_golden_patch_that_is_none_is_named_with_its_line(folder, value):
+    said = f'{{"entityType":"dataset","entityUrn":"{URN}","changeType":"PATCH","aspectName":"globalTags","aspect":{{"json":{value}}}}}'
+    (folder / "a.proposals.ndjson").write_text(said)
+    with pytest.raises(SettingsError, match=r"a\.proposals\.ndjson:1: no proposal: "):
+        assert_golden(folder, Settings())
+
+
+def test_golden_file_that_cannot_be_read_or_written_is_named(folder):
+    (folder / "a.proposals.ndjson").unlink()
+    (folder / "a.proposals.ndjson").mkdir()
+    for update, words in ((False, "cannot be read"), (True, "cannot be written")):
+        with pytest.raises(SettingsError, match=rf"a\.proposals\.ndjson: {words}: "):
+            assert_golden(folder, Settings(), update=update)

@@ -69,6 +69,27 @@ def test_each_end_has_its_result(context, callback, result, shop):
         assert "dataProcessInstanceRelationships" in catalog.aspects(run_urn())
 
 
+class _Number(float):
+    """As numpy's."""
+
+
+class _Text(str):
+    """As Markup."""
+
+    __slots__ = ()
+
+
+@both
+def test_what_no_encoder_takes_is_told_in_readable_words(context, shop):
+    said = context(exception=ValueError("no file x\udcff.csv"))
+    said["dag_run"].conf = {"rate": _Number(0.5), _Text("of"): _Text("y\udcff"), "z\udcff": [True, None, 2]}
+    emit_on_failure(said)
+    with shop() as catalog:
+        assert history(catalog, run_urn())[-1] == ("COMPLETE", 1, "FAILURE")
+        properties = catalog.aspect(run_urn(), "dataProcessInstanceProperties")["customProperties"]
+    assert properties["openlineage.errorMessage.message"] == "no file x\\udcff.csv"
+
+
 def test_a_start_that_was_told_before_stands_once(shop):
     emit_on_execute(airflow3(end_date=None))
     with shop() as catalog:

@@ -98,3 +98,8 @@ def test_a_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
 def test_a_catalogue_in_memory_can_be_read_only_in_name():
     with Catalog(":memory:", readonly=True) as catalog:
         assert list(catalog.entities()) == []
+
+
+def test_a_name_that_no_file_can_have_is_refused():
+    with pytest.raises(SinkError, match="cannot be opened"):
+        Catalog("a\0b")

@@ -115,3 +115,19 @@ def test_a_broken_statement_is_a_sink_error_and_keeps_nothing(catalog):
     assert not caught.value.retryable
     assert isinstance(caught.value.__cause__, sqlite3.Error)
     assert list(catalog.entities()) == []
+
+
+def test_a_commit_that_a_reader_holds_up_leaves_nothing_open(tmp_path):
+    """Where WAL cannot be, as on some network drives, a COMMIT may fail, and SQLite leaves its transaction open."""
+    with Catalog(tmp_path / "c.db") as catalog:
+        catalog.connection.execute("PRAGMA journal_mode = DELETE")
+        catalog.connection.execute("PRAGMA busy_timeout = 10")
+        reader = sqlite3.connect(tmp_path / "c.db", isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM entity").fetchall()
+        with pytest.raises(SinkError, match="locked"):
+            catalog.apply([upsert("dataset", RAW, "subTypes", TABLE)])
+        reader.close()
+        assert catalog.apply([upsert("dataset", ORDERS, "subTypes", TABLE)]).delivered == 1
+    with Catalog(tmp_path / "c.db", readonly=True) as again:
+        assert list(again.entities()) == [ORDERS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,30 @@ def test_what_needs_the_one_that_is_closed_says_so(closed, arguments, code, said
     assert result.returncode == code
     assert said in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is full")
+@pytest.mark.parametrize("arguments", [("translate", EVENTS), ("systems",), ("config", "show")])
+def test_stdout_that_takes_no_more_is_no_delivery(arguments):
+    result = ran(">/dev/full", *arguments)
+    assert result.returncode == 3
+    assert result.stderr.splitlines()[-1] == "Error: the output cannot be written: No space left on device"
+
+
+def test_signs_that_a_code_page_lacks_are_escaped_and_files_for_programs_have_them(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
+    event = {
+        "eventType": "COMPLETE",
+        "eventTime": "2024-05-01T10:00:00Z",
+        "producer": "https://example.com/me",
+        "run": {"runId": "01890d3e-0000-7000-8000-000000000001"},
+        "job": {"namespace": "n", "name": "j"},
+        "outputs": [{"namespace": "日本://db", "name": "日本"}],
+    }
+    (tmp_path / "e.json").write_text(json.dumps(event))
+    assert ran("", "emit", "e.json", "--to", "catalog:c.db").returncode == 0
+    urn = json.loads(ran("", "urn", "日本://db", "日本", "--json").stdout)["urn"]
+    tree = ran("", "lineage", urn, "--catalog", "c.db")
+    assert (tree.returncode, "\\u65e5\\u672c" in tree.stdout) == (0, True)
+    assert "日本" in ran("", "lineage", urn, "--catalog", "c.db", "--dot").stdout
+    assert "日本" in ran("", "learn", "e.json").stdout

@@ -97,3 +97,29 @@ def test_nested_parts_of_the_envelope_that_nobody_knows_are_the_runs(run, tmp_pa
     shown = run("explain", "odd.ndjson").stdout
     assert [kind for kind, *_ in titles(shown)] == ["run", "job"]
     assert "$.jobs.x" in shown
+
+
+def test_events_whose_run_closes_later_than_others_keep_their_titles(run, tmp_path):
+    def lines(number, state):
+        job = {"namespace": "n", "name": f"j{number}"}
+        return json.dumps({**EVENT, "eventType": state, "run": {"runId": f"{RUN[:-1]}{number}"}, "job": job}) + "\n"
+
+    told = [lines(0, "START"), lines(1, "START"), *(lines(number, "COMPLETE") for number in (2, 3, 4, 0, 1))]
+    (tmp_path / "e.ndjson").write_text("".join(told))
+    shown = run("explain", "e.ndjson", "e.ndjson", "--set", "window=1").stdout
+    named = [
+        (part[0], next(urn for kind, urn, _ in titles(part) if kind == "run")) for part in shown.split("e.ndjson:")[1:]
+    ]
+    assert sorted(named) == sorted(
+        (str(place), f"urn:li:dataProcessInstance:{RUN[:-1]}{number}")
+        for place, number in enumerate((0, 1, 2, 3, 4, 0, 1), 1)
+        for _ in range(2)
+    )
+
+
+@pytest.mark.parametrize("flags", [["--loss"], ["--verdict", "kept"]])
+def test_story_has_no_verdicts(run, events, flags):
+    assert run("emit", events, "--to", "catalog:c.db").exit_code == 0
+    result = run("explain", "--catalog", "c.db", "--run", RUN, *flags)
+    assert result.exit_code == 2
+    assert "a story has no verdicts" in result.stderr

@@ -107,5 +107,5 @@ def test_events_that_cannot_be_used_are_told(run, tmp_path):
 def test_a_folder_that_cannot_be_written_is_told(run, events, tmp_path):
     empty = settings(tmp_path, "old.yml", "")
     result = run("identity-diff", empty, empty, events, "--to", "/proc/moves")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "/proc/moves" in result.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -199,3 +200,32 @@ def test_file_that_is_no_catalogue_is_a_delivery_failure(run, tmp_path):
     assert (result.exit_code, result.stdout) == (3, "")
     assert "is no catalogue" in result.stderr
     assert run("get", CLEAN, "--catalog", "absent.db").exit_code == 2
+
+
+@pytest.mark.parametrize("command", [("get",), ("runs",), ("lineage",), ("urn", "--reverse")])
+def test_argument_that_is_no_utf_8_is_wrong_usage(command, run, shop):
+    result = run(*command, "urn:li:dataset:\udcff", "--catalog", shop)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "is no UTF-8" in result.stderr
+
+
+def test_lineage_that_is_very_long_ends_in_a_tree_and_goes_on_in_a_picture(run, tmp_path):
+    steps = [_dataset(f"step{number}") for number in range(600)]
+    rows = [
+        upsert("dataset", down, "upstreamLineage", {"upstreams": [{"dataset": up, "type": "TRANSFORMED"}]})
+        for up, down in pairwise(steps)
+    ]
+    with Catalog(tmp_path / "long.db") as catalog:
+        catalog.apply(rows)
+    asked = ("lineage", steps[0], "--catalog", "long.db", "--depth", "9999")
+    tree = run(*asked)
+    assert tree.stdout.splitlines()[-1].endswith("step120  postgres  (goes on: --depth)")
+    assert "--dot and --mermaid go on" in tree.stderr
+    assert '"mark":"deeper"' in run(*asked, "--json").stdout
+    assert "step599" in run(*asked, "--dot").stdout
+
+
+def test_lineage_has_one_form_at_a_time(run, shop):
+    result = run("lineage", CLEAN, "--catalog", shop, "--json", "--dot")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "one of --json, --dot and --mermaid" in result.stderr

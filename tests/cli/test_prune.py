@@ -218,6 +218,7 @@ def test_retired_checks_of_a_catalogue_are_deleted(run, checks):
 def test_what_cannot_be_pruned_of_checks_is_said(run, checks, monkeypatch):
     checks(SERVER, 1, "a")
     assert "emit has removed them softly" in run("prune", *SERVER, "--retired").stderr
-    assert "urns.txt" in run("prune", *SERVER, "--retired", "--hard", "no/such/urns.txt").stderr
+    refused = run("prune", *SERVER, "--retired", "--hard", "no/such/urns.txt")
+    assert (refused.exit_code, "--hard no/such/urns.txt cannot be written: " in refused.stderr) == (2, True)
     monkeypatch.setenv("DH_BRIDGE_ASSERTIONS__RETIRE", "off")
     assert "no check ever retires" in run("prune", *SERVER, "--retired", "--hard", "urns.txt").stderr

@@ -87,3 +87,8 @@ def test_program_translates_a_pipe_as_a_process_of_its_own():
     assert done.stderr == ""
     row = json.loads(done.stdout)
     assert (row["event"], row["dataJob"] is not None or row["dataFlow"] is not None) == ("stdin:1", True)
+
+
+def test_file_name_that_is_no_utf_8_is_json_all_the_same():
+    row = {"event": "a\udcff.json:1", "more": ["b\udcff", 1, {"c": None}]}
+    assert json.loads(screen.json_line(row)) == {"event": "a\\udcff.json:1", "more": ["b\\udcff", 1, {"c": None}]}

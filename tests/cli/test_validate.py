@@ -87,3 +87,13 @@ def test_event_that_the_bridge_gives_up_is_a_finding(run, scripted, monkeypatch)
     letter = DeadLetter("stdin:1", "no namespace", b"")
     monkeypatch.setattr(bridge, "translate", lambda _, *, report: translate(letter, report=report))
     assert run("validate", "-", stdin=json.dumps(EVENT)).stdout == "stdin:1: no namespace\n"
+
+
+def test_proposal_that_is_nested_without_end_is_a_finding(run, scripted):
+    scripted()
+    aspect = {"value": "[" * 100_000 + "]" * 100_000, "contentType": "application/json"}
+    line = {"entityType": "dataset", "entityUrn": URN, "changeType": "UPSERT", "aspectName": "status", "aspect": aspect}
+    result = run("validate", "-", stdin=json.dumps(line) + "\n" + ndjson_line(GOOD).decode())
+    assert result.exit_code == 1
+    assert result.stdout.startswith("stdin:1: no proposal: ")
+    assert result.stderr == "2 checked, 1 findings\n"

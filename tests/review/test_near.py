@@ -36,6 +36,19 @@ def test_each_difference_is_named(ours, theirs, differs):
 
 
 @pytest.mark.parametrize(
+    ("ours", "theirs", "rule"),
+    [
+        ("db.t", 'inst."DB".t', {"platform_instance": "inst"}),
+        ("b.straße", '"I".b.STRASSE', {"platform_instance": '"I"'}),
+        ("tier.b.straße", "b.STRASSE", {"name": "tier.{*rest}", "rename": "{rest}"}),
+    ],
+)
+def test_what_stands_before_a_name_is_found_in_another_spelling(ours, theirs, rule):
+    (found,) = near_misses([(urn(ours), None)], [urn(theirs)])
+    assert yaml.safe_load(found.rule)["naming"]["rules"] == [rule]
+
+
+@pytest.mark.parametrize(
     "theirs",
     [
         urn("shop.public.orders_2"),
@@ -113,3 +126,8 @@ def test_a_place_that_cannot_list_is_asked_for_other_spellings(tmp_path):
     found = spelled_otherwise([urn("shop.public.Orders"), "urn:li:tag:x"], Listed(str(tmp_path / "urns.txt")))
     assert found == set(there[:3])
     assert spelled_otherwise([], Listed(str(tmp_path / "urns.txt"))) == set()
+
+
+def test_a_list_of_urns_may_begin_with_a_byte_order_mark(tmp_path):
+    (tmp_path / "urns.txt").write_text(urn("a") + "\r\n", encoding="utf-8-sig")
+    assert Listed(str(tmp_path / "urns.txt")).urns == {urn("a")}

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from types import SimpleNamespace
@@ -286,6 +287,7 @@ def test_an_error_message_is_told_and_secrets_in_it_are_not(gms):
         ({"settings": {"profil": "1.4"}}, "transport.settings.profil.*profile"),
         ({"settings": {"profile": "banana"}}, "no schemas for DataHub .banana."),
         ({"config": "nowhere.yml"}, "nowhere.yml"),
+        ({"config": {"profile": "1.4"}}, "`config` is no text"),
         ({"settings": {"max_new_entities_per_hour": 5}}, "there is none"),
     ],
 )
@@ -758,3 +760,51 @@ def test_what_the_server_answers_later_is_waited_for(gms):
     told = client(to=f"rest:{gms.url}")
     told.emit(event("START"))
     assert gms.proposals
+
+
+def test_the_first_event_imports_nothing(tmp_path):
+    """A process that is forked while a thread imports would wait for it without end."""
+    program = f"""
+import sys
+from openlineage.client.event_v2 import *
+from dh_bridge.transport import DataHubConfig, DataHubTransport
+told = DataHubTransport(DataHubConfig("catalog:told.db"))
+before = set(sys.modules)
+run, job = Run("{RUN}"), Job("shop", "load")
+told.emit(RunEvent(eventTime="2026-11-01T12:00:00Z", eventType=RunState.START, run=run, job=job, producer="https://shop"))
+assert sorted(set(sys.modules) - before) == [], sorted(set(sys.modules) - before)
+assert told.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_fork_waits_for_what_another_thread_writes_to_sqlite(tmp_path, monkeypatch):
+    """SQLite keeps its locks in memory: forked inside of a transaction, a process would find the file locked for ever."""
+    monkeypatch.setattr("dh_bridge.catalog.tables._BUSY_MILLIS", 500)
+    told = DataHubTransport(DataHubConfig(f"catalog:{tmp_path / 'told.db'}"))
+    told.emit(event("START"))
+    writes = threading.Event()
+
+    def write():
+        with told._telling._lock, Catalog(tmp_path / "told.db") as file, file.transaction():
+            writes.set()
+            time.sleep(0.2)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    writes.wait()
+    child = os.fork()
+    if not child:
+        try:
+            told.emit(event("START", run=OTHER, name="other"))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
+    told.emit(event("COMPLETE", 1))
+    assert told.close()
+    assert aspects(tmp_path / "told.db", urn("other", OTHER))

@@ -12,6 +12,7 @@ from dh_bridge.airflow.events import events, run_names
 from dh_bridge.airflow.namespaces import airflow_namespace, told_namespace
 from dh_bridge.airflow.occasion import occasion
 from dh_bridge.airflow.others import active_listeners
+from dh_bridge.airflow.plain import encodable
 from dh_bridge.airflow.sending import Sent, send
 from dh_bridge.errors import SinkError
 from dh_bridge.settings.loading import Flag, load
@@ -48,6 +49,7 @@ def called(kind: str, context: Mapping[str, Any], began: float, options: Mapping
         found = occasion(context)
         label = found.label
         told, nameless = events(found, kind, settings.airflow.namespace or airflow_namespace())
+        told = encodable(told)
         settings, unnamed = led_back(told, _knowing(settings, kind))
         if left_out := [*nameless, *unnamed]:
             log.info("%s: what is no dataset to OpenLineage is left out: %s", label, ", ".join(left_out))

@@ -69,6 +69,10 @@ class Catalog(Closing):
                 self._undo(inner=inner)
         except sqlite3.Error as error:
             self._ids.clear()
+            if not inner and self.connection.in_transaction:
+                # Where WAL cannot be, readers hold up a COMMIT, which leaves the transaction open: the next one would be
+                # taken for an inner one of it, and stay with nobody.
+                self.connection.execute("ROLLBACK")
             busy = "locked" in str(error) or "busy" in str(error)
             now = "another program writes to it; try again" if busy else ""
             raise SinkError(f"cannot be written: {error}", where=self.path, now=now, retryable=busy) from error

@@ -182,6 +182,8 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
 
 
 def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
+    if "\0" in place:
+        raise sqlite3.OperationalError("its name holds a zero byte")
     if readonly and place != _MEMORY:
         uri = Path(place).absolute().as_uri() + ("?immutable=1" if _is_frozen(Path(place)) else "?mode=ro")
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)

@@ -17,6 +17,7 @@ from dh_bridge.cli.options import (
     fail_option,
     profile_option,
     report_option,
+    utf_8,
     with_settings,
 )
 from dh_bridge.cli.outcome import Outcome, events_of
@@ -60,7 +61,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Processes that translate, for large archives; nothing is remembered then.",
 )
-@click.option("--run-id", metavar="ID", help="Id that DataHub keeps with what is written, to roll it back by.")
+@click.option(
+    "--run-id", metavar="ID", type=utf_8, help="Id that DataHub keeps with what is written, to roll it back by."
+)
 @click.option("--yes", is_flag=True, help="Ask nothing, however many entities are new (ask_new_entities).")
 @click.option("--max-rate", metavar="N", help="Proposals a second, at most (rest:).")
 @profile_option

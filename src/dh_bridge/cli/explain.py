@@ -11,7 +11,7 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import fail_option, json_option, profile_option, with_settings
+from dh_bridge.cli.options import fail_option, json_option, profile_option, utf_8, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import json_line, write
 from dh_bridge.cli.story import tell
@@ -27,11 +27,15 @@ if TYPE_CHECKING:
 _COLOURS = {"mapped": "green", "kept": "cyan", "withheld": "yellow"}
 _PART = re.compile(r"\$\.(?:run|job|dataset|(?:inputs|outputs)\[\d+\])(?=\.)")
 _Titles = dict[str, str]
+_Awaited = dict[str, list[_Titles]]
+"""Place -> titles of its events whose run is open; several when a file is named twice."""
 
 
 @click.command()
 @click.argument("events", nargs=-1, metavar="EVENTS...", type=click.Path(exists=True, allow_dash=True))
-@click.option("--run", metavar="RUN_ID", help="Tell the story of this run, which a ledger was told of, by id or URN.")
+@click.option(
+    "--run", metavar="RUN_ID", type=utf_8, help="Tell the story of this run, which a ledger was told of, by id or URN."
+)
 @click.option(
     "--catalog", "file", type=click.Path(exists=True, dir_okay=False), help="The catalogue or ledger with the run."
 )
@@ -69,6 +73,8 @@ def explain(  # noqa: PLR0913 - one argument for each option
     if run is not None or file is not None:
         if run is None or file is None or events:
             raise click.UsageError("--run RUN_ID and --catalog FILE go together, and without EVENTS")
+        if loss or verdict is not None:
+            raise click.UsageError("a story has no verdicts: leave out --verdict and --loss")
         tell(file, run, settings, as_json=as_json)
         return
     if not events:
@@ -77,31 +83,38 @@ def explain(  # noqa: PLR0913 - one argument for each option
         raise click.UsageError(f"--loss shows what was withheld, --verdict {verdict} does not")
     wanted = "withheld" if loss else verdict
     bridge = Bridge(settings)
-    titles: dict[str, _Titles] = {}
+    titles: _Awaited = {}
     items: Iterable[Event | DeadLetter] = events_of(events, bridge)
     with Outcome(fail_on=fail_on) as outcome:
         for translation in bridge.stream(items if as_json else _titled(items, bridge, titles), report=True):
             outcome.add(translation)
             if translation.report is None:
                 continue
-            lines = (line for line in translation.report.lines() if wanted in {None, line["verdict"]})
             if as_json:
-                write(map(json_line, lines))
-            else:
-                for place, leaves in groupby(lines, key=lambda line: str(line["event"])):
-                    _show(place, list(leaves), titles[place])
-                titles.clear()
+                write(json_line(line) for line in translation.report.lines() if wanted in {None, line["verdict"]})
+                continue
+            for letter in translation.dead:
+                if letter.place in titles:
+                    _next(letter.place, titles)
+            for place, lines in groupby(translation.report.lines(), key=lambda line: str(line["event"])):
+                named = _next(place, titles)
+                if leaves := [line for line in lines if wanted in {None, line["verdict"]}]:
+                    _show(place, leaves, named)
         outcome.leave()
 
 
-def _titled(
-    items: Iterable[Event | DeadLetter], bridge: Bridge, titles: dict[str, _Titles]
-) -> Iterator[Event | DeadLetter]:
+def _titled(items: Iterable[Event | DeadLetter], bridge: Bridge, titles: _Awaited) -> Iterator[Event | DeadLetter]:
     """Yield the items; leave in ``titles`` what the tables of each event are called."""
     for item in items:
         if isinstance(item, Event):
-            titles[item.place] = _titles(item, bridge)
+            titles.setdefault(item.place, []).append(_titles(item, bridge))
         yield item
+
+
+def _next(place: str, titles: _Awaited) -> _Titles:
+    """Return the titles of the next event of a place, and forget them: an event is told once, when its run closes."""
+    found = titles[place]
+    return found.pop(0) if len(found) > 1 else titles.pop(place)[0]
 
 
 def _titles(event: Event, bridge: Bridge) -> _Titles:

@@ -12,7 +12,7 @@ from dh_bridge.catalog.entity import entity
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import catalog_option, json_option, with_settings
+from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("urn")
+@click.argument("urn", type=utf_8)
 @catalog_option
 @click.option("--aspect", metavar="NAME", help="Only this aspect: its value, or its points in time.")
 @json_option

@@ -88,7 +88,7 @@ def _write(plan: Plan, folder: Path) -> None:
             if content:
                 (folder / name).write_bytes(b"".join(content))
     except OSError as error:
-        raise click.FileError(str(folder), str(error.strerror)) from error
+        raise click.UsageError(f"--to {folder} cannot be written: {error.strerror}") from error
 
 
 def _summary(plan: Plan) -> str:

@@ -43,5 +43,5 @@ def learn(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on
         if as_json:
             write(map(json_line, (asdict(found) for found in learner.findings())))
         else:
-            click.echo(learner.page(), nl=False)
+            write([learner.page().encode()])  # as settings are read, whatever the terminal's code page
         outcome.leave()

@@ -13,7 +13,7 @@ from dh_bridge.catalog.lineage import lineage as lineage_of
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import catalog_option, json_option, with_settings
+from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_tree
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 _KINDS = {"dataJob": "job", "dataFlow": "flow", "dataProcessInstance": "run", "schemaField": "column"}
+_DEEPEST = 120
+"""Levels of a tree, each of them two of JSON: deeper than 254 the encoder takes none, and other readers give up, too."""
+
 _MARKS = {
     "cycle": "(a cycle: it stands above)",
     "again": "(followed elsewhere)",
@@ -32,12 +35,16 @@ _MARKS = {
 
 
 @click.command()
-@click.argument("urn")
+@click.argument("urn", type=utf_8)
 @catalog_option
 @click.option("--up", is_flag=True, help="Only what URN comes from.")
 @click.option("--down", is_flag=True, help="Only what comes from URN.")
 @click.option(
-    "--depth", type=click.IntRange(min=1), default=20, show_default=True, help="Entities to follow, jobs too."
+    "--depth",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="Entities to follow, jobs too; 120 at most, but in pictures.",
 )
 @click.option("--columns", is_flag=True, help="Also which column comes from which.")
 @json_option
@@ -66,14 +73,19 @@ def lineage(  # noqa: PLR0913 - one parameter per option
 
     URN is that of a dataset, job, run or column.
     """
+    if as_json + dot + mermaid > 1:
+        raise click.UsageError("one of --json, --dot and --mermaid")
     direction: Direction = "both" if up == down else "up" if up else "down"
+    if not (dot or mermaid) and depth > _DEEPEST:
+        say(f"a tree ends {_DEEPEST} entities away; --dot and --mermaid go on")
+        depth = _DEEPEST
     with Catalog(file, readonly=True) as catalog:
         root = lineage_of(catalog, urn, direction=direction, depth=depth, columns=columns)
         known = bool(root.upstream or root.downstream or catalog.aspects(urn))
     if as_json:
         write([json_line(to_json(root))])
     elif dot or mermaid:
-        click.echo(to_dot(root) if dot else to_mermaid(root), nl=False)
+        write([(to_dot(root) if dot else to_mermaid(root)).encode()])  # whatever the terminal's code page
     elif known:
         write_tree(lineage_tree(root, direction))
     if not known:

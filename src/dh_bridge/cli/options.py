@@ -19,21 +19,6 @@ _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _NAMED = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate", "listen": "receiver.listen"}
 
 
-class _Text(click.ParamType):
-    """What is looked up, or becomes part of JSON: bytes that are no UTF-8 are in neither."""
-
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text itself."""
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            self.fail(f"{value!r} is no UTF-8", param, ctx)
-        return value
-
-
-TEXT = _Text()
 events_argument = click.argument(
     "events", nargs=-1, required=True, metavar="EVENTS...", type=click.Path(exists=True, allow_dash=True)
 )
@@ -63,6 +48,15 @@ report_option = click.option(
 dead_option = click.option(
     "--dead-letters", "dead", type=click.Path(dir_okay=False), help="Write the events that cannot be used to this file."
 )
+
+
+def utf_8(text: str) -> str:
+    """Return a text that is looked up, or becomes part of JSON: bytes that are no UTF-8 are in neither."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise click.BadParameter(f"{text!r} is no UTF-8") from error
+    return text
 
 
 def config_options(command: _Function) -> _Function:

@@ -133,7 +133,7 @@ def _list(urns: Sequence[str], path: str) -> None:
     try:
         Path(path).write_text("".join(f"{urn}\n" for urn in urns), encoding="utf-8")
     except OSError as error:
-        raise click.FileError(path, str(error.strerror)) from error
+        raise click.UsageError(f"--hard {path} cannot be written: {error.strerror}") from error
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from dh_bridge.catalog.runs import runs as runs_of
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import catalog_option, json_option, with_settings
+from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_table
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _COLUMNS = ("name", "status", "role", "try", "started (UTC)", "duration", "paren
 
 
 @click.command()
-@click.argument("urn")
+@click.argument("urn", type=utf_8)
 @catalog_option
 @json_option
 @with_settings

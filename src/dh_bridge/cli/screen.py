@@ -39,7 +39,19 @@ def say(text: str) -> None:
 
 def json_line(row: Mapping[str, Any]) -> bytes:
     """Return the row as one line of JSON."""
-    return orjson.dumps(row, default=str, option=orjson.OPT_APPEND_NEWLINE)
+    try:
+        return orjson.dumps(row, default=str, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # the name of a file that is no UTF-8
+        return orjson.dumps(_shown(row), default=str, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _shown(value: Any) -> Any:
+    """Return ``value`` with the bytes that are no UTF-8 as people see them on stderr, too."""
+    if isinstance(value, dict):
+        return {_shown(key): _shown(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shown(inner) for inner in value]
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def write(chunks: Iterable[bytes]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import json_option, with_settings
+from dh_bridge.cli.options import json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_pairs
 from dh_bridge.datahub.urns import parse, type_if_urn
 from dh_bridge.errors import EventError
@@ -38,8 +39,8 @@ class Question(msgspec.Struct):
 
 
 @click.command()
-@click.argument("namespace")
-@click.argument("name", required=False)
+@click.argument("namespace", type=utf_8)
+@click.argument("name", required=False, type=utf_8)
 @click.option("--reverse", is_flag=True, help="NAMESPACE is a URN or FQN: show the namespaces and names behind it.")
 @click.option("--select", metavar="SYSTEM", help="Read the name by a system that applies only when chosen, as delta.")
 @click.option("--env", metavar="ENV", help="Environment, where no rule of the settings says another (PROD).")
@@ -127,12 +128,13 @@ def _row(naming: Naming, question: Question) -> dict[str, Any]:
 
 def _answer_all(naming: Naming, known: set[str]) -> None:
     failed = 0
-    for number, line in enumerate(standard_input(), 1):
+    for number, raw in enumerate(standard_input(), 1):
+        line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
         if not line.strip():
             continue
         try:
             row = _row(naming, _question(line, known))
-        except (msgspec.MsgspecError, EventError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, EventError) as error:
             failed += 1
             row = {"urn": None, "error": f"line {number}: {error}"}
         write([json_line(row)])

@@ -91,6 +91,6 @@ def _refusal(document: dict[str, Any], checker: Validator) -> str | None:
         if isinstance(aspect, dict) and isinstance(aspect.get("value"), str):
             document = {**document, "aspect": {"json": msgspec.json.decode(aspect["value"])}}
         proposal = msgspec.convert(document, Proposal)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         return f"no proposal: {error}"
     return checker.finding(proposal)

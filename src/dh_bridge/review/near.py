@@ -41,7 +41,7 @@ class _Dataset(NamedTuple):
 
     @property
     def folded(self) -> str:
-        return self.name.translate(_QUOTES).casefold()
+        return _folded(self.name)
 
 
 def near_misses(new: Iterable[tuple[str, str | None]], known: Iterable[str]) -> Iterator[Near]:
@@ -98,11 +98,10 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
     if mine != other:
         if other.endswith(f".{mine}"):
             differs.append("instance or tiers")
-            rule["platform_instance"] = theirs.name[: -len(ours.name) - 1]
+            rule["platform_instance"] = _before(mine, theirs.name)
         elif mine.endswith(f".{other}"):
             differs.append("instance or tiers")
-            extra = ours.name[: -len(theirs.name) - 1]
-            rule |= {"name": f"{extra}.{{*rest}}", "rename": "{rest}"}
+            rule |= {"name": f"{_before(other, ours.name)}.{{*rest}}", "rename": "{rest}"}
         elif _host(ours.name) and _host(ours.name) == _host(theirs.name):
             differs.append("host")
         else:
@@ -119,6 +118,15 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
         if differs
         else None
     )
+
+
+def _before(rest: str, name: str) -> str:
+    """Return what a name has before its part that is ``rest`` without quotes and case, which need not be as long."""
+    return next(name[:at] for at, sign in enumerate(name) if sign == "." and _folded(name[at + 1 :]) == rest)
+
+
+def _folded(name: str) -> str:
+    return name.translate(_QUOTES).casefold()
 
 
 def _written(rule: dict[str, str], differs: list[str], hosts: tuple[str, str]) -> str:

@@ -24,7 +24,7 @@ class Listed:
 
     def __init__(self, path: str) -> None:
         try:
-            lines = Path(path).read_text(encoding="utf-8").splitlines()
+            lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise SinkError(f"cannot be read: {error}", where=path) from error
         self.urns = {line.strip().strip('"') for line in lines if line.strip()}

@@ -34,6 +34,13 @@ class Case(msgspec.Struct, frozen=True):
     proposals: Path
 
 
+class _Operation(msgspec.Struct):
+    """What every operation of a PATCH has."""
+
+    op: str
+    path: str
+
+
 class Result(msgspec.Struct, frozen=True):
     """How a case ended: ``differences`` as lines for people (none: all is as expected); whether its file was written."""
 
@@ -75,7 +82,10 @@ def compare(case: Case, bridge: Bridge, *, update: bool = False) -> Result:
         return Result(case, [*wrong, *differences(expected, translation.proposals)])
     if case.proposals.exists() and _same(case.proposals, translation.proposals):
         return Result(case, wrong)
-    case.proposals.write_bytes(b"".join(map(ndjson_line, translation.proposals)))
+    try:
+        case.proposals.write_bytes(b"".join(map(ndjson_line, translation.proposals)))
+    except OSError as error:
+        raise SettingsError(f"cannot be written: {error.strerror}", where=str(case.proposals)) from error
     return Result(case, wrong, written=True)
 
 
@@ -159,13 +169,20 @@ def _title(proposal: Proposal) -> str:
 
 
 def _read(path: Path) -> list[Proposal]:
-    found = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        if line.strip():
-            try:
-                found.append(_decode(line))
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise SettingsError(f"no proposal: {error}", where=f"{path}:{number}", now="update") from error
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise SettingsError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    return [_proposal(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _proposal(line: bytes, place: str) -> Proposal:
+    try:
+        found = _decode(line)
+        if found.change_type == "PATCH":
+            msgspec.convert(operations(found), list[_Operation])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        raise SettingsError(f"no proposal: {error}", where=place, now="update") from error
     return found
 
 

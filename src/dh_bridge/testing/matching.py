@@ -41,6 +41,8 @@ def values_at(proposal: Proposal, path: str = "") -> list[Any]:
     Names of union branches (``{"string": "x"}``) may be left out. Of a PATCH, it is looked up among the operations that add
     or replace: their paths, then inside of their values.
     """
+    if path and not path.startswith("/"):  # of "result/type" nothing but "type" would be looked up
+        raise ValueError(f"{path!r} is no JSON pointer: write {'/' + path!r}")
     steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
     if proposal.change_type == "UPSERT":
         return list(_below(proposal.value, steps))
@@ -69,7 +71,7 @@ def _below(value: Any, steps: Sequence[str]) -> Iterator[Any]:
     if not steps:
         yield value
     elif isinstance(value, list):
-        chosen = value if steps[0] == "*" else value[int(steps[0]) :][:1] if steps[0].isdigit() else []
+        chosen = value if steps[0] == "*" else value[int(steps[0]) :][:1] if steps[0].isdecimal() else []
         for member in chosen:
             yield from _below(member, steps[1:])
     elif isinstance(value, Mapping):

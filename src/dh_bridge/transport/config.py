@@ -49,7 +49,10 @@ class DataHubConfig(Config):
         if not isinstance(target, str):
             raise SettingsError("`to` is no text", where=_WHERE, now="e.g. rest:http://localhost:8080")
         known_scheme(target)
-        settings = load(said.get("config") or None, flags=list(_flags(said))).settings
+        file = said.get("config") or None
+        if not isinstance(file, str | None):
+            raise SettingsError("`config` is no text", where=_WHERE, now="e.g. dh_bridge.yml")
+        settings = load(file, flags=list(_flags(said))).settings
         if settings.profile is not None:
             profile(settings.profile)
         if settings.ledger.file is None:

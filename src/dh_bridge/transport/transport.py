@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import ExitStack
+from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, finalize
@@ -18,7 +19,8 @@ from dh_bridge.errors import BridgeError, EventError
 from dh_bridge.ledger import noted, opened
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
-from dh_bridge.sinks.base import shown
+from dh_bridge.sinks.base import SINKS, known_scheme, shown
+from dh_bridge.translation.facets import registry
 from dh_bridge.transport.config import DataHubConfig
 from dh_bridge.transport.telling import InMemory, Teller, WithLedger
 
@@ -32,7 +34,12 @@ log = logging.getLogger("dh_bridge.transport")
 WAITING = 1_000
 """Events that are kept while the place, or the ledger, cannot be opened."""
 
+_STILL = 2.0
+"""Seconds that a fork waits for an event that another thread writes to SQLite."""
+
 _every: WeakSet[_Telling] = WeakSet()
+_held: list[_Telling] = []
+"""What stands still while this process forks."""
 _left_behind: list[Any] = []
 """What belongs to the process that this one was forked from: held here, as it would be closed if nobody held it."""
 
@@ -50,6 +57,7 @@ class DataHubTransport(Transport):
     def __init__(self, config: DataHubConfig) -> None:
         self.config = config
         self._zone = zone_of(config.settings)
+        _load(config.to)
         self._telling = _Telling(config)
         _every.add(self._telling)
         # closes what nobody closed: when nobody holds the client any more, or the program ends
@@ -90,6 +98,19 @@ class _Telling:
         self._open = ExitStack()
         self._teller: Teller | None = None
         self._waiting: list[Event] = []
+
+    def hold(self) -> bool:
+        """Wait for the event that is written to SQLite now, and take no other one; say whether all stands still.
+
+        SQLite keeps its locks in memory: a process that is forked inside of a transaction finds the file locked for ever.
+        """
+        settings = self.config.settings
+        writes = settings.ledger.file is not None or known_scheme(self.config.to) == "catalog"
+        return writes and self._lock.acquire(timeout=_STILL)
+
+    def let_go(self) -> None:
+        """Take events again."""
+        self._lock.release()
 
     def begin_anew(self) -> None:
         """Begin anew in a process that was forked: what waits and what is open is the parent's, who delivers and closes it."""
@@ -166,16 +187,32 @@ class _Telling:
         return InMemory(Bridge(destination.settings), sink) if ledger is None else WithLedger(ledger)
 
 
+def _load(target: str) -> None:
+    """Import what the first event needs: a process that is forked while a thread imports waits for that thread without end."""
+    registry()
+    import_module(SINKS[known_scheme(target)])
+
+
 def _at_end(telling: _Telling) -> None:
     """Close what nobody closed; what waits is not tried again, but not lost in silence either."""
     if not telling.close(again=False):
         log.error("a client ends before all of its events were delivered; close() would have tried once more")
 
 
+def _before_fork() -> None:
+    _held.extend(telling for telling in list(_every) if telling.hold())
+
+
 def _after_fork() -> None:
+    while _held:
+        _held.pop().let_go()
+
+
+def _after_fork_in_child() -> None:
+    _held.clear()
     for telling in list(_every):
         telling.begin_anew()
 
 
 if hasattr(os, "register_at_fork"):  # Windows forks nothing
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
