@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections import OrderedDict
 
 import pytest
+from samples import ROOT
+from told import read
 
 from dh_bridge.datahub.fine_grained import SoundPairs
 from dh_bridge.errors import BridgeError
+from dh_bridge.settings import Settings
+from dh_bridge.translation.options import Options
 from dh_bridge.translation.packing import packed, unpacked
+from dh_bridge.translation.walk import Walk
+
+CASES = sorted((ROOT / "tests" / "golden").glob("*/*.events.json"))
+OPTIONS = Options(
+    Settings(profile="1.7", containers="on", queries="on", temporary="collapse", symlinks={"siblings": True}),
+    stateful=True,
+)
 
 
 class Trap:
@@ -33,6 +45,16 @@ def test_broken_bytes_are_told_of(data):
 def test_plain_values_come_back_as_they_were():
     value = {"a": [(1, "b", {3}, frozenset({4}))], b"c": None}
     assert unpacked(packed(value)) == value
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name.removesuffix(".events.json"))
+def test_the_state_of_a_run_of_each_golden_case_comes_back(case):
+    """Whatever a facet states by any setting, as the containers of a hierarchy, is among what a state is made of."""
+    walk, runs = Walk(OPTIONS), {}
+    for one in read(json.loads(case.read_text(encoding="utf-8"))):
+        walk.event(one, runs)
+    for state in runs.values():
+        assert unpacked(packed(state)).cells.keys() == state.cells.keys()
 
 
 def test_pairs_that_were_sound_are_read_back_as_plain_ones():

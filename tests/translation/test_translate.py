@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from samples import (
     AIRFLOW,
@@ -200,6 +202,26 @@ def test_a_snapshot_replaces_the_inputs_and_the_outputs_each_by_itself():
     )
     assert (set(edges(found, "input")), set(edges(found, "output"))) == ({C}, {B})
     assert one(found, "dataProcessInstanceInput") == {"inputs": [C]}
+
+
+def test_what_a_snapshot_leaves_out_takes_its_columns_along():
+    """Of lineage between columns the same law holds as of inputs and outputs (facets.md 3.8)."""
+
+    def made(name, source):
+        about = {**data(source), "field": "c"}
+        touching = {**about, "transformations": [{"type": "INDIRECT", "subtype": "FILTER"}]}
+        return data(name, facets={"columnLineage": {"fields": {"x": {"inputFields": [about]}}, "dataset": [touching]}})
+
+    def columns(mode):
+        found = told(
+            at("RUNNING", 5, inputs=[data("a")], outputs=[made("b", "a"), made("c", "b")], job_facets=mode),
+            at("COMPLETE", 9, inputs=[data("b")], outputs=[made("c", "b")], job_facets=mode),
+        )
+        paths = [operation["path"].split("/") for operation in one(found, "dataJobInputOutput")]
+        return Counter(steps[1] for steps in paths if steps[1] in ("fineGrainedLineages", "inputDatasetFields"))
+
+    assert columns(None) == {"fineGrainedLineages": 2, "inputDatasetFields": 2}
+    assert columns(SNAPSHOT) == {"fineGrainedLineages": 1, "inputDatasetFields": 1}
 
 
 # -- ruling 9: SQL -------------------------------------------------------------------------------------------------------

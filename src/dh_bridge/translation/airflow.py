@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.people import owner_urn
 from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import FIELD_DAG, TYPE_AIRFLOW_RUN, TYPE_EXTERNAL_TRIGGER
 from dh_bridge.translation.slots import (
@@ -83,8 +84,8 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
         at.withheld("dag.tags", "no-home:no tags")
     dag_id = body.pop("dag_id", None)
     properties = flattened("airflow.dag", body)
-    if isinstance(dag_id, str) and dag_id:
-        properties["airflow.dag_id"] = dag_id
+    if written := kept_text("airflow.dag_id", dag_id):
+        properties["airflow.dag_id"] = written
     if properties:
         yield flow, JOB_PROPERTIES, "airflow.dag", properties
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
 from dh_bridge.translation.laws import BEFORE
-from dh_bridge.translation.leaving import tell_seen
+from dh_bridge.translation.leaving import forget_columns, tell_seen
 from dh_bridge.translation.queries import sql_text, tell_queries
 from dh_bridge.translation.retiring import tell_checked
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
@@ -76,11 +76,19 @@ def settle_snapshots(state: RunState) -> None:
         return
     state.listed = frozenset(io_of(state, OUTPUT))
     for slots in state.cells.values():
-        for slot in (INPUT, OUTPUT):
-            elements = slots.get(slot)
-            if elements:
-                last = max(stamp[:3] for stamp, _ in elements.values())
-                slots[slot] = {urn: cell for urn, cell in elements.items() if cell[0][:3] == last}
+        gone = {side: _leave_last(slots, slot) for side, slot in (("input", INPUT), ("output", OUTPUT))}
+        if any(gone.values()):  # lineage between columns follows the datasets (facets.md 3.8)
+            forget_columns(slots, gone)
+
+
+def _leave_last(slots: Slots, slot: Slot) -> frozenset[str]:
+    """Reduce one side to what the last event lists that lists any; return what is left out."""
+    elements = slots.get(slot)
+    if not elements:
+        return frozenset()
+    last = max(stamp[:3] for stamp, _ in elements.values())
+    slots[slot] = {urn: cell for urn, cell in elements.items() if cell[0][:3] == last}
+    return frozenset(elements.keys() - slots[slot].keys())
 
 
 def contribute(state: RunState, history: History, shared: Cells, options: Options) -> None:

@@ -16,6 +16,7 @@ from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.redaction import DEFAULT, mode
 from dh_bridge.translation.slots import (
     DATASET_PROPERTIES,
+    GONE,
     JOB_PROPERTIES,
     RUN_PROPERTIES,
     Slot,
@@ -31,6 +32,8 @@ PROPERTY_ASPECTS: dict[Attach, tuple[str, ...]] = {
     "job": ("dataJobInfo", "dataFlowInfo"),
     "dataset": ("datasetProperties",),
 }
+#: Parts of a facet's properties that are stated apart: the leaves that nobody knows, and a facet that says nothing here.
+EXTRA, WHOLE = "+", " as a whole"
 _PROPERTY_SLOTS: dict[Attach, Slot] = {"run": RUN_PROPERTIES, "job": JOB_PROPERTIES, "dataset": DATASET_PROPERTIES}
 
 
@@ -114,6 +117,8 @@ class FacetSpec:
         self.since = since
         self.producer = producer
         self.doc = (state.__doc__ or "").strip()
+        #: whether some of it are properties, which a tombstone withdraws where state is kept
+        self.keeps = at != "run" and any(_is_property(leaf, at) for leaf in leaves.values())
         self._decode: Callable[[Any], Any] = msgspec.json.Decoder(reads).decode if reads is not None else _opened
         if remember:
             self._decode = _Remembered(self._decode)
@@ -134,9 +139,8 @@ class FacetSpec:
         if document is None:
             return
         if document.get("_deleted") is True:
-            if self.retracts is None:
-                at.withheld("", "policy:state=none")
-            else:
+            yield from withdrawn(document, at, known=self.retracts is not None or (self.keeps and at.options.stateful))
+            if self.retracts is not None:
                 yield from self.retracts(document, at)
             return
         at.raw = raw
@@ -200,6 +204,27 @@ def body_of(document: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in document.items() if key not in ("_producer", "_schemaURL", "_deleted")}
 
 
+def withdrawn(document: dict[str, Any], at: Place, *, known: bool = True) -> Iterator[Statement]:
+    """Yield that the properties of a facet of a job or dataset that is deleted are gone (facets.md 0.6.3, ruling 11).
+
+    ``known``: what it said before can be known; what stands beside ``_deleted`` says nothing in either case.
+    """
+    if not known:
+        at.withheld("", "policy:state=none")
+    elif at.notes is not None:
+        for name in document.keys() - {"_producer", "_schemaURL", "_deleted"}:
+            at.withheld(name, "no-home:the facet is deleted")
+    if at.attach != "run":  # the specification has no tombstones of runs
+        for part in ("", EXTRA, WHOLE):
+            yield entity(at), _PROPERTY_SLOTS[at.attach], at.key + part, GONE
+
+
+def _is_property(leaf: Leaf, at: Attach) -> bool:
+    """Whether a leaf is a property of what the facet is attached to."""
+    own = tuple(f"{aspect}.customProperties" for aspect in PROPERTY_ASPECTS[at])
+    return leaf.verdict != "withheld" and (not leaf.targets or any(target.startswith(own) for target in leaf.targets))
+
+
 def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statement]:
     """Yield the unknown leaves of a known facet as kept properties, positions left out (facets.md 0.6.5)."""
     found: dict[str, list[Any]] = {}
@@ -213,7 +238,7 @@ def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statem
         written = kept_text(f"{at.key}.{path}", values[0] if len(values) == 1 else values)
         if written is not None:
             properties[f"{at.key}.{path}"] = written
-    yield property_statement(at, properties, part="+")
+    yield property_statement(at, properties, part=EXTRA)
 
 
 def property_statement(at: Place, properties: dict[str, str], *, part: str = "") -> Statement:
@@ -228,7 +253,7 @@ def whole_statement(at: Place) -> Statement:
         at.withheld(leaf, "envelope")
     at.reached("", "kept", *(f"{aspect}.customProperties[{PREFIX}{at.key}]" for aspect in PROPERTY_ASPECTS[at.attach]))
     body = body_of(_decode_any(at.raw))
-    return property_statement(at, {at.key: kept_text(at.key, body) or ""}, part=" as a whole")
+    return property_statement(at, {at.key: kept_text(at.key, body) or ""}, part=WHOLE)
 
 
 def entity(at: Place) -> str:

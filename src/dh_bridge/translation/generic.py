@@ -17,6 +17,7 @@ from dh_bridge.translation.facet import (
     kept,
     property_statement,
     readable,
+    withdrawn,
 )
 from dh_bridge.translation.given import configuration
 from dh_bridge.translation.properties import digest_properties, flattened
@@ -67,7 +68,7 @@ class BulkSpec(FacetSpec):
         if document is None:
             return
         if document.get("_deleted") is True:
-            at.withheld("", "policy:state=none")
+            yield from withdrawn(document, at, known=at.options.stateful)
             return
         at.raw = raw
         yield from self.state(Bulk(), at)
@@ -139,12 +140,15 @@ def opaque_facet(*keys: str, at: Attach, doc: str, producer: str = "") -> FacetS
     """Return a facet that is kept as facets.md 1.4 keeps unknown ones, as one JSON; a module lists it in the table."""
 
     def state(opened: Open, place: Place) -> Statements:
+        if _of_edge(place):
+            side = _side(place)
+            run = f"{PROPERTY_ASPECTS['run'][0]}.customProperties[openlineage.{side}s.facet.{place.key}]"
+            for leaf in opened.body:
+                place.reached(leaf, "kept", f"dataJobInputOutput.{side}DatasetEdges[].properties", run)
         yield from _opaque(opened.body, place)
 
     state.__doc__ = doc
     targets = [f"{aspect}.customProperties[openlineage.facet.{keys[0]}]" for aspect in PROPERTY_ASPECTS[at]]
-    if at == "dataset":
-        targets.append("dataJobInputOutput.inputDatasetEdges[].properties")
     return facet(*keys, at=at, leaves={"**": kept(*targets)}, producer=producer)(state)
 
 
@@ -156,7 +160,10 @@ def known_first(facets: Facets, specs: Mapping[str, FacetSpec]) -> list[tuple[st
 def unknown(raw: msgspec.Raw, at: Place) -> Statements:
     """Yield what stays of a facet that no module knows: one compact JSON under ``facet.<name>``."""
     document = readable(raw, at)
-    if document is None or document.get("_deleted") is True:
+    if document is None:
+        return
+    if document.get("_deleted") is True:
+        yield from withdrawn(document, at, known=at.options.stateful and not _of_edge(at))
         return
     if at.options.settings.properties.unknown_facets == "drop":
         at.withheld("", "policy:properties.unknown_facets")
@@ -169,10 +176,20 @@ def _opaque(body: dict[str, Any], at: Place) -> Statements:
     written = kept_text(key, body)
     if not body or written is None:
         return
-    if at.attach == "dataset" and at.bag != "facets" and at.task:
-        direction = "input" if at.bag == "inputFacets" else "output"
+    if _of_edge(at):
+        direction = _side(at)
         yield at.task, EDGE_PROPERTIES, (direction, at.dataset, key), {key: written}
         if at.run:
             yield at.run, RUN_BY_DATASET, (f"{direction}s.{key}", at.dataset), written
     else:
         yield property_statement(at, {key: written})
+
+
+def _of_edge(at: Place) -> bool:
+    """Whether the facet is about how a job reads or writes a dataset, not about the dataset."""
+    return at.attach == "dataset" and at.bag != "facets" and at.task != ""
+
+
+def _side(at: Place) -> str:
+    """Return which edge of the job leads to the dataset, whatever bag the facet was put into."""
+    return "output" if at.role == "output" else "input"

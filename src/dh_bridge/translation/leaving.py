@@ -60,10 +60,15 @@ def present(slots: Slots, settings: Settings) -> Slots:
     found = dict(slots)
     for side, slot in _EDGES:
         _put(found, slot, {urn: cell for urn, cell in slots.get(slot, {}).items() if urn not in gone[side]})
-    fields = slots.get(INPUT_FIELD, {})
-    _put(found, INPUT_FIELD, {urn: cell for urn, cell in fields.items() if _dataset(urn) not in gone["input"]})
-    _put(found, FINE_LINEAGE, dict(_columns(slots.get(FINE_LINEAGE, {}), gone)))
+    forget_columns(found, gone)
     return found
+
+
+def forget_columns(slots: Slots, gone: dict[str, frozenset[str]]) -> None:
+    """Drop, in place, what is said of the columns of datasets that are no ``input`` or ``output`` of a job any more."""
+    fields = slots.get(INPUT_FIELD, {})
+    _put(slots, INPUT_FIELD, {urn: cell for urn, cell in fields.items() if _dataset(urn) not in gone["input"]})
+    _put(slots, FINE_LINEAGE, dict(_columns(slots.get(FINE_LINEAGE, {}), gone)))
 
 
 def _gone(side: str, slots: Slots, settings: Settings) -> Iterator[str]:

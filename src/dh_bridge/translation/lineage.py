@@ -36,6 +36,7 @@ from dh_bridge.translation.slots import (
     Statement,
 )
 from dh_bridge.translation.sources import (
+    DESCRIBED,
     FieldEntry,
     Known,
     Source,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 KEY = "lineage"
 NO_SOURCE = "lineage.noSource"
 _MARKS = "columnLineage.indirect"
+_DROPPED = "policy:column_lineage.indirect"
 
 
 class Reading:
@@ -146,7 +148,8 @@ class Reading:
         found = self.dataset_source(source, path)
         if found is None or found.endpoint is None:
             return
-        if self._dropped(operation, path):
+        if self._drops(operation):
+            self.at.withheld(path, _DROPPED)
             return
         self.upstream(target, found)
         down = schema_field_urn(target.endpoint or "", column)
@@ -179,7 +182,15 @@ class Reading:
         self.describe(label, label_of(found, source), source)
         if not source.field and operation is None:
             return
-        if self._dropped("INDIRECT" if source.field else operation, path):
+        if self._drops("INDIRECT" if source.field else operation):
+            # its dataset is a source all the same, and the words about it name the column
+            if descriptions_of(source.transformations):
+                at.reached(f"{path}.field", "kept", *DESCRIBED.targets)
+            else:
+                at.withheld(f"{path}.field", _DROPPED)
+            for position in range(len(source.transformations or ())):
+                for leaf in ("type", "subtype", "masking"):
+                    at.withheld(f"{path}.transformations[{position}].{leaf}", _DROPPED)
             return
         column = found.column(source.field) if source.field else ""
         field = schema_field_urn(urn, column)
@@ -282,9 +293,6 @@ class Reading:
         if described:
             self.keep("descriptions", f"{target}<-{source}", described)
 
-    def _dropped(self, operation: str | None, path: str) -> bool:
-        """Whether the settings leave an indirect source out (noted; the edge of its dataset stays)."""
-        if self.at.options.settings.column_lineage.indirect != "drop" or not only_indirect(operation):
-            return False
-        self.at.withheld(path, "policy:column_lineage.indirect")
-        return True
+    def _drops(self, operation: str | None) -> bool:
+        """Whether the settings leave an indirect source out."""
+        return self.at.options.settings.column_lineage.indirect == "drop" and only_indirect(operation)

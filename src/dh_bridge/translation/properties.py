@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json, secret_name, suspect, telling
+from dh_bridge.translation.redaction import (
+    REDACTED,
+    hides,
+    redacted,
+    redacted_json,
+    secret_name,
+    shapes_redacted,
+    suspect,
+    telling,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,8 +111,10 @@ class Joined:
     def text(self) -> str:
         """The members as property text, redacted and capped; worked out once."""
         if self._text is None:
-            # The names are columns, so only the shape of a value can give a secret away.
-            self._text = capped(redacted(text(self.members)))
+            # The names are columns, so only the shape of a value can give a secret away; of the values, not of their JSON,
+            # where the user info of one address would end at the sign in another member.
+            written = text(self.members)
+            self._text = capped(text(shapes_redacted(self.members)) if suspect(written) else written)
         return self._text
 
     def __contains__(self, name: str) -> bool:

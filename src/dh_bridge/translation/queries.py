@@ -74,8 +74,8 @@ def tell_queries(state: RunState, history: History, actor: str, options: Options
         if SQL not in slots or job.placeholder or job.skip:
             continue
         stamp, text = sql_text(slots[SQL][""])
-        said = value(slots, JOB_PROPERTIES, "sql") or {}
-        dialect = said.get("sql.dialect")
+        said = value(slots, JOB_PROPERTIES, "sql")
+        dialect = said.get("sql.dialect") if isinstance(said, dict) else None
         found[task] = urn = query_of(text, dialect.lower() if dialect else None)
         times = (history.start, actor), (history.last[0], actor)
         fold(state.cells, ((urn, QUERY, "", (*times, (text, dialect))),), stamp)

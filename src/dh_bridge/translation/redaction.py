@@ -127,6 +127,15 @@ def redacted_json(value: Any, key: str = "", *, hidden: bool = False) -> Any:
     return REDACTED if hidden and value is not None and not isinstance(value, bool) else value
 
 
+def shapes_redacted(value: Any) -> Any:
+    """Return JSON with the secrets in its texts masked by their shape; the names are columns or people, which hide nothing."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, dict):
+        return {redacted(name): shapes_redacted(member) for name, member in value.items()}
+    return [shapes_redacted(member) for member in value] if isinstance(value, list) else value
+
+
 def names_of(steps: Iterable[str]) -> list[str]:
     """Return the names that may hide what is at the end of a path in JSON: each step with the one before it."""
     found: list[str] = []

@@ -131,7 +131,7 @@ class Rendering:
         kind = (side.type or "").lower()
         if side.field is not None and kind != "literal":
             self.fields.append((f"{path}.field", side.field))
-            return side.field if _PLAIN.match(side.field) else '"' + side.field.replace('"', '""') + '"'
+            return side.field if _PLAIN.match(side.field) else '"' + redacted(side.field).replace('"', '""') + '"'
         if kind == "literal" or side.value is not None:
             return self._literal(side.value, other.field if other is not None else None, f"{path}.value")
         found = self._condition(side, path, depth)

@@ -372,6 +372,19 @@ def test_a_deleted_facet_withdraws_what_lineage_said_and_nothing_else():
         assert set(told(list(order)).patched(TOTALS, "upstreamLineage")) == expected
 
 
+def test_what_a_source_once_did_is_not_told_of_it_after_it_was_none():
+    mark = {"type": "INDIRECT", "subtype": "FILTER"}
+    cll = facet(fields={"b": {"inputFields": [{**source(), "field": "x"}]}})
+    events = [
+        dataset_event(totals(facets={"lineage": facet(inputs=[source(field="a", transformations=[mark])])})),
+        dataset_event(totals(facets={"lineage": facet(inputs=[])}), time="2026-11-20T01:00:31Z"),
+        dataset_event(totals(facets={"columnLineage": cll}), time="2026-11-20T01:00:32Z"),
+    ]
+    for order in permutations(events):
+        upstream = told(list(order)).patched(TOTALS, "upstreamLineage")[f"/upstreams/{ORDERS}"]
+        assert "properties" not in upstream
+
+
 def test_no_order_of_the_events_matters():
     body = facet(inputs=[source()], fields=fields(a=[source(field="a"), job()]))
     events = [

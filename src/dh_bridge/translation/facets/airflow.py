@@ -100,7 +100,7 @@ def airflow(opened: Open, at: Place) -> Statements:
     if uuid == at.event.run_id:
         at.withheld("taskUuid", "duplicate-of:run.runId")
     elif isinstance(uuid, str):
-        properties["airflow.taskUuid"] = uuid
+        properties["airflow.taskUuid"] = kept_text("airflow.taskUuid", uuid) or ""
     if properties:
         yield property_statement(at, properties)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.times import instant
+from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
@@ -42,6 +43,7 @@ class DataQualityMetrics(Facet):
 #: Rank of the sources of a profile's numbers (facets.md 4.5): metrics win over Iceberg totals, those over statistics.
 METRICS_RANK = 0
 _PROFILE = "datasetProfile.fieldProfiles"
+_LEAVES = frozenset({"rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics"})
 _KEPT = kept("datasetProperties.customProperties")
 
 
@@ -66,8 +68,12 @@ _KEPT = kept("datasetProperties.customProperties")
 )
 def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     """DatasetProfile of the dataset; what it has no field for (files, sums, counts) becomes properties."""
-    if at.key == "dataQuality" and "dataQualityMetrics" in at.keys:
-        for leaf in ("rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics"):
+    if (
+        at.key == "dataQuality"
+        and "dataQualityMetrics" in at.keys
+        and _LEAVES & beside(at, "dataQualityMetrics").keys()
+    ):
+        for leaf in _LEAVES:
             at.withheld(leaf, "duplicate-of:dataQualityMetrics")  # Great Expectations writes it twice (producers.md 36)
         return
     for leaf, field in (("rowCount", "rowCount"), ("bytes", "sizeInBytes")):
@@ -80,7 +86,9 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     if facet.fileCount is not None:
         properties["dataQualityMetrics.fileCount"] = str(facet.fileCount)
     if facet.lastUpdated:
-        properties["dataQualityMetrics.lastUpdated"] = facet.lastUpdated
+        properties["dataQualityMetrics.lastUpdated"] = (
+            kept_text("dataQualityMetrics.lastUpdated", facet.lastUpdated) or ""
+        )
         try:
             yield at.dataset, LAST_MODIFIED, "", instant(facet.lastUpdated)[0]
         except (ValueError, OverflowError):

@@ -39,6 +39,6 @@ def dbt_run(opened: Open, at: Place) -> Statements:
     invocation = opened.body.get("invocation_id")
     if isinstance(invocation, str) and invocation:
         yield at.run, RUN_NAME, NAME_INVOCATION, invocation
-    project = opened.body.get("project_name")
-    if isinstance(project, str) and project and at.job is not None and at.owner != ANY_OWNER:
+    project = properties.get("dbt_run.project_name")
+    if project and at.job is not None and at.owner != ANY_OWNER:
         yield at.job.flow_urn, JOB_PROPERTIES, "dbt_run", {"dbt_run.project_name": project}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import capped
+from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import DATASET_FIELD, GONE, JOB_FIELD, Statements
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def _content_type(facet: Documentation, at: Place) -> Statements:
         if facet.contentType in _PLAIN:
             at.withheld("contentType", "no-home:the default of a description")
         else:
-            yield property_statement(at, {"documentation.contentType": facet.contentType})
+            written = kept_text("documentation.contentType", facet.contentType) or ""
+            yield property_statement(at, {"documentation.contentType": written})
 
 
 def _job_gone(_: dict[str, Any], at: Place) -> Statements:

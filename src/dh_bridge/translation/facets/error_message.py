@@ -27,7 +27,7 @@ def error_properties(message: str | None, trace: str | None, language: str | Non
     if message:
         properties["errorMessage.message"] = capped(redacted(message))
     if language:
-        properties["errorMessage.programmingLanguage"] = language
+        properties["errorMessage.programmingLanguage"] = capped(redacted(language))
     if trace:
         properties["errorMessage.stackTrace"] = head_and_tail(redacted(trace))
     return properties

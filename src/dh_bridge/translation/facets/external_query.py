@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.properties import capped
+from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import NAME_EXTERNAL_QUERY, URL_CONFIGURED
 from dh_bridge.translation.slots import RUN_NAME, RUN_URL, Statements
 
@@ -32,10 +32,12 @@ def external_query(facet: ExternalQuery, at: Place) -> Statements:
     """Properties of the run; the query id names the run of a QUERY job, and its page by ``links.queries``."""
     properties = {}
     if facet.externalQueryId:
-        properties["externalQuery.externalQueryId"] = capped(facet.externalQueryId)
+        properties["externalQuery.externalQueryId"] = (
+            kept_text("externalQuery.externalQueryId", facet.externalQueryId) or ""
+        )
         yield at.run, RUN_NAME, NAME_EXTERNAL_QUERY, facet.externalQueryId
     if facet.source:
-        properties["externalQuery.source"] = facet.source
+        properties["externalQuery.source"] = kept_text("externalQuery.source", facet.source) or ""
     page = at.options.settings.links.queries.get(facet.source or "")
     if page and facet.externalQueryId:
         yield at.run, RUN_URL, URL_CONFIGURED, page.replace("{id}", quote(facet.externalQueryId, safe=""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import SUBTYPES, Statements
 
@@ -31,10 +31,7 @@ class GcpComposerJob(Facet):
     "gcp_composer_job",
     at="job",
     reads=GcpComposerJob,
-    leaves={
-        **dict.fromkeys(_LEAVES, kept(*_PROPERTIES)),
-        "operator": mapped("subTypes.typeNames", *_PROPERTIES),
-    },
+    leaves=dict.fromkeys(_LEAVES, kept(*_PROPERTIES)),
     producer="Google Cloud",
 )
 def gcp_composer_job(facet: GcpComposerJob, at: Place) -> Statements:

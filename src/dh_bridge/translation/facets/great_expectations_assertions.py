@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
+from dh_bridge.translation.beside import beside
 from dh_bridge.translation.checks import INFO, RESULT, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
 
@@ -40,7 +41,7 @@ class Expectations(Facet):
 )
 def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
     """As dataQualityAssertions, which wins where both stand."""
-    if "dataQualityAssertions" in at.keys:
+    if "dataQualityAssertions" in at.keys and "assertions" in beside(at, "dataQualityAssertions"):
         at.withheld("assertions", "duplicate-of:dataQualityAssertions")
         return
     checks = []

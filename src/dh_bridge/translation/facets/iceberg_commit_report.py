@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.iceberg import count, flat, metrics, whole
 from dh_bridge.translation.properties import kept as kept_text
@@ -119,7 +120,9 @@ def _properties(facet: IcebergCommitReport) -> dict[str, str]:
 def _affected(facet: IcebergCommitReport, at: Place) -> Statements:
     """Yield the rows that were added or removed, by what the commit did; outputStatistics, where it is there, knows better."""
     leaves = _AFFECTED.get((facet.operation or "").strip().lower(), ())
-    if facet.commitMetrics is None or "outputStatistics" in at.keys:
+    if facet.commitMetrics is None:
+        return
+    if "outputStatistics" in at.keys and "rowCount" in beside(at, "outputStatistics"):
         return
     counts = [count(f"commitMetrics.{leaf}", getattr(facet.commitMetrics, leaf), at) for leaf in leaves]
     said = [rows for rows in counts if rows is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
+from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.iceberg import count, metrics, whole
 from dh_bridge.translation.properties import capped
@@ -81,7 +82,7 @@ def iceberg_scan_report(facet: IcebergScanReport, at: Place) -> Statements:
         "metadata": redacted_json(facet.metadata or {}),
     }
     report = {leaf: value for leaf, value in report.items() if value != {}}
-    if at.task and at.role != "dataset":
+    if at.task and at.role == "input":
         yield from _fields(facet, at)
         yield from _filled(facet, at)
     elif facet.projectedFieldNames:
@@ -89,12 +90,16 @@ def iceberg_scan_report(facet: IcebergScanReport, at: Place) -> Statements:
     if not report:
         return
     direction = "output" if at.role == "output" else "input"
+    on_edge = _EDGE.replace("input", direction, 1)
     if at.run:
         yield at.run, RUN_BY_DATASET, (f"{direction}s.icebergScanReport", at.dataset), report
     shown = edge if at.run else report
     if not at.run:
         for leaf in report:
-            at.reached(leaf, "kept", _EDGE.replace("input", direction, 1) if at.task else _DATASET)
+            at.reached(leaf, "kept", on_edge if at.task else _DATASET)
+    elif direction == "output":  # the rows tell of inputs, which the report is made for
+        for leaf in report:
+            at.reached(leaf, "kept", _RUN, *([on_edge] if leaf in edge else []))
     properties = {
         f"icebergScanReport.{leaf}": written
         for leaf, value in shown.items()
@@ -121,8 +126,6 @@ def _described(facet: IcebergScanReport, at: Place) -> dict[str, Any]:
 
 
 def _fields(facet: IcebergScanReport, at: Place) -> Statements:
-    if at.role != "input":
-        return
     for position, field in enumerate(facet.projectedFieldNames or ()):
         urn = schema_field_urn(at.dataset, at.name.column(field) if at.name is not None else field)
         if field and is_urn(urn):
@@ -132,9 +135,12 @@ def _fields(facet: IcebergScanReport, at: Place) -> Statements:
 
 
 def _filled(facet: IcebergScanReport, at: Place) -> Statements:
-    if at.role != "input" or facet.scanMetrics is None or "inputStatistics" in at.keys:
+    if facet.scanMetrics is None:
         return
+    said = beside(at, "inputStatistics") if "inputStatistics" in at.keys else {}
     for metric, leaf in _COUNTS.items():
+        if leaf in said:
+            continue
         number = count(f"scanMetrics.{metric}", getattr(facet.scanMetrics, metric), at)
         if number is not None:
             yield at.task, STATISTIC, ("input", at.dataset, leaf), number

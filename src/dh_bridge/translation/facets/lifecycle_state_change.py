@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import text
+from dh_bridge.translation.properties import capped
+from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import OPERATION_LIFECYCLE
 from dh_bridge.translation.slots import (
     DATASET,
@@ -58,9 +59,9 @@ _WORD = ("operation.operationType", "status.removed", "dataJobInputOutput.output
 )
 def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements:
     """Operation of the run, mark on the edge; DROP removes the dataset (facets.md 4.9); the earlier name is kept."""
-    word = (facet.lifecycleStateChange or "").upper()
+    word = capped((facet.lifecycleStateChange or "").upper())
     previous = facet.previousIdentifier
-    earlier = {"previousIdentifier": text({"namespace": previous.namespace, "name": previous.name})} if previous else {}
+    earlier = _named("previousIdentifier", previous.namespace, previous.name) if previous is not None else {}
     if word:
         if at.role == "input":
             at.withheld("lifecycleStateChange", "no-home:an input is not changed")
@@ -92,6 +93,10 @@ def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
     if at.options.settings.lifecycle.rename_removes:
         yield name.endpoint, LIFECYCLE, "DROP", None
     elif at.name is not None:
-        now = {"namespace": at.name.safe_namespace, "name": at.name.name}
-        yield name.endpoint, DATASET_PROPERTIES, "renamedTo", {"renamedTo": text(now)}
+        now = _named("renamedTo", at.name.safe_namespace, at.name.name)
+        yield name.endpoint, DATASET_PROPERTIES, "renamedTo", now
         at.reached("lifecycleStateChange", "mapped", *_WORD, _LATER)
+
+
+def _named(key: str, namespace: str, name: str) -> dict[str, str]:
+    return {key: kept_text(key, {"namespace": namespace, "name": name}) or ""}

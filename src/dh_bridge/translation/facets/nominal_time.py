@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import RUN_TYPE, Statements
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ def nominal_time(facet: NominalTime, at: Place) -> Statements:
     """Scheduled start and end as properties; a run that has them is BATCH_SCHEDULED unless contradicted."""
     times = {}
     if facet.nominalStartTime:
-        times["nominalTime.nominalStartTime"] = facet.nominalStartTime
+        times["nominalTime.nominalStartTime"] = kept_text("nominalTime.nominalStartTime", facet.nominalStartTime) or ""
         yield at.run, RUN_TYPE, "nominal", True
     if facet.nominalEndTime:
         if facet.nominalEndTime == facet.nominalStartTime:
             at.withheld("nominalEndTime", "duplicate-of:nominalStartTime")
         else:
-            times["nominalTime.nominalEndTime"] = facet.nominalEndTime
+            times["nominalTime.nominalEndTime"] = kept_text("nominalTime.nominalEndTime", facet.nominalEndTime) or ""
     if times:
         yield property_statement(at, times)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, entity, facet, mapped, property_statement
 from dh_bridge.translation.people import owner_type, owner_urn
-from dh_bridge.translation.properties import text
+from dh_bridge.translation.properties import capped, text
+from dh_bridge.translation.redaction import shapes_redacted
 from dh_bridge.translation.slots import OWNER, Statements
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ def _owners(facet: Ownership, at: Place) -> Statements:
         yield entity(at), OWNER, (urn, kind), None
     properties = {}
     if unknown:
-        properties["ownership.types"] = text(unknown)
+        properties["ownership.types"] = capped(text(shapes_redacted(unknown)))
     if applications:
-        properties["ownership.applications"] = text(applications)
+        properties["ownership.applications"] = capped(text(shapes_redacted(applications)))
     if properties:
         yield property_statement(at, properties)
 

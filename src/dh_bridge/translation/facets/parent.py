@@ -96,7 +96,7 @@ def parent(facet: Parent, at: Place) -> Statements:
     _forwarded("parent.job.facets", job.facets, properties)
     if properties:
         yield property_statement(at, properties)
-    above = {"parent.job": f"{job.namespace}/{job.name}"} if job.name else {}
+    above = {"parent.job": _job_text("parent.job", job)} if job.name else {}
     if "root.job" in properties:
         above["root.job"] = properties["root.job"]
     if at.owner and above:
@@ -112,10 +112,10 @@ def _root(root: Root, at: Place) -> dict[str, str]:
     properties: dict[str, str] = {}
     run, job = root.run or Run(), root.job or Job()
     if run.runId:
-        properties["root.runId"] = run.runId
+        properties["root.runId"] = kept_text("root.runId", run.runId) or ""
         properties["root.dpi"] = at.identity.run_urn(job.namespace, job.name, run.runId)
     if job.name or job.namespace:
-        properties["root.job"] = f"{job.namespace}/{job.name}"
+        properties["root.job"] = _job_text("root.job", job)
     _forwarded("root.run.facets", run.facets, properties)
     _forwarded("root.job.facets", job.facets, properties)
     return properties
@@ -137,6 +137,10 @@ def _stubs(urn: str, run: Run, job: Job, at: Place) -> Statements:
         yield found.flow_urn, STUB_JOB, "", found
         if found.level == "job":
             yield found.job_urn, STUB_JOB, "", found
+
+
+def _job_text(key: str, job: Job) -> str:
+    return kept_text(key, f"{job.namespace}/{job.name}") or ""
 
 
 def _forwarded(key: str, facets: dict[str, Any] | None, into: dict[str, str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import JOB_PROPERTIES, Statements
 
 if TYPE_CHECKING:
@@ -36,14 +37,15 @@ _ASPECTS = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo")
 )
 def processing_engine(facet: ProcessingEngine, at: Place) -> Statements:
     """Properties of the run; name and version of the job too. No part in identity: COMPLETE often lacks it."""
-    properties = {}
-    if facet.name:
-        properties["processing_engine.name"] = facet.name
-    if facet.version:
-        properties["processing_engine.version"] = facet.version
+    properties = {
+        f"processing_engine.{leaf}": kept_text(f"processing_engine.{leaf}", said) or ""
+        for leaf in ("name", "version")
+        if (said := getattr(facet, leaf))
+    }
     if properties and at.owner:
         yield at.owner, JOB_PROPERTIES, "processing_engine", properties
     if facet.openlineageAdapterVersion:
-        properties = {**properties, "processing_engine.openlineageAdapterVersion": facet.openlineageAdapterVersion}
+        key = "processing_engine.openlineageAdapterVersion"
+        properties = {**properties, key: kept_text(key, facet.openlineageAdapterVersion) or ""}
     if properties:
         yield property_statement(at, properties)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.slots import SQL as SQL_TEXT
@@ -36,11 +37,11 @@ def source_code(facet: SourceCode, at: Place) -> Statements:
     """SQL text as the sql facet (which wins); other code may hold secrets: hash and length, text by ``source_code: keep``."""
     properties = {}
     if facet.language:
-        properties["sourceCode.language"] = facet.language
+        properties["sourceCode.language"] = kept_text("sourceCode.language", facet.language) or ""
     code = facet.sourceCode
     if code:
         if (facet.language or "").upper() == "SQL":
-            if "sql" in at.event.job_facets:
+            if str(beside(at, "sql").get("query", "")).strip():
                 at.withheld("sourceCode", "duplicate-of:sql.query")
             else:
                 yield at.owner, SQL_TEXT, "", ((at.stamp, code),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.facets.error_message import error_properties
 
@@ -31,7 +32,8 @@ class SparkException(Facet):
 )
 def spark_exception(facet: SparkException, at: Place) -> Statements:
     """Read as errorMessage (producers.md 40: it stands on the FAIL event only); errorMessage wins where both stand."""
-    if "errorMessage" in at.event.run_facets:
+    said = beside(at, "errorMessage")
+    if "message" in said or "stackTrace" in said:
         for leaf in ("message", "stackTrace"):
             at.withheld(leaf, "duplicate-of:errorMessage")
         return

@@ -18,17 +18,15 @@ from dh_bridge.translation.slots import EDGE_PROPERTIES, INPUT_FIELD, PARTITION,
 from dh_bridge.translation.subsets import Condition, Rendering, part, together
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dh_bridge.openlineage.events import Dataset
     from dh_bridge.translation.place import Place, Role
 
 
 def _rows(side: str) -> dict[str, Leaf]:
     """Return the rows of a condition on ``side``: conditions nest, so a row is about the end of a path."""
-    properties = (
-        f"dataJobInputOutput.{side}DatasetEdges[].properties",
-        "dataProcessInstanceProperties.customProperties",
-        "datasetProperties.customProperties[openlineage.subset]",
-    )
+    properties = _targets(side)
     row, name = kept(*properties), f"{side}Condition"
     fields = mapped("dataJobInputOutput.inputDatasetFields", *properties) if side == "input" else row
     ends = {
@@ -46,6 +44,14 @@ def _rows(side: str) -> dict[str, Leaf]:
         **{f"{name}.**.{end}": found for end, found in ends.items()},
         f"{name}.**": row,
     }
+
+
+def _targets(side: str) -> tuple[str, ...]:
+    return (
+        f"dataJobInputOutput.{side}DatasetEdges[].properties",
+        "dataProcessInstanceProperties.customProperties",
+        "datasetProperties.customProperties[openlineage.subset]",
+    )
 
 
 class Subset(Facet):
@@ -80,6 +86,10 @@ def subset(facet: Subset, at: Place) -> Statements:
     if mark is not None:
         yield at.dataset, PARTITION, mark, part(condition, predicate, entries)
     direction = "input" if at.role == "input" else "output"
+    if not name.startswith(direction) and at.task:  # the rows tell of the side that it was made for
+        at.reached(name, "kept", *_targets(direction))
+        for path in _types(condition, name):
+            at.withheld(path, "duplicate-of:rendered predicate")
     if at.task:
         yield at.task, EDGE_PROPERTIES, (direction, at.dataset, "subset"), {"subset": all_of_it}
     if at.run:
@@ -95,6 +105,13 @@ def _own(facet: Subset, role: Role) -> tuple[str, Condition | None]:
     names = ("outputCondition", "inputCondition") if role == "output" else ("inputCondition", "outputCondition")
     first, second = (getattr(facet, name) for name in names)
     return (names[0], first) if first is not None else (names[1], second)
+
+
+def _types(condition: Condition, path: str) -> Iterator[str]:
+    yield f"{path}.type"
+    for name, side in (("left", condition.left), ("right", condition.right)):
+        if side is not None:
+            yield from _types(side, f"{path}.{name}")
 
 
 def _fields(rendering: Rendering, at: Place) -> Statements:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
-from dh_bridge.translation.properties import digest_properties, text
+from dh_bridge.translation.properties import digest_properties
+from dh_bridge.translation.properties import kept as kept_text
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -32,5 +33,6 @@ def unknown_source_attribute(opened: Open, at: Place) -> Statements:
         if isinstance(item, dict)
     ]
     if rows:
-        properties["unknownSourceAttribute.unknownItems"] = text(rows)
+        key = "unknownSourceAttribute.unknownItems"
+        properties[key] = kept_text(key, rows) or ""
     yield property_statement(at, properties)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -57,6 +57,15 @@ class NeedsQuotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     first: str
     words: frozenset[str]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # names travel with states: in one order, so that the same name is the same bytes in every process
+        return restored, (self.first, *sorted(self.words))
+
+
+def restored(first: str, *words: str) -> NeedsQuotes:
+    """Return what names needs quotes, as it was packed with a state."""
+    return NeedsQuotes(first, frozenset(words))
 
 
 def dialect_case(text: str, needs: NeedsQuotes) -> str:

@@ -9,6 +9,7 @@ from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn, tag_urn
 from dh_bridge.translation.columns import SchemaFields, schema_metadata
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.properties import capped
 from dh_bridge.translation.render.containers import placed
 from dh_bridge.translation.render.ladders import Slots, combined, fields
 from dh_bridge.translation.render.shared import domain, people_and_tags
@@ -120,8 +121,8 @@ def _properties(slots: Slots, name: Name, options: Options) -> list[dict[str, An
         operations.append(add("/lastModified", audit_stamp(modified, options.actor)))
     properties = combined(slots, DATASET_PROPERTIES, options.prefix)
     # The raw pair makes the URN reversible (facets.md 1.0, ruling 21); credentials are never part of it.
-    properties[options.prefix + "namespace"] = name.safe_namespace
-    properties[options.prefix + "name"] = name.name
+    properties[options.prefix + "namespace"] = capped(name.safe_namespace)
+    properties[options.prefix + "name"] = capped(name.name)
     schema: SchemaFields | None = value(slots, SCHEMA)
     if schema is not None and schema.total:  # more than a schema can have (facets.md 4.1)
         properties[options.prefix + "schema.fields"] = str(schema.total)
@@ -165,7 +166,8 @@ def _upstream(slots: Slots, options: Options) -> list[dict[str, Any]]:
             known = newest.get(upstream)
             newest[upstream] = cell if known is None else max(known, cell, key=_by_stamp)
     marks: dict[str, dict[str, list[str]]] = {}
-    for upstream, name, mark in sorted(slots.get(UPSTREAM_MARK, {})):
+    said = sorted(key for key, cell in slots.get(UPSTREAM_MARK, {}).items() if stands("", cell))
+    for upstream, name, mark in said:
         marks.setdefault(upstream, {}).setdefault(options.prefix + name, []).append(mark)
     kind = "VIEW" if any("VIEW" in name.upper() for name in _subtypes(slots)) else "TRANSFORMED"
     operations = []
@@ -173,7 +175,7 @@ def _upstream(slots: Slots, options: Options) -> list[dict[str, Any]]:
         stamp, query = newest[upstream]
         edge = {"auditStamp": audit_stamp(stamp[0], options.actor), "dataset": upstream, "type": kind}
         if upstream in marks:
-            edge["properties"] = {name: ",".join(found) for name, found in marks[upstream].items()}
+            edge["properties"] = {name: capped(",".join(found)) for name, found in marks[upstream].items()}
         if query is not None:
             edge["query"] = query
         operations.append(add("/upstreams/" + escaped(upstream), edge))

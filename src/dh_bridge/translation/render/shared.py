@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.settings.domains import domain_of
+from dh_bridge.translation.properties import capped
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped
 from dh_bridge.translation.slots import OWNER, TAG
 
@@ -35,7 +36,7 @@ def edge(
     if modified[0]:
         found["lastModified"] = audit_stamp(*modified)
     if properties:
-        found["properties"] = {prefix + key: properties[key] for key in sorted(properties)}
+        found["properties"] = {prefix + key: capped(properties[key]) for key in sorted(properties)}
     return found
 
 

@@ -1,0 +1,41 @@
+"""What another facet of the same run, job or dataset says, for facets that it stands in for.
+
+One that is null, of no use or deleted says nothing (facets.md 0.6, ruling 27), so that nothing is withheld for its sake.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dh_bridge.openlineage.events import Facets
+    from dh_bridge.translation.place import Place
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+def beside(at: Place, key: str) -> dict[str, Any]:
+    """Return the facet ``key`` beside the one that is being read, whatever bag it is in; empty where it says nothing."""
+    for facets in _bags(at):
+        if (raw := facets.get(key)) is None:
+            continue
+        try:
+            found = _decode(raw)
+        except (msgspec.MsgspecError, RecursionError):
+            continue
+        if found.get("_deleted") is not True:
+            return {name: said for name, said in found.items() if said not in (None, "", [], {})}
+    return {}
+
+
+def _bags(at: Place) -> Iterator[Facets]:
+    if at.attach != "dataset":
+        yield from (at.event.job_facets, at.event.run_facets)
+        return
+    for dataset, _, _, where in at.entries:
+        if at.where.startswith(f"{where}."):
+            yield from (dataset.facets, dataset.input_facets, dataset.output_facets)

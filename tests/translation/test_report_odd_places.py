@@ -1,0 +1,53 @@
+"""Facets at places that they are not made for: the report tells where their leaves really went (ruling 29)."""
+
+from __future__ import annotations
+
+import pytest
+from samples import dataset, event, job_event
+from truth import lies, reported
+
+FIELD = {"type": "compare", "left": {"type": "field", "field": "day"}, "right": {"type": "literal", "value": "x"},
+         "comparison": "EQUAL"}  # fmt: skip
+SCAN = {"snapshotId": 1, "schemaId": 2, "filterDescription": "f", "projectedFieldNames": ["id", "amount"],
+        "scanMetrics": {"resultDataFiles": 3, "skippedDataFiles": 4}, "metadata": {"k": "v"}}  # fmt: skip
+SUBSETS = {"inputs": {"subset": {"outputCondition": FIELD}}, "outputs": {"subset": {"inputCondition": FIELD}}}
+OPAQUE = {"kafkaTopic": {"partitions": 6, "isInternal": False}, "mystery": {"x": "y"}}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("bag", ["facets", "inputFacets", "outputFacets"])
+@pytest.mark.parametrize("side", ["inputs", "outputs"])
+@pytest.mark.parametrize("facets", ["scan", "subset", "opaque"])
+def test_of_a_facet_on_the_other_side_or_in_the_other_bag(facets, side, bag, whole):
+    said = {"scan": {"icebergScanReport": SCAN}, "subset": SUBSETS[side], "opaque": OPAQUE}[facets]
+    for document in (event("COMPLETE", **{side: [dataset("d.s.t", **{bag: said})]}),
+                     job_event(**{side: [dataset("d.s.t", **{bag: said})]})):  # fmt: skip
+        found, tried = lies([(facets, document)], 1, lambda path: "producer" not in path[0], whole=whole, profile="1.7")
+        assert found == []
+        assert tried["kept"] + tried["mapped"] > 2
+
+
+def test_what_an_output_s_scan_projected_is_kept():
+    told = reported([event("START"), event("COMPLETE", outputs=[dataset("d.s.t", facets={"icebergScanReport": SCAN})])])
+    line = told["$.outputs[0].facets.icebergScanReport.projectedFieldNames[0]"]
+    assert (line["verdict"], line["target"]) == ("kept", "dataProcessInstanceProperties.customProperties")
+
+
+@pytest.mark.parametrize("field", [{}, {"field": "x"}])
+def test_a_source_whose_words_the_settings_drop_is_a_source_all_the_same(field, monkeypatch):
+    from dh_bridge import Bridge, Settings  # noqa: PLC0415 - of this test alone
+
+    dropping = Bridge(Settings(column_lineage={"indirect": "drop", "target": "both"}, profile="1.7"))
+    monkeypatch.setattr("truth.bridge", lambda _profile: dropping)
+    source = {**dataset("d.s.a"), **field, "type": "DATASET",
+              "transformations": [{"type": "INDIRECT", "subtype": "FILTER", "description": "d"}]}  # fmt: skip
+    said = event("COMPLETE", outputs=[dataset("d.s.t", facets={"lineage": {"inputs": [source]}})])
+    found, tried = lies([("here", said)], 1, lambda path: "lineage" in path, whole=True, profile="1.7")
+    assert found == []
+    assert (tried["mapped"] > 1, tried["withheld"] > 1, tried["kept"]) == (True, True, 1 + len(field))
+
+
+def test_the_operator_of_a_composer_job_is_kept_whether_it_is_a_subtype_or_not():
+    said = event("COMPLETE", job_facets={"gcp_composer_job": {"operator": "BashOperator"}},
+                 outputs=[dataset("d.s.t", facets={"datasetType": {"datasetType": "TABLE"}})])  # fmt: skip
+    assert lies([("here", said)], 1, lambda path: "operator" in path, whole=True, profile="1.7")[0] == []
