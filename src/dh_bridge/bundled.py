@@ -54,6 +54,14 @@ AVRO_SCHEMAS = _ROOT / "avro_schemas"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+def text_of(path: Path) -> str:
+    """Return the text of a mapping file; a MappingError says why a user's cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MappingError(f"cannot be read: {error}", where=str(path), now="write a file in UTF-8") from error
+
+
 def load_yaml(text: str, place: str) -> Any:
     """Return the YAML document in ``text``; a MappingError names ``place`` when it does not parse."""
     try:
@@ -96,4 +104,4 @@ def table(name: str, overlay: Path | None = None) -> Any:
     path = MAPPINGS / "tables" / f"{name}.yaml"
     if overlay is not None and (mine := overlay / "tables" / f"{name}.yaml").exists():
         path = mine
-    return load_yaml(path.read_text(encoding="utf-8"), str(path))
+    return load_yaml(text_of(path), str(path))

@@ -192,6 +192,7 @@ def test_a_delivery_is_checked_by_the_ledger_that_sent_it(run, gms):
         catalog.apply([upsert("dataJob", urn, "subTypes", {"typeNames": ["Somebody else's"]})])
     gms.metadata[urn, "subTypes"] = {"runId": "theirs", "pipelineName": "etl"}
     assert run("verify", *place, "--run", "first").exit_code == 0
+    assert run("verify", *place, "--run", "never").exit_code == 1
     broken = run("verify", *place, "--run", "second", "--json")
     assert broken.exit_code == 1
     assert [json.loads(line) for line in broken.stdout.splitlines()] == [

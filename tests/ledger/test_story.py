@@ -11,7 +11,7 @@ from samples import dataset, event
 from told import Told, settings
 
 from dh_bridge.cli import commands
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import EventError
 from dh_bridge.ledger.story import story
 from dh_bridge.translation.options import Options
 
@@ -63,12 +63,12 @@ def test_an_event_that_comes_again_is_told_of_once():
 
 def test_a_run_that_nobody_knows_and_one_that_was_let_go():
     told = Told()
-    with pytest.raises(SinkError, match="here: knows no run x"):
+    with pytest.raises(EventError, match="here: knows no run x"):
         told_of(told, "x")
     told.tell([at("COMPLETE", 1)])
     connection = told.catalog.connection
     connection.execute("UPDATE run SET state = NULL")
-    with pytest.raises(SinkError, match=f"here: has let go of run {RUN}"):
+    with pytest.raises(EventError, match=f"here: has let go of run {RUN}"):
         told_of(told)
 
 
@@ -104,7 +104,7 @@ def test_explain_tells_it(tmp_path, monkeypatch):
     ]
     assert [row.get("type") for row in rows[:2]] == ["START", "RUNNING"]
     assert rows[-1]["status"] == "COMPLETE"
-    assert ran("explain", "--run", "x", "--catalog", "ledger.db").exit_code == 3
+    assert ran("explain", "--run", "x", "--catalog", "ledger.db").exit_code == 1, "what was looked for was not found"
 
 
 @pytest.mark.parametrize("arguments", [(), ("--run", "x"), ("--run", "x", "--catalog", EVENTS + "/dbt.ndjson", EVENTS)])

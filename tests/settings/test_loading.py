@@ -334,3 +334,7 @@ def test_published_schema_takes_what_we_take_and_refuses_what_we_refuse():
 
 def test_error_of_no_place_is_said_of_the_settings():
     assert problem({"loc": (), "type": "value_error", "msg": "Value error, odd", "input": 1}, {}).where == "settings"
+
+
+def test_a_profile_of_a_variable_that_is_empty_is_none_that_somebody_chose(tmp_path):
+    assert "profile" in _only("profile: ''", tmp_path)

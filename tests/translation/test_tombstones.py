@@ -41,6 +41,11 @@ def left(events, **settings):
         (of_dataset, "storage", {**STORAGE, "fileFormat": "orc", "more": "of it"}, b"of it"),
         (of_dataset, "mystery", {"x": "nobody knows"}, b"nobody knows"),
         (of_dataset, "hierarchy", {"hierarchy": [{"type": "DATABASE", "name": "deep"}]}, b"deep"),
+        (of_dataset, "tags", {"tags": [{"key": "pii"}]}, b'urn:li:tag:pii"}]'),
+        (of_dataset, "tags", {"tags": [{"key": "pii", "field": "a"}]}, b'urn:li:tag:pii"}]'),
+        (of_dataset, "ownership", {"owners": [{"name": "ann"}]}, b"corpuser:ann"),
+        (of_job, "tags", {"tags": [{"key": "pii"}]}, b'urn:li:tag:pii"}]'),
+        (of_job, "ownership", {"owners": [{"name": "ann"}]}, b"corpuser:ann"),
         (of_job, "sourceCodeLocation", {"type": "git", "path": "some/where"}, b"some/where"),
     ],
 )
@@ -87,3 +92,21 @@ def test_of_a_description_that_is_deleted_the_text_is_not_told_to_be_mapped():
     told = reported([event("COMPLETE", job_facets={"documentation": facet})])
     assert told["$.job.facets.documentation.description"]["reason"] == "no-home:the facet is deleted"
     assert told["$.job.facets.documentation._deleted"]["verdict"] == "mapped"
+
+
+def test_upstreams_of_column_lineage_that_is_deleted_go_and_come_back_in_any_order():
+    source = {"namespace": "postgres://db:5432", "name": "d.s.from", "field": "a"}
+    facet = {"fields": {"b": {"inputFields": [source]}}}
+    events = [of_dataset("columnLineage", facet, 10), of_dataset("columnLineage", GONE, 11)]
+    assert b"d.s.from" in left(events[:1])
+    assert b'"dataset":"urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.from' not in left(events)
+    assert b"d.s.from" in left([*events, of_dataset("columnLineage", facet, 12)])
+
+
+def test_a_facet_of_the_other_bag_counts_where_its_own_bag_has_null():
+    parent = {"run": {"runId": "018cc251-f400-734d-88b3-00000000000a"}, "job": {"namespace": "ns", "name": "dag"}}
+    told = translate([event("START", run_facets={"parent": None}, job_facets={"parent": parent})], report=True)
+    (found,) = aspects(told, "dataProcessInstanceRelationships")
+    assert found["parentInstance"].endswith("00000000000a")
+    lines = {line["path"]: line["verdict"] for line in told.report.lines()}
+    assert lines["$.job.facets.parent.run.runId"] == "mapped"

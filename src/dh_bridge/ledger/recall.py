@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import EventError
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.sent import DAY, Sent
 
@@ -36,10 +36,10 @@ class Deliveries:
         self._connection.execute("DELETE FROM delivery WHERE last < ?", (now - days * DAY,))
 
     def span(self, run: str, *, where: str) -> tuple[int, int]:
-        """Return the times of the first and the last batch of a delivery; a SinkError when the ledger does not know it."""
+        """Return the times of the first and the last batch of a delivery; an EventError when the ledger does not know it."""
         row = self._connection.execute("SELECT first, last FROM delivery WHERE run = ?", (run,)).fetchone()
         if row is None:
-            raise SinkError(
+            raise EventError(
                 f"knows no delivery {run}",
                 where=where,
                 now="emit says its run id before it writes; it is kept for ledger.retention_days",

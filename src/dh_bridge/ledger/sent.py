@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 DAY = 86_400_000
 _OURS = ("/customProperties/",)
+#: the key of an entry that others fill too: without it the entry could not be read
+_KEY = "/fieldPath"
 #: Of these nothing leaves that no facet has withdrawn, so what is not rendered any more is to go.
-_ALL_OURS = ("dataJobInputOutput", "upstreamLineage")
+_ALL_OURS = ("dataJobInputOutput", "upstreamLineage", "globalTags", "ownership", "editableSchemaMetadata")
 #: the time of what is not to be sent again for its age alone
 _FOREVER = 1 << 60
 _REVIVED = ("dataFlow", "dataJob")
@@ -203,7 +205,7 @@ class Sent:
         marks = {operation["path"]: _hash(operation) for operation in operations}
         parts = old.parts if old is not None else {}
         left = {path: mark for path, mark in parts.items() if path not in marks and mark != _GONE}
-        gone = [path for path in left if name in _ALL_OURS or path.startswith(_OURS)]
+        gone = [path for path in left if (name in _ALL_OURS or path.startswith(_OURS)) and not path.endswith(_KEY)]
         again = [path for path in gone if left[path] == _UNSURE]
         kept = {path: mark for path, mark in parts.items() if path not in marks and path not in gone}
         known[name] = Aspect(now, whole, {**kept, **marks, **dict.fromkeys(again, _GONE)})

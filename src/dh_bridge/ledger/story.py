@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import EventError
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.openlineage.events import TERMINAL
@@ -156,7 +156,7 @@ def _together(all_sent: Iterable[dict[str, list[str]]]) -> dict[str, list[str]]:
 
 
 def story(connection: sqlite3.Connection, run: str, options: Options, *, where: str) -> Story:
-    """Return the story of a run, by its id or its URN; a SinkError when the ledger ``where`` does not have it."""
+    """Return the story of a run, by its id or its URN; an EventError when the ledger ``where`` does not have it."""
     urn = run if run.startswith(RUN) else f"{RUN}{run}"
     runs = Runs(connection)
     record = runs.record(urn)
@@ -164,7 +164,7 @@ def story(connection: sqlite3.Connection, run: str, options: Options, *, where: 
         gone = urn in runs.evicted
         what = f"has let go of run {run}" if gone else f"knows no run {run}"
         now = "ledger.retention_days says how long runs are kept" if gone else "name its id or its URN"
-        raise SinkError(what, where=where, now=now)
+        raise EventError(what, where=where, now=now)
     rows = connection.execute("SELECT time, told FROM story WHERE run = ? ORDER BY time, event", (record.number,))
     events = [(time, _read(told)) for time, told in rows]
     (copy,), _ = settled([record.state], Shared(connection).cells)

@@ -41,7 +41,7 @@ def pieces(shared: Cells, options: Options) -> Iterator[Piece]:
         tags.update(name for _, name in slots.get(COLUMN_TAG, ()))
         platform = platform or urn.startswith(PLATFORM_FLOWS)
         yield group_of(urn, slots), urn, slots
-    for name in tags:
+    for name in tags - {""}:
         yield tag_urn(name), tag_urn(name), {TAG: {name: (BEFORE, None)}}
     if platform and options.settings.identity.register_platform:
         yield PLATFORM.entity_urn, PLATFORM.entity_urn, {}

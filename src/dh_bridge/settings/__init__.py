@@ -87,6 +87,7 @@ class Settings(BaseModel):
 
     profile: str | None = Field(
         default=None,
+        min_length=1,
         description="DataHub version to write for, such as `0.15.0` or `1.4`; none means `0.15.0`, which every"
         " supported server understands.",
     )

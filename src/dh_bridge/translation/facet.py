@@ -11,7 +11,7 @@ import msgspec
 from dh_bridge.memory import Memory
 from dh_bridge.translation.mending import UNUSABLE, Mending, mended
 from dh_bridge.translation.place import Attach, Place
-from dh_bridge.translation.properties import PREFIX
+from dh_bridge.translation.properties import PREFIX, worded
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.redaction import DEFAULT, mode
 from dh_bridge.translation.slots import (
@@ -253,7 +253,7 @@ def whole_statement(at: Place) -> Statement:
         at.withheld(leaf, "envelope")
     at.reached("", "kept", *(f"{aspect}.customProperties[{PREFIX}{at.key}]" for aspect in PROPERTY_ASPECTS[at.attach]))
     body = body_of(_decode_any(at.raw))
-    return property_statement(at, {at.key: kept_text(at.key, body) or ""}, part=WHOLE)
+    return property_statement(at, {at.key: worded(at.key, body)}, part=WHOLE)
 
 
 def entity(at: Place) -> str:

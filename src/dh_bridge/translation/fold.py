@@ -61,6 +61,15 @@ def value(slots: dict[Slot, dict[Any, Cell]], slot: Slot, key: Any = "") -> Any:
     return None if cell is None else cell[1]
 
 
+def standing(slots: dict[Slot, dict[Any, Cell]], slot: Slot, tombstone: Any) -> dict[Any, Cell]:
+    """Return the elements of a slot that were added after its last tombstone (ruling 11)."""
+    elements = slots.get(slot)
+    if not elements or tombstone not in elements:
+        return elements or {}
+    gone = elements[tombstone][0]
+    return {key: cell for key, cell in elements.items() if key != tombstone and cell[0] > gone}
+
+
 def first_rung(slots: dict[Slot, dict[Any, Cell]], slot: Slot) -> Any:
     """Return the value of the lowest rung of a ladder, or None."""
     elements = slots.get(slot)

@@ -81,6 +81,11 @@ def kept(key: str, value: Any, *, hidden: bool = False) -> str | None:
     return REDACTED if secret else text(value)
 
 
+def worded(key: str, value: Any) -> str:
+    """Return what :func:`kept` makes of a value that is there."""
+    return kept(key, value) or ""
+
+
 def flattened(
     prefix: str, value: Mapping[str, Any], into: dict[str, str] | None = None, *, hidden: bool = False
 ) -> dict[str, str]:

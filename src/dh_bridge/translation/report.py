@@ -17,7 +17,7 @@ import msgspec
 
 from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
-from dh_bridge.translation.facets import registry
+from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.redaction import names_of, replaced
 
 if TYPE_CHECKING:
@@ -224,13 +224,8 @@ def _bag_of(path: Path) -> tuple[Attach, int] | None:
 
 
 def _spec(attach: Attach, key: str, event: Event) -> FacetSpec | None:
-    specs = registry()
-    found = specs[attach].get(key)
-    if found is not None or attach == "dataset":
-        return found
-    other: Attach = "job" if attach == "run" else "run"
-    own = event.job_facets if attach == "run" else event.run_facets
-    return None if key in own else specs[other].get(key)
+    found = registry()[attach].get(key)
+    return misplaced(attach, key, event) if found is None and attach != "dataset" else found
 
 
 def _unknown(attach: Attach, path: Path, value: Any, written: dict[str, str | None]) -> _Verdict:

@@ -167,10 +167,13 @@ STUB_JOB = Slot("STUB_JOB", "dataJobInfo", latest, shared=True)
 #: time -> (Job, URN of the DAG run, label, Airflow's word)
 SILENT_RUN = Slot("SILENT_RUN", _RUN_EVENT, latest, shared=True)
 
+#: Key of a tombstone among owners and tags; it sorts before all of them
+ALL = ("", "")
+
 # -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
-#: tag name -> context JSON or None
+#: tag name -> context JSON or None; "" -> None: a tombstone, what was added before it is gone (ruling 11)
 TAG = Slot("TAG", "globalTags", latest, shared=True)
-#: (owner URN, type) -> None
+#: (owner URN, type) -> None; ALL as of TAG
 OWNER = Slot("OWNER", "ownership", latest, shared=True)
 
 # -- of what many runs share: datasets --------------------------------------------------------------------------------
@@ -194,7 +197,7 @@ LAST_MODIFIED = Slot("LAST_MODIFIED", "datasetProperties", largest, shared=True)
 SCHEMA = Slot("SCHEMA", "schemaMetadata", latest, shared=True)
 #: "" -> names of the columns that a table is partitioned by
 PARTITIONED_BY = Slot("PARTITIONED_BY", "schemaMetadata", latest, shared=True)
-#: (field path, tag name) -> context JSON or None
+#: (field path, tag name) -> context JSON or None; ALL as of TAG
 COLUMN_TAG = Slot("COLUMN_TAG", "editableSchemaMetadata", latest, shared=True)
 #: "" -> the SQL text of the last run
 SQL_TEXT = Slot("SQL_TEXT", "dataTransformLogic", latest, shared=True)

@@ -163,5 +163,5 @@ def _tags(shared: Cells) -> Iterator[Proposal]:
             names.update(slots[TAG])
         if COLUMN_TAG in slots:
             names.update(name for _, name in slots[COLUMN_TAG])
-    for name in sorted(names):
+    for name in sorted(names - {""}):  # a tombstone has none; a tag that was withdrawn stays for others
         yield tag_key(name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
 from dh_bridge.translation.datasets import dataset_name, phantom, skipped, temporary
-from dh_bridge.translation.facets import registry
+from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import MOST_UNKNOWN, known_first, unknown
 from dh_bridge.translation.history import let_go_of_many
@@ -16,6 +16,8 @@ from dh_bridge.translation.joined import tell_alias
 from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.operations import OPERATION_OWNER
 from dh_bridge.translation.place import Attach, Entry, Place, Role
+from dh_bridge.translation.properties import capped
+from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState, state_without_run
 from dh_bridge.translation.slots import (
     DATASET,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     import msgspec
 
     from dh_bridge.openlineage.events import Facets
-    from dh_bridge.translation.facet import FacetSpec
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
 
@@ -262,7 +263,7 @@ class Walk:
                 continue
             spec = specs.get(key)
             if spec is None and attach != "dataset":
-                spec = self._misplaced(key, attach, at)
+                spec = misplaced(attach, key, at.event)
             if spec is not None and spec.at == "run" and not at.run:
                 at.withheld("", "no-home:no run")
                 continue
@@ -281,12 +282,6 @@ class Walk:
             except RecursionError:  # JSON nested hundreds deep; one unusable facet is not the end of the event (0.6.2)
                 at.withheld("", "malformed")
 
-    def _misplaced(self, key: str, attach: Attach, at: Place) -> FacetSpec | None:
-        """Return the facet of the other bag: producers put ``parent`` into the job and ``sql`` into the run (0.6.1)."""
-        other: Attach = "job" if attach == "run" else "run"
-        own = at.event.job_facets if attach == "run" else at.event.run_facets
-        return None if key in own else self._registry[other].get(key)
-
 
 def _later(old: tuple[Stamp, str] | None, new: tuple[Stamp, str]) -> tuple[Stamp, str]:
     return new if old is None else max(old, new)
@@ -294,4 +289,5 @@ def _later(old: tuple[Stamp, str] | None, new: tuple[Stamp, str]) -> tuple[Stamp
 
 def _said(event: Event) -> dict[str, str]:
     """Return what a job or dataset event says of its sender; a run's own is on the run (facets.md 1.0)."""
-    return {key: text for key, text in (("producer", event.producer), ("schemaURL", event.schema_url)) if text}
+    said = ("producer", event.producer), ("schemaURL", event.schema_url)
+    return {key: capped(redacted(text)) for key, text in said if text}

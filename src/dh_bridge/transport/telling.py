@@ -71,7 +71,7 @@ class WithLedger:
     @property
     def settled(self) -> bool:
         """Whether nothing waits in the ledger."""
-        return not self._ledger.courier.outbox.count()[0]
+        return self._ledger.courier.outbox.oldest() is None
 
     def _warn(self) -> None:
         broken = self._ledger.courier.broken

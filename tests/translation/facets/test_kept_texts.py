@@ -21,6 +21,9 @@ from facet_cases import (
     told,
     totals,
 )
+from samples import event, job_event
+
+from dh_bridge import Settings, translate
 
 PASSWORD = "hunter2pw"  # noqa: S105 - what the tests look for
 TEXT = f"see sftp://ann:{PASSWORD}@host/x " + "y" * 9000
@@ -107,3 +110,13 @@ def test_columns_of_a_condition_are_named_without_secrets():
     condition = {"type": "compare", "left": side, "right": other, "comparison": "EQUAL"}
     found = of_input("subset", facet(inputCondition=condition), "inputFacets")
     assert json.loads(found.kept(DPI)["inputs.subset"]) == {ORDERS: '"sftp://ann:***@host/x" = 1'}
+
+
+@pytest.mark.parametrize("kind", [event, job_event])
+def test_what_an_event_says_of_itself_is_redacted_and_capped_too(kind):
+    producer = f"https://ann:{PASSWORD}@host/x"
+    found = translate(kind(namespace=SHORT, job=f"load {TEXT}", producer=producer), settings=Settings(profile="1.7"))
+    said = dict(texts(found))
+    written = {key.rpartition(".")[2]: text for key, text in said.items()}
+    assert {"namespace", "name", "producer"} <= written.keys()
+    assert not [key for key, text in said.items() if PASSWORD in text or len(text) > 4000]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dh_bridge import Bridge, Settings
 from dh_bridge.errors import MappingError
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.translation.naming import Naming
@@ -62,6 +63,20 @@ def test_a_broken_sheet_is_refused_by_name(text, message):
     with pytest.raises(MappingError, match=message) as error:
         system_of(text, "x", "x.yaml")
     assert error.value.where == "x.yaml"
+
+
+@pytest.mark.parametrize("folder", ["naming", "producers"])
+@pytest.mark.parametrize("broken", ["folder", "latin-1"])
+def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path, folder, broken):
+    file = tmp_path / folder / "house.yaml"
+    file.parent.mkdir()
+    if broken == "folder":
+        file.mkdir()
+    else:
+        file.write_bytes("title: Küche".encode("latin-1"))
+    with pytest.raises(MappingError, match="cannot be read") as error:
+        Bridge(Settings(mappings=tmp_path))
+    assert error.value.where == str(file)
 
 
 def test_a_broken_pattern_is_refused_at_the_start(overlay):

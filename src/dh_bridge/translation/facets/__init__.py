@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import FacetSpec
 
 if TYPE_CHECKING:
+    from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.place import Attach
 
 
@@ -25,6 +26,17 @@ def registry() -> dict[Attach, dict[str, FacetSpec]]:
                     claimed = found[spec.at].setdefault(key, spec)
                     assert claimed is spec, f"{key} is claimed twice"  # noqa: S101 - a slip of ours, caught by any test
     return found
+
+
+def misplaced(attach: Attach, key: str, event: Event) -> FacetSpec | None:
+    """Return the facet of the other bag of the two, where that bag has none itself (facets.md 0.6.1).
+
+    Producers put ``parent`` into the job and ``sql`` into the run; null in its own bag says nothing (ruling 27).
+    """
+    other: Attach = "job" if attach == "run" else "run"
+    own = event.job_facets if attach == "run" else event.run_facets
+    said = own.get(key)
+    return registry()[other].get(key) if said is None or bytes(said) == b"null" else None
 
 
 def specs() -> list[FacetSpec]:

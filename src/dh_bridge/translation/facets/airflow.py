@@ -9,7 +9,7 @@ from dh_bridge.translation.airflow import members as listed
 from dh_bridge.translation.airflow_pages import job_page_statements, page_statements
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.given import configuration
-from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
 from dh_bridge.translation.slots import (
@@ -100,7 +100,7 @@ def airflow(opened: Open, at: Place) -> Statements:
     if uuid == at.event.run_id:
         at.withheld("taskUuid", "duplicate-of:run.runId")
     elif isinstance(uuid, str):
-        properties["airflow.taskUuid"] = kept_text("airflow.taskUuid", uuid) or ""
+        properties["airflow.taskUuid"] = worded("airflow.taskUuid", uuid)
     if properties:
         yield property_statement(at, properties)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -22,6 +22,7 @@ from dh_bridge.translation.slots import (
     JOB_PROPERTIES,
     UPSTREAM,
     UPSTREAM_FIELD,
+    UPSTREAM_GONE,
     UPSTREAM_MARK,
     Statement,
     Statements,
@@ -77,10 +78,16 @@ _TOUCHING = mapped("dataJobInputOutput.inputDatasetEdges[].properties", "upstrea
 _DESCRIBED = kept("dataJobInfo.customProperties", "dataFlowInfo.customProperties", "datasetProperties.customProperties")
 
 
+def _retracts(_: dict[str, Any], at: Place) -> Statements:
+    if at.role != "input":
+        yield at.dataset, UPSTREAM_GONE, "columnLineage", None
+
+
 @facet(
     "columnLineage",
     at="dataset",
     reads=ColumnLineage,
+    retracts=_retracts,
     remember=True,
     leaves={
         "fields.*.inputFields[].namespace": _SOURCE,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.openlineage.times import instant
 from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
 from dh_bridge.translation.statistics import meaningful, share_of
 
@@ -86,9 +86,7 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     if facet.fileCount is not None:
         properties["dataQualityMetrics.fileCount"] = str(facet.fileCount)
     if facet.lastUpdated:
-        properties["dataQualityMetrics.lastUpdated"] = (
-            kept_text("dataQualityMetrics.lastUpdated", facet.lastUpdated) or ""
-        )
+        properties["dataQualityMetrics.lastUpdated"] = worded("dataQualityMetrics.lastUpdated", facet.lastUpdated)
         try:
             yield at.dataset, LAST_MODIFIED, "", instant(facet.lastUpdated)[0]
         except (ValueError, OverflowError):
@@ -102,7 +100,7 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     }
     if any(sums.values()):
         stated = {name: counts for name, counts in sums.items() if counts}
-        properties["dataQualityMetrics.columns"] = kept_text("dataQualityMetrics.columns", stated) or ""
+        properties["dataQualityMetrics.columns"] = worded("dataQualityMetrics.columns", stated)
     if properties:
         yield property_statement(at, properties)
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.people import stated_owner
-from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.rungs import OPERATION_DBT
 from dh_bridge.translation.slots import JOB_PROPERTIES, OPERATION, OWNER, PARTITIONED_BY, SUBTYPES, Statements
 
@@ -40,7 +39,7 @@ def dbt_model(opened: Open, at: Place) -> Statements:
     incremental = body.pop("incremental", None)
     properties = flattened("dbt_model.config", body)
     if incremental:
-        properties["dbt_model.config.incremental"] = kept_text("dbt_model.config.incremental", incremental) or ""
+        properties["dbt_model.config.incremental"] = worded("dbt_model.config.incremental", incremental)
     flattened("dbt_model", {key: value for key, value in opened.body.items() if key != "config"}, properties)
     if properties:
         yield property_statement(at, properties)

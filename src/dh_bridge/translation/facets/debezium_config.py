@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
-from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.redaction import STRICT, names_only
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def debezium_config(opened: Open, at: Place) -> Statements:
     if at.options.settings.redaction == STRICT:
         told = names_only(told)
     if told:
-        properties["debezium_config"] = kept_text("debezium_config", told) or ""
+        properties["debezium_config"] = worded("debezium_config", told)
     if count:
         properties["debezium_config.count"] = str(count)
     if properties:

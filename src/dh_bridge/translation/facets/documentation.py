@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import capped
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import capped, worded
 from dh_bridge.translation.slots import DATASET_FIELD, GONE, JOB_FIELD, Statements
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def _content_type(facet: Documentation, at: Place) -> Statements:
         if facet.contentType in _PLAIN:
             at.withheld("contentType", "no-home:the default of a description")
         else:
-            written = kept_text("documentation.contentType", facet.contentType) or ""
+            written = worded("documentation.contentType", facet.contentType)
             yield property_statement(at, {"documentation.contentType": written})
 
 

@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.given import configuration
-from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.rungs import NAME_DATABRICKS, URL_DATABRICKS, USER_DATABRICKS, USER_TARGETS
 from dh_bridge.translation.slots import RUN_NAME, RUN_URL, RUN_USER, Statements
 
@@ -46,7 +45,7 @@ def environment_properties(opened: Open, at: Place) -> Statements:
     if isinstance(mounts, list):
         if at.options.settings.spark.mount_points == "keep":
             at.reached(f"{_KEY}.mountPoints" if nested else "mountPoints", "kept", _MOUNTS)
-            properties[f"{_KEY}.mountPoints"] = kept_text(f"{_KEY}.mountPoints", mounts) or ""
+            properties[f"{_KEY}.mountPoints"] = worded(f"{_KEY}.mountPoints", mounts)
         properties[f"{_KEY}.mountPoints.count"] = str(len(mounts))
     if isinstance(user, str) and user:
         yield at.run, RUN_USER, USER_DATABRICKS, user

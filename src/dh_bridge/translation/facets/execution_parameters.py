@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.given import Given, given_properties
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -55,6 +55,6 @@ def execution_parameters(facet: ExecutionParameters, at: Place) -> Statements:
         clash = properties.get(_META)  # a parameter that is called so itself
         if clash is not None:
             meta["meta"] = {**meta.get("meta", {}), "value": clash}
-        properties[_META] = kept_text(_META, meta) or ""
+        properties[_META] = worded(_META, meta)
     if properties:
         yield property_statement(at, properties)

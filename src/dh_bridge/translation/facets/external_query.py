@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.rungs import NAME_EXTERNAL_QUERY, URL_CONFIGURED
 from dh_bridge.translation.slots import RUN_NAME, RUN_URL, Statements
 
@@ -32,12 +32,10 @@ def external_query(facet: ExternalQuery, at: Place) -> Statements:
     """Properties of the run; the query id names the run of a QUERY job, and its page by ``links.queries``."""
     properties = {}
     if facet.externalQueryId:
-        properties["externalQuery.externalQueryId"] = (
-            kept_text("externalQuery.externalQueryId", facet.externalQueryId) or ""
-        )
+        properties["externalQuery.externalQueryId"] = worded("externalQuery.externalQueryId", facet.externalQueryId)
         yield at.run, RUN_NAME, NAME_EXTERNAL_QUERY, facet.externalQueryId
     if facet.source:
-        properties["externalQuery.source"] = kept_text("externalQuery.source", facet.source) or ""
+        properties["externalQuery.source"] = worded("externalQuery.source", facet.source)
     page = at.options.settings.links.queries.get(facet.source or "")
     if page and facet.externalQueryId:
         yield at.run, RUN_URL, URL_CONFIGURED, page.replace("{id}", quote(facet.externalQueryId, safe=""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.rungs import NAME_COMPOSER
 from dh_bridge.translation.slots import RUN_NAME, Statements
 
@@ -31,6 +31,4 @@ def gcp_composer_run(facet: GcpComposerRun, at: Place) -> Statements:
     if not facet.dagRunId:
         return
     yield at.run, RUN_NAME, NAME_COMPOSER, facet.dagRunId
-    yield property_statement(
-        at, {"gcp_composer_run.dagRunId": kept_text("gcp_composer_run.dagRunId", facet.dagRunId) or ""}
-    )
+    yield property_statement(at, {"gcp_composer_run.dagRunId": worded("gcp_composer_run.dagRunId", facet.dagRunId)})

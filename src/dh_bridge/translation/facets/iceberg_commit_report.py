@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.iceberg import count, flat, metrics, whole
-from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.properties import text
+from dh_bridge.translation.properties import text, worded
 from dh_bridge.translation.rungs import OPERATION_ICEBERG
 from dh_bridge.translation.slots import AFFECTED_ROWS, METRIC, OPERATION, OPERATION_PROPERTIES, Statements
 
@@ -110,10 +109,10 @@ def _properties(facet: IcebergCommitReport) -> dict[str, str]:
     found = {"snapshotId": whole(facet.snapshotId), "sequenceNumber": whole(facet.sequenceNumber)}
     properties = {f"icebergCommitReport.{leaf}": text(number) for leaf, number in found.items() if number is not None}
     if facet.operation:
-        properties["icebergCommitReport.operation"] = kept_text("icebergCommitReport.operation", facet.operation) or ""
+        properties["icebergCommitReport.operation"] = worded("icebergCommitReport.operation", facet.operation)
     properties.update(flat("icebergCommitReport.commitMetrics", metrics(facet.commitMetrics, _METRICS)))
     if facet.metadata:
-        properties["icebergCommitReport.metadata"] = kept_text("icebergCommitReport.metadata", facet.metadata) or ""
+        properties["icebergCommitReport.metadata"] = worded("icebergCommitReport.metadata", facet.metadata)
     return properties
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import JOB_EDGE, JOB_PROPERTIES, UPSTREAM_RUN, Statements
 from dh_bridge.translation.triggers import own_task
 
@@ -101,7 +102,7 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
         if written is not None:
             properties[f"jobDependencies.{key}"] = written
     if facet.trigger_rule:
-        rule = {"jobDependencies.trigger_rule": kept_text("jobDependencies.trigger_rule", facet.trigger_rule) or ""}
+        rule = {"jobDependencies.trigger_rule": worded("jobDependencies.trigger_rule", facet.trigger_rule)}
         properties.update(rule)
         if at.owner:
             yield at.owner, JOB_PROPERTIES, "jobDependencies", rule

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.identity.subtypes import job_subtype
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import CONTENT_MODE, RUN_TYPE, SUBTYPES, Statements
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def job_type(facet: JobType, at: Place) -> Statements:
     for leaf in ("processingType", "integration", "jobType"):
         word = getattr(facet, leaf)
         if word:
-            properties[f"jobType.{leaf}"] = kept_text(f"jobType.{leaf}", word) or ""
+            properties[f"jobType.{leaf}"] = worded(f"jobType.{leaf}", word)
             if at.run:
                 yield at.run, RUN_TYPE, _HINTS[leaf], word
     if at.run and (facet.processingType or "").upper() in ("STREAMING", "SERVICE"):
@@ -68,7 +68,7 @@ def job_type(facet: JobType, at: Place) -> Statements:
             value = getattr(pattern, name)
             if value:
                 key = f"jobType.emissionPattern.{name}"
-                properties[key] = kept_text(key, value) or ""
+                properties[key] = worded(key, value)
         if pattern.eventContentMode and at.run:
             yield at.run, CONTENT_MODE, "", pattern.eventContentMode
     if properties:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import capped
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import capped, worded
 from dh_bridge.translation.rungs import OPERATION_LIFECYCLE
 from dh_bridge.translation.slots import (
     DATASET,
@@ -99,4 +98,4 @@ def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
 
 
 def _named(key: str, namespace: str, name: str) -> dict[str, str]:
-    return {key: kept_text(key, {"namespace": namespace, "name": name}) or ""}
+    return {key: worded(key, {"namespace": namespace, "name": name})}

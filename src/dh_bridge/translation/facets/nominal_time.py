@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import RUN_TYPE, Statements
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ def nominal_time(facet: NominalTime, at: Place) -> Statements:
     """Scheduled start and end as properties; a run that has them is BATCH_SCHEDULED unless contradicted."""
     times = {}
     if facet.nominalStartTime:
-        times["nominalTime.nominalStartTime"] = kept_text("nominalTime.nominalStartTime", facet.nominalStartTime) or ""
+        times["nominalTime.nominalStartTime"] = worded("nominalTime.nominalStartTime", facet.nominalStartTime)
         yield at.run, RUN_TYPE, "nominal", True
     if facet.nominalEndTime:
         if facet.nominalEndTime == facet.nominalStartTime:
             at.withheld("nominalEndTime", "duplicate-of:nominalStartTime")
         else:
-            times["nominalTime.nominalEndTime"] = kept_text("nominalTime.nominalEndTime", facet.nominalEndTime) or ""
+            times["nominalTime.nominalEndTime"] = worded("nominalTime.nominalEndTime", facet.nominalEndTime)
     if times:
         yield property_statement(at, times)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, entity, facet, mapped, property_statement
 from dh_bridge.translation.people import owner_type, owner_urn
 from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.redaction import shapes_redacted
-from dh_bridge.translation.slots import OWNER, Statements
+from dh_bridge.translation.slots import ALL, OWNER, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -58,13 +58,19 @@ def _owners(facet: Ownership, at: Place) -> Statements:
         yield property_statement(at, properties)
 
 
-@facet("ownership", at="job", reads=Ownership, leaves=_LEAVES)
+def _retracts(_: dict[str, Any], at: Place) -> Statements:
+    if not at.options.stateful:
+        at.withheld("_deleted", "policy:state=none")  # what was said before cannot be known
+    yield entity(at), OWNER, ALL, None
+
+
+@facet("ownership", at="job", reads=Ownership, retracts=_retracts, leaves=_LEAVES)
 def job_ownership(facet: Ownership, at: Place) -> Statements:
     """Owners of the job, or of the flow when the job is one; placeholders (``***``, ``airflow``) are left out."""
     yield from _owners(facet, at)
 
 
-@facet("ownership", at="dataset", reads=Ownership, leaves=_LEAVES)
+@facet("ownership", at="dataset", reads=Ownership, retracts=_retracts, leaves=_LEAVES)
 def dataset_ownership(facet: Ownership, at: Place) -> Statements:
     """Owners of the dataset; placeholders (``***``, ``airflow``) are left out."""
     yield from _owners(facet, at)

@@ -8,6 +8,7 @@ from dh_bridge.translation.airflow import part
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.rungs import TYPE_INHERITED
 from dh_bridge.translation.slots import JOB_EDGE, JOB_PROPERTIES, PARENT, RUN_TYPE, STUB_JOB, STUB_RUN, Statements
 from dh_bridge.translation.triggers import own_task, parent_job, started_by
@@ -112,7 +113,7 @@ def _root(root: Root, at: Place) -> dict[str, str]:
     properties: dict[str, str] = {}
     run, job = root.run or Run(), root.job or Job()
     if run.runId:
-        properties["root.runId"] = kept_text("root.runId", run.runId) or ""
+        properties["root.runId"] = worded("root.runId", run.runId)
         properties["root.dpi"] = at.identity.run_urn(job.namespace, job.name, run.runId)
     if job.name or job.namespace:
         properties["root.job"] = _job_text("root.job", job)
@@ -140,7 +141,7 @@ def _stubs(urn: str, run: Run, job: Job, at: Place) -> Statements:
 
 
 def _job_text(key: str, job: Job) -> str:
-    return kept_text(key, f"{job.namespace}/{job.name}") or ""
+    return worded(key, f"{job.namespace}/{job.name}")
 
 
 def _forwarded(key: str, facets: dict[str, Any] | None, into: dict[str, str]) -> None:

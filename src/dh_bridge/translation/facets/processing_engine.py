@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import JOB_PROPERTIES, Statements
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _ASPECTS = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo")
 def processing_engine(facet: ProcessingEngine, at: Place) -> Statements:
     """Properties of the run; name and version of the job too. No part in identity: COMPLETE often lacks it."""
     properties = {
-        f"processing_engine.{leaf}": kept_text(f"processing_engine.{leaf}", said) or ""
+        f"processing_engine.{leaf}": worded(f"processing_engine.{leaf}", said)
         for leaf in ("name", "version")
         if (said := getattr(facet, leaf))
     }
@@ -46,6 +46,6 @@ def processing_engine(facet: ProcessingEngine, at: Place) -> Statements:
         yield at.owner, JOB_PROPERTIES, "processing_engine", properties
     if facet.openlineageAdapterVersion:
         key = "processing_engine.openlineageAdapterVersion"
-        properties = {**properties, key: kept_text(key, facet.openlineageAdapterVersion) or ""}
+        properties = {**properties, key: worded(key, facet.openlineageAdapterVersion)}
     if properties:
         yield property_statement(at, properties)

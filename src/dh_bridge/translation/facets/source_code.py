@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import SQL as SQL_TEXT
 from dh_bridge.translation.slots import Statements
 
@@ -37,7 +37,7 @@ def source_code(facet: SourceCode, at: Place) -> Statements:
     """SQL text as the sql facet (which wins); other code may hold secrets: hash and length, text by ``source_code: keep``."""
     properties = {}
     if facet.language:
-        properties["sourceCode.language"] = kept_text("sourceCode.language", facet.language) or ""
+        properties["sourceCode.language"] = worded("sourceCode.language", facet.language)
     code = facet.sourceCode
     if code:
         if (facet.language or "").upper() == "SQL":
@@ -49,7 +49,7 @@ def source_code(facet: SourceCode, at: Place) -> Statements:
             properties["sourceCode.sha256"] = hashlib.sha256(code.encode("utf-8", "surrogatepass")).hexdigest()
             properties["sourceCode.length"] = str(len(code))
             if at.options.settings.source_code == "keep":
-                properties["sourceCode.sourceCode"] = kept_text("sourceCode.text", code) or ""
+                properties["sourceCode.sourceCode"] = worded("sourceCode.text", code)
             else:
                 at.withheld("sourceCode", "secret")
     if properties:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import SQL as SQL_TEXT
 from dh_bridge.translation.slots import Statements
 
@@ -39,4 +39,4 @@ def sql(facet: Sql, at: Place) -> Statements:
     if facet.query and facet.query.strip():
         yield at.owner, SQL_TEXT, "", ((at.stamp, facet.query),)
     if facet.dialect:
-        yield property_statement(at, {"sql.dialect": kept_text("sql.dialect", facet.dialect) or ""})
+        yield property_statement(at, {"sql.dialect": worded("sql.dialect", facet.dialect)})

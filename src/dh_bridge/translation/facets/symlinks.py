@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.datasets import preference
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import DATASET, SIBLING, Statements
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def symlinks(facet: Symlinks, at: Place) -> Statements:
         said = (at.name.namespace, at.name.name)
         rows += [["", *pair] for pair, name in at.aliases.items() if name is at.name and pair != said]
     if rows:
-        yield property_statement(at, {"symlinks": kept_text("symlinks", rows) or ""})
+        yield property_statement(at, {"symlinks": worded("symlinks", rows)})
     if at.options.settings.symlinks.siblings and at.name is not None:
         for _, namespace, name in rows:
             yield from _sibling(at.name, at.resolve(namespace, name))

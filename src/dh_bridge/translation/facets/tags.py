@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.facet import Facet, entity, facet, kept, mapped, property_statement
 from dh_bridge.translation.people import stated_owner
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
-from dh_bridge.translation.slots import COLUMN_TAG, OWNER, TAG, Statements
+from dh_bridge.translation.slots import ALL, COLUMN_TAG, OWNER, TAG, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,14 @@ def _tags(facet: Tags, at: Place) -> Statements:
             yield entity(at), TAG, tag_name(tag), _context(tag)
 
 
+def _retracts(_: dict[str, Any], at: Place) -> Statements:
+    if not at.options.stateful:
+        at.withheld("_deleted", "policy:state=none")  # what was said before cannot be known
+    yield entity(at), TAG, "", None
+    if at.attach == "dataset":
+        yield at.dataset, COLUMN_TAG, ALL, None
+
+
 _LEAVES = {
     "tags[].key": mapped("globalTags.tags", "editableSchemaMetadata.editableSchemaFieldInfo"),
     "tags[].value": mapped("globalTags.tags", "editableSchemaMetadata.editableSchemaFieldInfo"),
@@ -84,7 +92,7 @@ _LEAVES = {
 }
 
 
-@facet("tags", at="job", reads=Tags, leaves=_LEAVES)
+@facet("tags", at="job", reads=Tags, retracts=_retracts, leaves=_LEAVES)
 def job_tags(facet: Tags, at: Place) -> Statements:
     """Tags of the job, or of the flow when the job is one."""
     yield from _tags(facet, at)
@@ -94,6 +102,7 @@ def job_tags(facet: Tags, at: Place) -> Statements:
     "tags",
     at="dataset",
     reads=Tags,
+    retracts=_retracts,
     leaves={**_LEAVES, "tags[].field": mapped("editableSchemaMetadata.editableSchemaFieldInfo[].fieldPath")},
 )
 def dataset_tags(facet: Tags, at: Place) -> Statements:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome
 from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, stated, stated_checks
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.singular import asserted, is_singular, others
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test(facet: Tests, at: Place) -> Statements:
     for dataset, pairs in loose.items():
         yield from stated_checks([one for one, _ in pairs], dataset, at, leaves=[leaf for _, leaf in pairs])
     lists = {"test.skipped": skipped, "test.results": untold}
-    if properties := {key: kept_text(key, entries) or "" for key, entries in lists.items() if entries}:
+    if properties := {key: worded(key, entries) for key, entries in lists.items() if entries}:
         yield property_statement(at, properties)
 
 

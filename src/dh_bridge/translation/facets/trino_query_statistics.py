@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import STATISTIC, Statements
 from dh_bridge.translation.statistics import meaningful
 
@@ -37,7 +37,7 @@ def trino_query_statistics(opened: Open, at: Place) -> Statements:
             at.withheld(leaf, "no-home:no number")
     if not numbers:
         return
-    yield property_statement(at, {"trino_query_statistics": kept_text("trino_query_statistics", numbers) or ""})
+    yield property_statement(at, {"trino_query_statistics": worded("trino_query_statistics", numbers)})
     rows = next((numbers[leaf] for leaf in _ROWS if leaf in numbers), None)
     if isinstance(rows, int) and meaningful(rows) and len(set(at.outputs)) == 1 and at.task and not _counted(at):
         yield at.task, STATISTIC, ("output", at.outputs[0], "rowCount"), rows

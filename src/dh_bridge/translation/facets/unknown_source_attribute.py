@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
-from dh_bridge.translation.properties import digest_properties
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import digest_properties, worded
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -34,5 +33,5 @@ def unknown_source_attribute(opened: Open, at: Place) -> Statements:
     ]
     if rows:
         key = "unknownSourceAttribute.unknownItems"
-        properties[key] = kept_text(key, rows) or ""
+        properties[key] = worded(key, rows)
     yield property_statement(at, properties)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from dh_bridge.bundled import load_yaml, mapping_files
+from dh_bridge.bundled import load_yaml, mapping_files, text_of
 from dh_bridge.errors import MappingError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]
     """Yield stem and row of the files that belong to an identity version; the user's own come first."""
     files = sorted(mapping_files("producers", overlay), key=lambda path: overlay is None or overlay not in path.parents)
     for path in files:
-        data = load_yaml(path.read_text(encoding="utf-8"), str(path))
+        data = load_yaml(text_of(path), str(path))
         try:
             row = msgspec.convert(data, Row)
         except msgspec.ValidationError as error:

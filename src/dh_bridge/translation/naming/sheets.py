@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from dh_bridge.bundled import load_yaml, mapping_files
+from dh_bridge.bundled import load_yaml, mapping_files, text_of
 from dh_bridge.errors import MappingError
 from dh_bridge.translation.naming.trims import NeedsQuotes
 
@@ -95,6 +95,4 @@ def system_of(text: str, stem: str, place: str) -> System:
 
 def systems(overlay: Path | None = None) -> list[System]:
     """Return all systems by name, the user's ``overlay`` shadowing ours file by file."""
-    return [
-        system_of(path.read_text(encoding="utf-8"), path.stem, str(path)) for path in mapping_files(_FOLDER, overlay)
-    ]
+    return [system_of(text_of(path), path.stem, str(path)) for path in mapping_files(_FOLDER, overlay)]

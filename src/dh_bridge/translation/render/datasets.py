@@ -8,13 +8,14 @@ from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn, tag_urn
 from dh_bridge.translation.columns import SchemaFields, schema_metadata
-from dh_bridge.translation.fold import value
+from dh_bridge.translation.fold import standing, value
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.render.containers import placed
 from dh_bridge.translation.render.ladders import Slots, combined, fields
 from dh_bridge.translation.render.shared import domain, people_and_tags
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
 from dh_bridge.translation.slots import (
+    ALL,
     COLUMN_TAG,
     DATASET,
     DATASET_FIELD,
@@ -60,9 +61,9 @@ def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool
     write = options.settings.schema_.write
     if schema is not None and (write in ("all", "if_absent") or (write == "outputs" and written)):
         yield _schema(urn, name, schema, value(slots, PARTITIONED_BY) or ())
-    column_tags = slots.get(COLUMN_TAG)
+    column_tags = _column_tags(slots) if COLUMN_TAG in slots else []
     if column_tags:
-        yield patch(ENTITY, urn, "editableSchemaMetadata", _column_tags(column_tags))
+        yield patch(ENTITY, urn, "editableSchemaMetadata", column_tags)
     lineage = _upstream(slots, options)
     if lineage:
         yield patch(ENTITY, urn, "upstreamLineage", lineage)
@@ -139,15 +140,19 @@ def _instance(name: Name) -> dict[str, Any]:
     }
 
 
-def _column_tags(tags: dict[Any, Any]) -> list[dict[str, Any]]:
+def _column_tags(slots: Slots) -> list[dict[str, Any]]:
     operations = []
-    for (column, name), (_, context) in sorted(tags.items(), key=lambda entry: entry[0]):
+    standing_ones = standing(slots, COLUMN_TAG, ALL)
+    for (column, name), (_, context) in sorted(slots[COLUMN_TAG].items(), key=lambda entry: entry[0]):
+        if (column, name) == ALL:
+            continue
         urn = tag_urn(name)
         found = {"tag": urn} if context is None else {"tag": urn, "context": context}
         field = f"/editableSchemaFieldInfo/{escaped(column)}"
         # The server needs the key of a field that has no tags yet (datahub-project/datahub#18138).
         operations.append(add(f"{field}/fieldPath", column))
-        operations.append(add(f"{field}/globalTags/tags/{escaped(urn)}", found))
+        if (column, name) in standing_ones:
+            operations.append(add(f"{field}/globalTags/tags/{escaped(urn)}", found))
     return operations
 
 

@@ -137,8 +137,8 @@ def _info(operations: list[dict[str, Any]], slots: Slots, properties: dict[str, 
 
 def _raw_names(job: Job, options: Options) -> dict[str, str]:
     return {
-        options.prefix + "job.namespace": job.namespace,
-        options.prefix + "job.name": capped(job.name),
+        options.prefix + "job.namespace": capped(redacted(job.namespace)),
+        options.prefix + "job.name": capped(redacted(job.name)),
     }
 
 

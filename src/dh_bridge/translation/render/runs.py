@@ -12,6 +12,7 @@ from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.identity.runs import run_type
 from dh_bridge.translation.identity.subtypes import run_subtype
 from dh_bridge.translation.properties import capped, text
+from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.run_events import page_of, run_event
 from dh_bridge.translation.render.run_io import run_io
@@ -171,9 +172,9 @@ def _fill_nominal(properties: dict[str, str], prefix: str) -> None:
 def _own_properties(state: RunState, slots: Slots, job: Job | None, history: History) -> dict[str, str]:
     found = {"runId": state.run_id}
     if state.producer is not None:
-        found["producer"] = state.producer[1]
+        found["producer"] = capped(redacted(state.producer[1]))
     if state.schema_url is not None:
-        found["schemaURL"] = state.schema_url[1]
+        found["schemaURL"] = capped(redacted(state.schema_url[1]))
     last = history.winner or _last_type(state)
     if last:
         found["eventType"] = last

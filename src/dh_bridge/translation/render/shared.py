@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.settings.domains import domain_of
+from dh_bridge.translation.fold import standing
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped
-from dh_bridge.translation.slots import OWNER, TAG
+from dh_bridge.translation.slots import ALL, OWNER, TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 def people_and_tags(entity: str, urn: str, slots: Slots) -> Iterator[Proposal]:
     """Yield ownership and globalTags of an entity; nothing where nobody named any (an empty aspect erases)."""
-    owners = slots.get(OWNER)
+    owners = standing(slots, OWNER, ALL)
     if owners:
         yield patch(entity, urn, "ownership", [_owner(owner, kind) for owner, kind in sorted(owners)])
-    tags = slots.get(TAG)
+    tags = standing(slots, TAG, "")
     if tags:
         yield patch(entity, urn, "globalTags", [_tag(name, tags[name][1]) for name in sorted(tags)])
 
