@@ -13,6 +13,7 @@ from dh_bridge.translation.redaction import (
     redacted,
     redacted_json,
     secret_name,
+    shaped,
     shapes_redacted,
     suspect,
     telling,
@@ -119,7 +120,7 @@ class Joined:
             # The names are columns, so only the shape of a value can give a secret away; of the values, not of their JSON,
             # where the user info of one address would end at the sign in another member.
             written = text(self.members)
-            self._text = capped(text(shapes_redacted(self.members)) if suspect(written) else written)
+            self._text = capped(text(shapes_redacted(self.members)) if shaped(written) else written)
         return self._text
 
     def __contains__(self, name: str) -> bool:

@@ -70,7 +70,12 @@ def secret_name(key: str) -> bool:
 
 def suspect(text: str) -> bool:
     """Return whether ``text``, a JSON document, may hold a secret: in the shape of a value or under a telling name."""
-    return any(shape in text for shape in _SHAPES) or telling(text)
+    return shaped(text) or telling(text)
+
+
+def shaped(text: str) -> bool:
+    """Return whether ``text`` may hold a value that is a secret by its shape."""
+    return any(shape in text for shape in _SHAPES)
 
 
 def telling(text: str) -> bool:
