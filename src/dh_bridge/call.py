@@ -170,6 +170,14 @@ class Call:
         self.dead, fold.rejected = [], []
         return found
 
+    def forget(self) -> None:
+        """Drop what came since the last close: whoever keeps the states took it back."""
+        self._events, self._notes, self.dead = 0, [], []
+        self._seen.clear()
+        self._loose.clear()
+        self._fold.rejected = []
+        self._fold.walk.filters.dropped = Counter()
+
     def _closed(self, chosen: list[str]) -> list[Proposal]:
         if self._plain:
             return self._fold.close(chosen)

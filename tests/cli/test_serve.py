@@ -120,6 +120,13 @@ def test_what_cannot_be_used_is_told_and_kept(tmp_path):
     assert any("WARNING request 1[1]: " in line for line in said)
 
 
+def test_a_full_disk_of_dead_letters_ends_nothing(tmp_path):
+    with served("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", "/dev/full") as server:
+        assert send(server.url, event(), {"eventTime": "soon"})["successful"] == 1
+        _, said = server.end()
+    assert any("--dead-letters /dev/full cannot be written" in line for line in said)
+
+
 def test_it_warns_who_listens_to_everybody(tmp_path):
     with served("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "0.0.0.0:0") as server:
         assert "anybody who can reach it may send events: set receiver.token" in server.said

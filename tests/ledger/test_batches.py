@@ -11,6 +11,9 @@ from told import compiled, read, settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
+from dh_bridge.ledger.fold import LedgerFold
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.settings import Settings
 from dh_bridge.settings.ledger import LedgerSettings
 from dh_bridge.sinks.catalog import CatalogSink
 
@@ -41,3 +44,25 @@ def test_a_batch_ends_when_it_is_full_or_large_or_its_first_event_is_old(batches
     assert batches(clock=lambda: next(slow)) == ([1] * len(EVENTS), said)
     monkeypatch.setattr("dh_bridge.ledger.ledger.BYTES", 1)
     assert batches() == ([1] * len(EVENTS), said)
+
+
+def test_a_batch_that_is_taken_back_is_counted_and_told_once_when_it_comes_again(monkeypatch):
+    close, said = LedgerFold.close, [True]
+
+    def broken(self, keys=None):
+        if said and said.pop():
+            raise ZeroDivisionError("taken back")
+        return close(self, keys)
+
+    chosen = compiled(Settings(filters={"dataset_name": {"deny": ["*"]}}))
+    batch = [DeadLetter("there", "of no use", b"x"), *read(EVENTS)]
+    with Catalog(":memory:") as file:
+        once = Ledger(file, chosen, CatalogSink(file)).take(batch)[0].counts
+    monkeypatch.setattr(LedgerFold, "close", broken)
+    with Catalog(":memory:") as file:
+        ledger = Ledger(file, chosen, CatalogSink(file))
+        with pytest.raises(ZeroDivisionError):
+            ledger.take(batch)
+        again = ledger.take(batch)[0].counts
+    assert (again.events, again.dead, again.filtered) == (once.events, once.dead, once.filtered)
+    assert (once.dead, once.filtered.total() > 0) == (1, True)

@@ -6,6 +6,8 @@ import gzip
 import http.client
 import io
 import json
+import socket
+import sqlite3
 import sys
 import threading
 import time
@@ -23,6 +25,7 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Ledger
+from dh_bridge.ledger.turn import turn
 from dh_bridge.receiver import Receiver, running, sending
 from dh_bridge.receiver.running import receiving
 
@@ -42,6 +45,8 @@ def _at_once(monkeypatch):
 def served(target, place=None, *, bury=lambda _: None, **settings):
     own = {"listen": "127.0.0.1:0", **settings.pop("receiver", {})}
     with receiving(target, Settings(receiver=own, **settings), place, bury=bury) as found:
+        place = urlsplit(found.url)
+        found.address = place.hostname, place.port
         yield found
 
 
@@ -242,9 +247,11 @@ def test_an_event_that_is_beyond_us_ends_no_other(tmp_path, monkeypatch, caplog)
         return fold(self, items)
 
     monkeypatch.setattr(Ledger, "fold", broken)
-    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+    letters = []
+    with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append) as found:
         status, said, _ = post(found, START, event(job="poison"), END)
         assert (status, [one["index"] for one in said["failed"]]) == (207, [1])
+    assert [letter.raw for letter in letters] == packed([event(job="poison")])
     assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
     assert "boom" in caplog.text
 
@@ -259,6 +266,116 @@ def test_a_ledger_that_takes_nothing_sends_the_sender_away_for_a_while(tmp_path,
             status, said, headers = post(found, START)
         assert (status, said["error"], headers["Retry-After"]) == (503, "the outbox is full", "5")
         assert post(found, START)[0] == 200
+
+
+def test_what_cannot_be_read_of_a_ledger_is_no_events_fault(tmp_path, monkeypatch):
+    def broken(_self, _items):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "fold", broken)
+            status, said, _ = post(found, START)
+        assert (status, "disk I/O error" in said["error"]) == (503, True)
+        assert post(found, START)[0] == 200
+
+
+def test_letters_that_cannot_be_kept_end_no_thread(tmp_path):
+    full, letters = [True], []
+
+    def bury(letter):
+        if full:
+            raise OSError("No space left on device")
+        letters.append(letter)
+
+    identity = {"mode": "compat", "compat": {"refuse": "error"}}
+    with served(f"catalog:{tmp_path / 'shop.db'}", bury=bury, identity=identity) as found:
+        assert post(found, event(run="no-uuid"))[0] == 503
+        full.clear()
+        assert post(found, START)[0] == 200
+        assert post(found, event(run="no-uuid"))[0] == 400
+    assert len(letters) == 1
+
+
+def test_who_asks_how_it_is_waits_for_nobody(tmp_path, monkeypatch):
+    held, fold = threading.Event(), Ledger.fold
+    monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"threads": 2}) as found, ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(post, found, START) for _ in range(4)]
+        time.sleep(0.3)
+        began = time.monotonic()
+        assert ask(found, path="/health", method="GET")[0] == ask(found, path="/metrics", method="GET")[0] == 200
+        assert time.monotonic() - began < 2.0
+        held.set()
+        assert [one.result()[0] for one in asked] == [200] * 4
+
+
+def test_what_nobody_waits_for_any_more_is_not_folded(tmp_path, monkeypatch):
+    held, folded, fold = threading.Event(), [], Ledger.fold
+
+    def slow(self, items):
+        folded.extend(one.name for one in items)
+        held.wait(20)
+        return fold(self, items)
+
+    monkeypatch.setattr(Ledger, "fold", slow)
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"patience": 0.2}) as found:
+        assert post(found, START)[0] == 503
+        assert post(found, event(job="given.up"))[0] == 503
+        held.set()
+        until(lambda: post(found, END)[0] == 200)
+    assert "given.up" not in folded
+
+
+def test_many_events_let_others_in_between(tmp_path, monkeypatch):
+    folds, fold = [], Ledger.fold
+    monkeypatch.setattr(Ledger, "fold", lambda self, items: folds.append(len(items)) or fold(self, items))
+    with served(f"catalog:{tmp_path / 'shop.db'}", ledger={"batch": 2}) as found:
+        assert post(found, *[START, END] * 3, END)[1]["successful"] == 7
+    assert folds == [2, 2, 2, 1]
+
+
+def test_more_connections_stay_open_than_waitress_takes_by_itself(catalogue):
+    idle = [socket.create_connection(catalogue.address, timeout=10) for _ in range(130)]
+    try:
+        assert post(catalogue, START)[0] == 200
+    finally:
+        for one in idle:
+            one.close()
+
+
+def test_head_has_no_body_that_the_next_answer_would_begin_with(catalogue):
+    with socket.create_connection(catalogue.address, timeout=10) as sender:
+        for more in (b"", b"Connection: close\r\n"):
+            sender.sendall(b"HEAD /health HTTP/1.1\r\nHost: x\r\n" + more + b"\r\n")
+        answer = b"".join(iter(lambda: sender.recv(4096), b""))
+    assert answer.count(b"HTTP/1.1 200 OK") == 2
+    assert b"Content-Length: 28" in answer
+    assert b"status" not in answer
+
+
+def test_a_body_of_very_many_zipped_parts_costs_no_more_than_its_size(catalogue):
+    parts = gzip.compress(b"") * 200_000  # 4 MB
+    began = time.monotonic()
+    status, said, _ = ask(catalogue, parts + gzip.compress(packed([START])[0]), Content_Encoding="gzip")
+    assert (status, "parts" in said["error"]) == (400, True)
+    assert time.monotonic() - began < 2.0
+
+
+def test_a_body_may_have_as_many_bytes_as_the_setting_says(tmp_path):
+    body = packed([START])[0].ljust(2000)
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"body_bytes": 2000}) as found:
+        assert (ask(found, body)[0], ask(found, body + b" ")[0]) == (200, 413)
+
+
+def test_a_catalogue_gets_what_another_list_of_writes_withheld(tmp_path):
+    file = f"catalog:{tmp_path / 'shop.db'}"
+    with served(file, writes={"entities": ["dataJob"]}) as found:
+        assert post(found, START)[0] == 200
+    with served(file) as found:
+        for number in range(3):  # a step after each
+            assert post(found, event(job="another", run=f"018cc251-f400-734d-88b3-{number:012x}"))[0] == 200
+    assert points(tmp_path / "shop.db") == ["STARTED"]
 
 
 def test_a_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
@@ -338,6 +455,23 @@ def test_a_delivery_that_breaks_off_in_our_own_hands_is_tried_again(tmp_path, mo
         until(lambda: points(gms.place) == ["STARTED"])
     assert "disk full" in caplog.text
     assert "boom" in caplog.text
+
+
+def test_it_tells_that_its_ledger_was_delivered_elsewhere(tmp_path, caplog):
+    for name in ("one", "two"):
+        with served(f"file:{tmp_path / name}.ndjson", tmp_path / "runs.db") as found:
+            assert post(found, event(job=name))[0] == 200
+    assert [line for line in caplog.messages if "was delivered to" in line and "one.ndjson" in line]
+
+
+def test_that_another_process_delivers_is_no_news(tmp_path, caplog):
+    with served(f"file:{tmp_path / 'out.ndjson'}", tmp_path / "runs.db") as found:
+        with turn(str(tmp_path / "runs.db"), patience=5) as ours:
+            assert ours
+            assert post(found, START)[0] == 200
+            time.sleep(0.5)
+        until(lambda: found.meters["delivered"] == found.meters["proposals"] > 0)
+    assert not caplog.messages
 
 
 # -- doors -------------------------------------------------------------------------------------------------------------

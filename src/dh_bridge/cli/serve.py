@@ -89,9 +89,12 @@ def _letters(path: str | None) -> Iterator[Callable[[DeadLetter], None]]:
     def bury(letter: DeadLetter) -> None:
         log.warning("%s", letter.text)
         if file is not None:
-            with lock:
-                file.write(json_line(letter.row()))
-                file.flush()
+            try:
+                with lock:
+                    file.write(json_line(letter.row()))
+                    file.flush()
+            except OSError as error:  # a full disk: the others go on
+                log.error("--dead-letters %s cannot be written: %s", path, error.strerror)  # noqa: TRY400 - says it all
 
     try:
         yield bury

@@ -165,6 +165,7 @@ class Ledger:
                     self.courier.put(translation.proposals, self._sent.fresh, now)
         except BaseException:
             self._fold.forget()
+            self._call.forget()
             self._journal.forget()
             self._withheld.forget()
             raise

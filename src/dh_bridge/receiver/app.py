@@ -37,6 +37,8 @@ log = logging.getLogger("dh_bridge.receiver")
 _ENDINGS = ("/lineage", "/lineage/batch")
 _ZIPPED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 """Encoding of a body -> what zlib calls it."""
+_PIECE, _PARTS = 16 * 1024, 10_000
+"""Bytes that are unzipped at once, so that what stands behind a part is not copied whole; zipped parts of a body, at most."""
 _AGAIN = "5"
 """Seconds after which a sender may try again."""
 
@@ -105,7 +107,7 @@ class Receiver:
             f"{status.value} {status.phrase}",
             [("Content-Type", kind), ("Content-Length", str(len(body))), *answer.headers],
         )
-        return [body]
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _answered(self, environ: Environ, number: int) -> Answer:
         path = str(environ.get("PATH_INFO", "")).rstrip("/")
@@ -183,19 +185,25 @@ class Receiver:
 
 def _unzipped(raw: bytes, encoding: str, most: int) -> bytes:
     """Return what is in ``raw``, which may be several zipped parts, as gzip's own files may; a bomb stops at ``most`` bytes."""
-    body = b""
-    while raw:
+    body, rest, at = bytearray(), memoryview(raw), 0
+    for _ in range(_PARTS):
+        if at >= len(rest):
+            return bytes(body)
         part = zlib.decompressobj(_ZIPPED[encoding])
-        try:
-            body += part.decompress(raw, most + 1 - len(body))
-        except zlib.error as error:
-            raise _RefusedError(HTTPStatus.BAD_REQUEST, f"the body is no {encoding}: {error}") from None
-        if len(body) > most:
-            raise _too_large(most)
-        if not part.eof:
-            raise _RefusedError(HTTPStatus.BAD_REQUEST, f"the body breaks off: the end of its {encoding} is missing")
-        raw = part.unused_data
-    return body
+        while not part.eof:
+            piece = rest[at : at + _PIECE]
+            if not piece:
+                raise _RefusedError(
+                    HTTPStatus.BAD_REQUEST, f"the body breaks off: the end of its {encoding} is missing"
+                )
+            try:
+                body += part.decompress(piece, most + 1 - len(body))
+            except zlib.error as error:
+                raise _RefusedError(HTTPStatus.BAD_REQUEST, f"the body is no {encoding}: {error}") from None
+            if len(body) > most:
+                raise _too_large(most)
+            at += len(piece) - len(part.unused_data)
+    raise _RefusedError(HTTPStatus.BAD_REQUEST, f"the body has more than {_PARTS:,} parts of {encoding}")
 
 
 def _too_large(most: int) -> _RefusedError:

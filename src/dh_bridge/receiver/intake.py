@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TooLate
 from queue import Empty, SimpleQueue
@@ -10,6 +11,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SinkError
+from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.call import Translation
     from dh_bridge.ledger import Ledger
-    from dh_bridge.openlineage.events import DeadLetter, Event
+    from dh_bridge.openlineage.events import Event
     from dh_bridge.receiver.meters import Meters
     from dh_bridge.sinks.base import Delivery
 
@@ -67,14 +69,23 @@ class Intake(Closing):
         """Fold ``events``; return of each None once it is in the ledger, or why it cannot be used.
 
         A SinkError when the ledger cannot be written or is full, or has not come to them after ``patience`` seconds: they may
-        be sent again then, as often as one likes.
+        be sent again then, as often as one likes. Many events are taken a batch at a time, so that other requests come in between.
         """
+        reasons: list[str | None] = []
+        for at in range(0, len(events), self._batch):
+            reasons += self._taken(events[at : at + self._batch], patience)
+        return reasons
+
+    def _taken(self, events: Sequence[Event], patience: float | None) -> list[str | None]:
         brought = Brought(events, Future())
         self._queue.put(brought)
         try:
             return brought.answer.result(patience)
         except TooLate:
+            brought.answer.cancel()  # what has not begun is not folded: nobody waits for it, and it is to be sent again
             raise SinkError("the ledger is busy", now="send it again", retryable=True) from None
+        finally:
+            del brought  # an error leads to this frame, and the answer to the error: a cycle that would hold the events
 
     def close(self) -> None:
         """Fold what was brought until now, and end."""
@@ -105,31 +116,38 @@ class Intake(Closing):
         return requests, False
 
     def _together(self, requests: list[Brought]) -> None:
+        """Fold those of ``requests`` that somebody waits for; no error ends the thread, or all later requests would wait in vain."""
+        requests = [one for one in requests if one.answer.set_running_or_notify_cancel()]
+        if not requests:
+            return
         try:
             reasons = self._reasons([event for one in requests for event in one.events])
+            for one in requests:
+                one.answer.set_result([reasons.get(id(event.raw)) for event in one.events])
+            self._done()
         except SinkError as error:
             log.error("%s", error)  # noqa: TRY400 - its text says it all
-            for one in requests:
-                one.answer.set_exception(error.with_traceback(None))
-            return
-        for one in requests:
-            one.answer.set_result([reasons.get(id(event.raw)) for event in one.events])
-        self._done()
+            _refuse(requests, error.with_traceback(None))
+        except Exception:
+            log.exception("%s", _OURS)
+            _refuse(requests, SinkError(_OURS, retryable=True))
 
     def _reasons(self, events: list[Event]) -> dict[int, str]:
-        """Fold ``events`` together, or, where that is beyond us, one by one; return why some of them cannot be used."""
+        """Fold ``events`` together, or, where that is beyond us, each half by itself; return why some of them cannot be used."""
         try:
             translation, delivery = self._ledger.fold(events)
         except SinkError:
             raise
+        except sqlite3.Error as error:  # what is read outside a transaction: the file's fault, and no event's
+            raise SinkError(f"cannot be read: {error}", where="the ledger", retryable=True) from error
         except Exception:
             if len(events) == 1:
                 log.exception("%s: %s", events[0].place, _OURS)
+                self._meters.add(dead_letters=1)
+                self._bury(DeadLetter(events[0].place, _OURS, events[0].raw))
                 return {id(events[0].raw): _OURS}
-            found: dict[int, str] = {}
-            for event in events:
-                found |= self._reasons([event])
-            return found
+            half = len(events) // 2
+            return self._reasons(events[:half]) | self._reasons(events[half:])
         self._count(translation, delivery)
         return {id(letter.raw): letter.reason for letter in translation.dead}
 
@@ -150,6 +168,13 @@ class Intake(Closing):
             log.error("%s", ours.text)
         for failure in delivery.failed:
             log.error("%s %s: %s", failure.proposal.entity_urn, failure.proposal.aspect_name, failure.reason)
+
+
+def _refuse(requests: list[Brought], error: SinkError) -> None:
+    """Answer with an error those that have no answer yet."""
+    for one in requests:
+        if not one.answer.done():
+            one.answer.set_exception(error)
 
 
 def _size(brought: Brought) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from dh_bridge.bridge import zone_of
@@ -21,8 +24,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dh_bridge.delivery import Destination
+    from dh_bridge.ledger import Ledger
     from dh_bridge.openlineage.events import DeadLetter
     from dh_bridge.settings import Settings
+
+log = logging.getLogger("dh_bridge.receiver")
 
 _LEAVING = 10.0
 """Seconds that requests have to end in."""
@@ -59,6 +65,8 @@ def receiving(
     with ExitStack() as stack:
         known = noted(place, target)
         destination = open_destination(target, settings, last_version=known.version)
+        if known.target not in {None, destination.place}:
+            log.warning("this ledger was delivered to %s; what it sent there is not sent again", known.target)
         sink = stack.enter_context(destination.sink)
         ledger = stack.enter_context(
             opened(
@@ -71,7 +79,8 @@ def receiving(
             )
         )
         assert ledger is not None  # noqa: S101 - a catalogue, or a file that was named
-        woken: Callable[[], None] = lambda: None  # noqa: E731 - a catalogue is delivered to as it is folded into
+        # a catalogue is delivered to as it is folded into
+        woken: Callable[[], None] = partial(_catch_up, ledger, meters)
         if place is not None:
             sender = Sender(place, destination, meters)
             stack.callback(sender.close)
@@ -82,6 +91,12 @@ def receiving(
         web = stack.enter_context(Web(app, settings.receiver))
         stack.callback(_leave, app)
         yield Running(web.url, destination, meters)
+
+
+def _catch_up(ledger: Ledger, meters: Meters) -> None:
+    """Take a step of what another list of `writes` withheld."""
+    for translation, delivery in islice(ledger.catching_up(), 1):
+        meters.add(proposals=translation.counts.proposals, delivered=delivery.delivered, refused=len(delivery.failed))
 
 
 def _leave(app: Receiver) -> None:

@@ -28,8 +28,8 @@ IDLE = 5.0
 """Seconds after which it looks by itself whether anything can be delivered."""
 GATHERS = 0.2
 """Seconds after the first of what waits: what comes in them goes along, in fewer requests."""
-_LAST = 10.0
-"""Seconds that the last delivery waits for that of another process."""
+_TURN, _LAST = 2.0, 8.0
+"""Seconds that the last delivery waits for that of another process, and that it may take: who ends a container waits for ten."""
 
 
 class Sender(Closing):
@@ -54,7 +54,7 @@ class Sender(Closing):
         self._look = 0.0
         self._ended.set()
         self._woken.set()
-        self._thread.join(_LAST * 2)
+        self._thread.join(_LAST)
 
     def _run(self) -> None:
         while True:
@@ -69,7 +69,7 @@ class Sender(Closing):
                             self._ended.wait(GATHERS)
                         self._woken.clear()
                         ended = self._ended.is_set()
-                    self._told(ledger, ledger.courier.deliver(_LAST))
+                    self._told(ledger, ledger.courier.deliver(_TURN))
                     return
             except SinkError as error:  # of the ledger's file: a full disk, or a lock
                 log.error("nothing is delivered: %s", error)  # noqa: TRY400 - its text says it all
@@ -98,8 +98,9 @@ class Sender(Closing):
         if delivery.failed:
             log.error("%s", refused(delivery.failed, delivery.delivered + len(delivery.failed)))
         broken = ledger.courier.broken
-        if broken is not None and not self._down:
+        waits_its_turn = ledger.courier.owes and not self._down  # another process delivers: no news, and no end of news
+        if broken is not None and not self._down and not waits_its_turn:
             log.warning("what is told waits in the ledger until it can be delivered: %s", broken)
         elif broken is None and self._down:
             log.warning("deliveries go on")
-        self._down = broken is not None
+        self._down = broken is not None and not waits_its_turn

@@ -12,8 +12,31 @@ if TYPE_CHECKING:
     from dh_bridge.receiver.app import Receiver
     from dh_bridge.settings.receiver import ReceiverSettings
 
+_CONNECTIONS = 500
+"""Connections that are open at a time: senders keep theirs, and waitress' own 100 would keep the 101st out."""
+_TOLD = ("/health", "/metrics")
 _LOOK = 0.2
 """Seconds after which the thread looks whether it is to end."""
+
+
+class _Lanes:
+    """Waitress' threads, and one more for those who only ask how it is: all others may be waiting for the ledger."""
+
+    def __init__(self, many: Any) -> None:
+        self._many = many
+        self._one = type(many)()
+        self._one.set_thread_count(1)
+
+    def add_task(self, channel: Any) -> None:
+        """Hand the next request of a connection to a thread."""
+        path = getattr(channel.requests[0], "path", "")  # none, of a request that cannot be read
+        lane = self._one if path.rstrip("/") in _TOLD else self._many
+        lane.add_task(channel)
+
+    def shutdown(self) -> None:
+        """End the threads."""
+        for lane in (self._many, self._one):
+            lane.shutdown()
 
 
 class Web(Closing):
@@ -32,13 +55,18 @@ class Web(Closing):
         try:
             self._server = create_server(
                 app, self._sockets, listen=settings.listen, threads=settings.threads, ident="dh-bridge",
-                max_request_body_size=settings.body_bytes, clear_untrusted_proxy_headers=True,
+                max_request_body_size=settings.body_bytes + 1, clear_untrusted_proxy_headers=True,
+                connection_limit=_CONNECTIONS, log_socket_errors=False,
             )  # fmt: skip
         except (OSError, ValueError) as error:
             wasyncore.close_all(self._sockets)
             raise SinkError(
                 f"cannot listen: {error}", where=f"receiver.listen {settings.listen}", now="another port, or host?"
             ) from error
+        self._lanes = _Lanes(self._server.task_dispatcher)
+        for one in self._sockets.values():
+            if hasattr(one, "task_dispatcher"):
+                one.task_dispatcher = self._lanes
         # of a name that has several addresses waitress listens on all of them
         several = getattr(self._server, "effective_listen", None)
         host, port = several[0] if several else (self._server.effective_host, self._server.effective_port)
@@ -54,5 +82,5 @@ class Web(Closing):
     def _run(self) -> None:
         while not self._ended.is_set():
             self._loop.loop(_LOOK, True, self._sockets, 1)  # noqa: FBT003 - waitress' own signature: polls, one round
-        self._server.task_dispatcher.shutdown()
+        self._lanes.shutdown()
         self._loop.close_all(self._sockets)
