@@ -41,7 +41,7 @@ def test_absent_extras_are_missing_not_wrong_and_say_how_to_get_them(monkeypatch
     there = metadata.version
 
     def version(name):
-        if name in ("acryl-datahub", "confluent-kafka", "pyspark", "pyarrow", "requests"):
+        if name in ("acryl-datahub", "confluent-kafka", "pyspark", "pyarrow", "requests", "waitress"):
             raise metadata.PackageNotFoundError(name)
         return there(name)
 

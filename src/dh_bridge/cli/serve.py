@@ -74,7 +74,6 @@ def _log_to_stderr() -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that a request waits its turn is no news
 
 
 @contextmanager

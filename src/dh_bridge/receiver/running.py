@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from dh_bridge.bridge import zone_of
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError
-from dh_bridge.ledger import noted, opened
+from dh_bridge.ledger import noted
 from dh_bridge.receiver.app import Receiver
 from dh_bridge.receiver.intake import Intake
 from dh_bridge.receiver.meters import Meters
-from dh_bridge.receiver.sending import Sender
+from dh_bridge.receiver.sending import Sender, ledger_of
 from dh_bridge.receiver.web import Web
 
 if TYPE_CHECKING:
@@ -67,18 +67,8 @@ def receiving(
         destination = open_destination(target, settings, last_version=known.version)
         if known.target not in {None, destination.place}:
             log.warning("this ledger was delivered to %s; what it sent there is not sent again", known.target)
-        sink = stack.enter_context(destination.sink)
-        ledger = stack.enter_context(
-            opened(
-                place,
-                sink,
-                destination.settings,
-                version=destination.version,
-                delivery=destination.options.run_id,
-                target=destination.place,
-            )
-        )
-        assert ledger is not None  # noqa: S101 - a catalogue, or a file that was named
+        stack.enter_context(destination.sink)
+        ledger = stack.enter_context(ledger_of(destination, place))
         # a catalogue is delivered to as it is folded into
         woken: Callable[[], None] = partial(_catch_up, ledger, meters)
         if place is not None:

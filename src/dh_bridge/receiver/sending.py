@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import contextmanager
 from itertools import islice
 from threading import Event, Thread
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from dh_bridge.ledger import opened
 from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
     from pathlib import Path
 
     from dh_bridge.delivery import Destination
@@ -30,6 +31,17 @@ GATHERS = 0.2
 """Seconds after the first of what waits: what comes in them goes along, in fewer requests."""
 _TURN, _LAST = 2.0, 8.0
 """Seconds that the last delivery waits for that of another process, and that it may take: who ends a container waits for ten."""
+
+
+@contextmanager
+def ledger_of(destination: Destination, place: Path | None) -> Iterator[Ledger]:
+    """Yield the ledger of a destination: the file ``place``, or the catalogue itself; each thread has one of its own."""
+    said = destination
+    with opened(
+        place, said.sink, said.settings, version=said.version, delivery=said.options.run_id, target=said.place
+    ) as ledger:
+        assert ledger is not None  # noqa: S101 - a catalogue, or a file that was named
+        yield ledger
 
 
 class Sender(Closing):
@@ -60,8 +72,7 @@ class Sender(Closing):
         while True:
             ended = self._ended.is_set()
             try:
-                with self._ledger() as ledger:
-                    assert ledger is not None  # noqa: S101 - a file was named
+                with ledger_of(self._destination, self._place) as ledger:
                     while not ended:
                         self._told(ledger, ledger.courier.deliver_by_the_way())
                         self._catch_up(ledger)
@@ -78,12 +89,6 @@ class Sender(Closing):
             if ended:
                 return
             self._ended.wait(IDLE)
-
-    def _ledger(self) -> AbstractContextManager[Ledger | None]:
-        said = self._destination
-        return opened(
-            self._place, said.sink, said.settings, version=said.version, delivery=said.options.run_id, target=said.place
-        )
 
     def _catch_up(self, ledger: Ledger) -> None:
         for translation, late in islice(ledger.catching_up(), 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ class Web(Closing):
             raise SettingsError(
                 "the web server is not installed", where="dh-bridge serve", now="pip install 'dh-bridge[server]'"
             ) from None
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that a request waits its turn is no news
         self._loop = wasyncore
         self._sockets: dict[int, Any] = {}
         self._ended = Event()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet
+
+if TYPE_CHECKING:
+    from dh_bridge.datahub.fine_grained import Pair
 
 _OPERATION_CAP = 200
 _LEGACY = {"IDENTITY": "DIRECT:IDENTITY", "MASKED": "DIRECT:TRANSFORMATION+MASKED"}
@@ -53,6 +57,16 @@ def only_indirect(operation: str | None) -> bool:
         and "INDIRECT" in operation
         and all(w.startswith("INDIRECT") for w in operation.split(","))
     )
+
+
+def everywhere(indirect: set[Pair], outputs: int) -> dict[str, list[str]]:
+    """Return the input fields that touch every column with lineage: a filter or join repeated for each; and how."""
+    touched: dict[str, set[str]] = {}
+    how: dict[str, set[str]] = {}
+    for operation, down, up in indirect:
+        touched.setdefault(up, set()).add(down)
+        how.setdefault(up, set()).update(word for word in str(operation).split(",") if word.startswith("INDIRECT"))
+    return {up: sorted(how[up]) for up, downs in touched.items() if outputs > 1 and len(downs) == outputs}
 
 
 def is_legacy(kind: str) -> bool:

@@ -30,6 +30,7 @@ from dh_bridge.translation.slots import (
 from dh_bridge.translation.transformations import (
     Transformation,
     descriptions_of,
+    everywhere,
     only_indirect,
     operation_of,
     told_by,
@@ -170,7 +171,7 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
     indirect = {pair for pair in pairs if pair[0] and "INDIRECT" in pair[0]} if any(map(_is_indirect, words)) else set()
     collapsed: dict[str, list[str]] = {}
     if indirect and at.options.settings.column_lineage.indirect == "collapse":
-        collapsed = _everywhere(indirect, len({pair[1] for pair in pairs}))
+        collapsed = everywhere(indirect, len({pair[1] for pair in pairs}))
         pairs -= {pair for pair in indirect if pair[2] in collapsed and only_indirect(pair[0])}
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
     written = Joined("columnLineage.descriptions", descriptions) if descriptions else None
@@ -232,16 +233,6 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name],
 def _shown(table: Name | None, column: str) -> str:
     """Return an output column as descriptions of pairs name it."""
     return f".{column}" if table is None else f"{table.dataset_name}.{table.column(column)}"
-
-
-def _everywhere(indirect: set[Pair], outputs: int) -> dict[str, list[str]]:
-    """Return the input fields that touch every column with lineage: a filter or join repeated for each; and how."""
-    touched: dict[str, set[str]] = {}
-    how: dict[str, set[str]] = {}
-    for operation, down, up in indirect:
-        touched.setdefault(up, set()).add(down)
-        how.setdefault(up, set()).update(word for word in str(operation).split(",") if word.startswith("INDIRECT"))
-    return {up: sorted(how[up]) for up, downs in touched.items() if outputs > 1 and len(downs) == outputs}
 
 
 def _whole(
