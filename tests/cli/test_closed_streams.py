@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from samples import dataset, event
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "client.ndjson")
 
@@ -58,15 +59,8 @@ def test_stdout_that_takes_no_more_is_no_delivery(arguments):
 
 def test_signs_that_a_code_page_lacks_are_escaped_and_files_for_programs_have_them(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
-    event = {
-        "eventType": "COMPLETE",
-        "eventTime": "2024-05-01T10:00:00Z",
-        "producer": "https://example.com/me",
-        "run": {"runId": "01890d3e-0000-7000-8000-000000000001"},
-        "job": {"namespace": "n", "name": "j"},
-        "outputs": [{"namespace": "日本://db", "name": "日本"}],
-    }
-    (tmp_path / "e.json").write_text(json.dumps(event))
+    said = event("COMPLETE", outputs=[dataset("日本", "日本://db")])
+    (tmp_path / "e.json").write_text(json.dumps(said))
     assert ran("", "emit", "e.json", "--to", "catalog:c.db").returncode == 0
     urn = json.loads(ran("", "urn", "日本://db", "日本", "--json").stdout)["urn"]
     tree = ran("", "lineage", urn, "--catalog", "c.db")

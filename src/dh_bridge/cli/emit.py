@@ -16,6 +16,7 @@ from dh_bridge.cli.options import (
     events_argument,
     fail_option,
     profile_option,
+    remember_option,
     report_option,
     utf_8,
     with_settings,
@@ -48,11 +49,7 @@ if TYPE_CHECKING:
     "--format", "file_format", type=click.Choice(["ndjson", "json"]), help="Format of a file whose ending tells none."
 )
 @click.option("--dry-run", is_flag=True, help="Translate and count, but write nothing; a ledger is looked into.")
-@click.option(
-    "--ledger",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Remember runs, and what waits to be sent, in this file; a catalogue is its own ledger.",
-)
+@remember_option
 @click.option("--full", is_flag=True, help="Send what the ledger says was sent before, too.")
 @click.option(
     "--processes",

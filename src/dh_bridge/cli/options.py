@@ -30,6 +30,11 @@ ledger_option = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="The ledger's file (default: the setting ledger.file).",
 )
+remember_option = click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Remember runs, and what waits to be sent, in this file; a catalogue is its own ledger.",
+)
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
 catalog_option = click.option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
 import click
 
@@ -135,12 +135,15 @@ class Outcome:
             raise click.exceptions.Exit(EXIT_EVENTS)
 
     def _opened(self, option: str, path: str | None) -> IO[bytes] | None:
-        if path is None:
-            return None
-        try:
-            return self._files.enter_context(open(path, "wb"))  # noqa: PTH123 - closed by the stack
-        except OSError as error:
-            raise click.UsageError(f"{option} {path} cannot be written: {error.strerror}") from error
+        return None if path is None else self._files.enter_context(written_to(option, path, "wb"))
+
+
+def written_to(option: str, path: str, mode: Literal["wb", "ab"]) -> IO[bytes]:
+    """Open the file that an option names; a UsageError when it cannot be written."""
+    try:
+        return open(path, mode)  # noqa: PTH123 - the caller closes it
+    except OSError as error:
+        raise click.UsageError(f"{option} {path} cannot be written: {error.strerror}") from error
 
 
 def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLetter]:

@@ -6,19 +6,20 @@ import logging
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 import click
 
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import dead_option, profile_option, with_settings
+from dh_bridge.cli.options import dead_option, profile_option, remember_option, with_settings
+from dh_bridge.cli.outcome import written_to
 from dh_bridge.cli.screen import json_line, say
 from dh_bridge.receiver.running import receiving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from dh_bridge.openlineage.events import DeadLetter
     from dh_bridge.settings import Settings
@@ -32,11 +33,7 @@ _LOOPBACK = ("127.", "localhost:", "[::1]:")
 @click.option(
     "--to", "target", required=True, metavar="TARGET", help="As of emit: rest:URL, rest:, kafka:BROKERS, catalog:FILE."
 )
-@click.option(
-    "--ledger",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Remember runs, and what waits to be sent, in this file; a catalogue is its own ledger.",
-)
+@remember_option
 @click.option("--listen", metavar="HOST:PORT", help="Where to listen (default 127.0.0.1:5000).")
 @dead_option
 @profile_option
@@ -80,10 +77,7 @@ def _log_to_stderr() -> None:
 def _letters(path: str | None) -> Iterator[Callable[[DeadLetter], None]]:
     """Yield what tells of an event that cannot be used, and keeps it in the file where one is named."""
     lock = Lock()
-    try:
-        file = None if path is None else open(path, "ab")  # noqa: PTH123, SIM115 - closed below
-    except OSError as error:
-        raise click.UsageError(f"--dead-letters {path} cannot be written: {error.strerror}") from error
+    file = None if path is None else written_to("--dead-letters", path, "ab")
 
     def bury(letter: DeadLetter) -> None:
         log.warning("%s", letter.text)

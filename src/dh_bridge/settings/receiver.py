@@ -12,7 +12,7 @@ class ReceiverSettings(BaseModel):
 
     listen: str = Field(
         default="127.0.0.1:5000",
-        pattern=r"^(\S+|\[\S+\]):\d{1,5}$",
+        pattern=r"^\S+:\d{1,5}$",
         description="HOST:PORT that it listens on; `0.0.0.0:5000` for other machines, `[::1]:5000` for IPv6, port 0 for a free"
         " one.",
     )

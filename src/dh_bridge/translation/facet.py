@@ -212,7 +212,7 @@ def withdrawn(document: dict[str, Any], at: Place, *, known: bool = True) -> Ite
     if not known:
         at.withheld("", "policy:state=none")
     elif at.notes is not None:
-        for name in document.keys() - {"_producer", "_schemaURL", "_deleted"}:
+        for name in body_of(document):
             at.withheld(name, "no-home:the facet is deleted")
     if at.attach != "run":  # the specification has no tombstones of runs
         for part in ("", EXTRA, WHOLE):

@@ -43,7 +43,7 @@ class DataQualityMetrics(Facet):
 #: Rank of the sources of a profile's numbers (facets.md 4.5): metrics win over Iceberg totals, those over statistics.
 METRICS_RANK = 0
 _PROFILE = "datasetProfile.fieldProfiles"
-_LEAVES = frozenset({"rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics"})
+_LEAVES = ("rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics")
 _KEPT = kept("datasetProperties.customProperties")
 
 
@@ -71,7 +71,7 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     if (
         at.key == "dataQuality"
         and "dataQualityMetrics" in at.keys
-        and _LEAVES & beside(at, "dataQualityMetrics").keys()
+        and not beside(at, "dataQualityMetrics").keys().isdisjoint(_LEAVES)
     ):
         for leaf in _LEAVES:
             at.withheld(leaf, "duplicate-of:dataQualityMetrics")  # Great Expectations writes it twice (producers.md 36)
