@@ -82,6 +82,14 @@ def test_a_plain_install_is_light(built):
     assert set(metadata(built[0]).get_all("Provides-Extra")) == EXTRAS
 
 
+def test_the_wheel_names_its_command_and_its_source_for_recipes(built):
+    with zipfile.ZipFile(built[0]) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("entry_points.txt"))
+        said = archive.read(name).decode()
+    assert "[console_scripts]\ndh-bridge = dh_bridge.cli:main" in said
+    assert "[datahub.ingestion.source.plugins]\ndh-bridge = dh_bridge.ingestion:OpenLineageSource" in said
+
+
 def test_version_and_licence_are_said_once(built):
     said = metadata(built[0])
     assert said["Version"] == dh_bridge.__version__

@@ -116,7 +116,7 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         profile=settings.profile,
     )
     sink = open_sink("memory:") if dry_run and scheme != "rest" else open_sink(target, options)
-    sink = _around(sink, settings)
+    sink = around(sink, settings)
     place = _place(target, options)
     if settings.profile is not None:
         return Destination(sink, settings, options, None, place)
@@ -164,7 +164,7 @@ def refused(failed: Sequence[Failure], of: int) -> SinkError:
     )
 
 
-def _around(sink: Sink, settings: Settings) -> Sink:
+def around(sink: Sink, settings: Settings) -> Sink:
     """Put around a sink what the settings want to happen before anything is written."""
     join, keep_schemas = settings.state == "read", settings.schema_.write == "if_absent"
     if (join or keep_schemas) and tells_what_is_there(sink):

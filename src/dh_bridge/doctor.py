@@ -39,7 +39,7 @@ _JAVA_VERSION = re.compile(r'version "(?P<version>[^"]+)"')
 
 #: What each extra is for; those that are not here (all, dev) only gather others.
 _EXTRAS = {
-    "datahub": "use acryl-datahub's emitters and classes",
+    "datahub": "use acryl-datahub's emitters and recipes",
     "kafka": "deliver to and read from Kafka",
     "spark": "translate with PySpark",
     "server": "take events over HTTP",

@@ -165,6 +165,22 @@ def test_datahubs_rest_emitter_sends_what_gms_takes():
     assert json.loads(second["aspect"]["value"]) == RENAME.value
 
 
+def test_text_beyond_ascii_is_escaped_as_rest_takes_it_for_bytes():
+    found = to_mcpw(RENAME)
+    assert found.aspect.value.isascii()
+    assert json.loads(found.aspect.value) == RENAME.value
+
+
+@pytest.mark.parametrize(("version", "keyed"), [(None, False), ("1.4.0", False), ("1.5.0", True)])
+def test_tags_are_patched_with_their_keys_where_the_server_wants_them(version, keyed):
+    tag = "urn:li:tag:pii"
+    one = patch("dataset", DATASET, "globalTags", [{"op": "add", "path": f"/tags/{tag}", "value": {"tag": tag}}])
+    emitter = Only("emit_mcps")
+    emit(emitter, [one], version=version)
+    body = json.loads(emitter.got[0].aspect.value)
+    assert ("arrayPrimaryKeys" in body) is keyed
+
+
 @responses.activate
 def test_datahubs_rest_emitter_sends_a_single_proposal_too():
     sent = responses.post(f"{SERVER}/aspects?action=ingestProposal", json={"value": "ok"})

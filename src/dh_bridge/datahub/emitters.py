@@ -1,6 +1,6 @@
-"""Proposals as acryl-datahub's own objects, for those who hold an emitter of it. The only module that imports acryl-datahub.
+"""Proposals as acryl-datahub's own objects, for those who hold an emitter of it, and for its recipes.
 
-Needs ``pip install 'dh-bridge[datahub]'``.
+Beside the door ``ingestion`` the only module that imports acryl-datahub. Needs ``pip install 'dh-bridge[datahub]'``.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from dh_bridge.datahub.wire import aspect_text, keyed_patches
 from dh_bridge.errors import SinkError
 
 try:
@@ -30,40 +29,38 @@ if TYPE_CHECKING:
 
 Mcp = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 
-_encode = msgspec.json.Encoder().encode
-_JSON = "application/json"
-_JSON_PATCH = "application/json-patch+json"
 _BATCH = 200
 """Proposals that are handed to ``emit_mcps`` at a time; the emitter cuts them further by size."""
 
 
-def to_mcpw(proposal: Proposal) -> Mcp:
+def to_mcpw(proposal: Proposal, *, version: str | None = None) -> Mcp:
     """Return a wrapper with the typed aspect; the plain proposal class, JSON inside, where there is none.
 
     There is none for a PATCH, and for an aspect of which the installed classes do not know every field: they drop what they
-    do not know without a word, so what they made of it is compared.
+    do not know without a word, so what they made of it is compared. ``version`` is the server's, where it is known: since 1.5
+    tags and owners are patched with their keys.
     """
     if proposal.change_type == "UPSERT":
-        kind = ASPECT_NAME_MAP.get(proposal.aspect_name)
-        aspect = _typed(kind, proposal.value) if kind is not None else None
+        known = ASPECT_NAME_MAP.get(proposal.aspect_name)
+        aspect = _typed(known, proposal.value) if known is not None else None
         if aspect is not None:
             return MetadataChangeProposalWrapper(
                 entityType=proposal.entity_type, entityUrn=proposal.entity_urn, aspect=aspect
             )
+    text, kind = aspect_text(proposal, keyed=keyed_patches(version))
     return MetadataChangeProposalClass(
         entityType=proposal.entity_type,
         entityUrn=proposal.entity_urn,
         changeType=proposal.change_type,
         aspectName=proposal.aspect_name,
-        aspect=GenericAspectClass(
-            value=_encode(proposal.value), contentType=_JSON if proposal.change_type == "UPSERT" else _JSON_PATCH
-        ),
+        aspect=GenericAspectClass(value=text, contentType=kind),
     )
 
 
-def emit(emitter: Any, proposals: Iterable[Proposal]) -> int:
+def emit(emitter: Any, proposals: Iterable[Proposal], *, version: str | None = None) -> int:
     """Send ``proposals`` in their order through an emitter of acryl-datahub; return how many were handed over.
 
+    ``version``: as of :func:`to_mcpw`.
     ``emitter`` has ``emit_mcps`` (DatahubRestEmitter, DataHubGraph), ``emit_mcp`` or ``emit`` (Kafka and file emitters); the
     first of them is used, and ``flush`` afterwards where there is one. What the emitter raises comes through as it is.
     """
@@ -71,7 +68,7 @@ def emit(emitter: Any, proposals: Iterable[Proposal]) -> int:
     waiting = iter(proposals)
     batches = getattr(emitter, "emit_mcps", None)
     single = getattr(emitter, "emit_mcp", None) or getattr(emitter, "emit", None)
-    while batch := [to_mcpw(proposal) for proposal in islice(waiting, _BATCH)]:
+    while batch := [to_mcpw(proposal, version=version) for proposal in islice(waiting, _BATCH)]:
         if batches is not None:
             batches(batch)
         elif single is not None:

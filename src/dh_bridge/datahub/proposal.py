@@ -37,11 +37,14 @@ class Proposal(msgspec.Struct, frozen=True, rename="camel"):
         """The aspect's JSON value, or the list of patch operations."""
         return self.aspect.json
 
-    def to_mcpw(self) -> Mcp:
-        """Return it as acryl-datahub's emitters take it; a SinkError when acryl-datahub is not installed."""
+    def to_mcpw(self, *, version: str | None = None) -> Mcp:
+        """Return it as acryl-datahub's emitters take it; a SinkError when acryl-datahub is not installed.
+
+        ``version``: the server's, where it is known (:func:`dh_bridge.datahub.emitters.to_mcpw`).
+        """
         from dh_bridge.datahub.emitters import to_mcpw  # noqa: PLC0415 - an optional extra
 
-        return to_mcpw(self)
+        return to_mcpw(self, version=version)
 
 
 class Remembered(Proposal, frozen=True, dict=True):

@@ -42,10 +42,16 @@ if TYPE_CHECKING:
 
 
 class LedgerFold:
-    """Folds events into the runs of the ledger; :meth:`close` renders every entity whose folded value changed."""
+    """Folds events into the runs of the ledger; :meth:`close` renders every entity whose folded value changed.
 
-    def __init__(self, connection: sqlite3.Connection, options: Options) -> None:
+    ``full``: and every other one that the runs of a batch tell of.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, options: Options, *, full: bool = False) -> None:
         self.options = options
+        self._full = full
+        #: what the runs of this batch tell of, changed or not
+        self._told: set[str] = set()
         self.walk = Walk(options)
         self.shared = Shared(connection)
         self.runs = Runs(connection)
@@ -84,6 +90,10 @@ class LedgerFold:
             others |= said
             anew = (self._heritage.heirs(elders) | self._readers(elders, done, carried)) - done.keys()
             work = [urn for urn in sorted(said | anew) if self.runs.get(urn) is not None]
+        if self._full:
+            others |= {urn for urn in self._told if urn.startswith(RUN)}
+            self.shared.changed |= self._told - others
+        self._told = set()
         for state, history in done.values():
             self._heritage.tell(state)
             if self._handover is not None:
@@ -111,6 +121,7 @@ class LedgerFold:
         """Drop all that is in memory: another process has written to the file, or a batch was rolled back."""
         self.runs.forget()
         self.shared.forget()
+        self._told = set()
 
     def _look_again(self) -> None:
         """Take into the batch what it is to render once more; a run comes by its own state, one that only others tell of is shared."""
@@ -168,6 +179,7 @@ class LedgerFold:
             for state in states:
                 done.pop(state.key, None)
                 said = contribution(*found[state.key], self.options) if state.key in found else {}
+                self._told.update(said)
                 self.shared.pour(self.runs.kept(state), said)
             for copy in copies:
                 copy.whole = True
@@ -183,6 +195,7 @@ class LedgerFold:
         said = contribution(copy, history, self.options)
         if state.kind != "job":  # of other runs it says less than it once did
             said = {urn: slots for urn, slots in said.items() if not urn.startswith(RUN)}
+        self._told.update(said)
         self.shared.pour_for_good(said)
         done[copy.key] = copy, history
 

@@ -71,7 +71,7 @@ class Ledger:
         self._inside = getattr(sink, "catalog", None) is file
         self._clock = clock
         self._batch = settings.batch
-        self._fold = LedgerFold(file.connection, options)
+        self._fold = LedgerFold(file.connection, options, full=full)
         self._call = Call(options, report=report, fold=self._fold)
         revive = options.settings.jobs.revive == "on_run"
         self._withheld = Withheld(file.connection, options.settings.writes)

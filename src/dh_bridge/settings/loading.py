@@ -10,6 +10,7 @@ by the same rules, whatever is wrong with the others. The only module of the cor
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,6 +130,19 @@ def examine(
             )
         ]
     return Loaded(settings, path, {steps: one.origin for steps, one in given.items()}), []
+
+
+def flags_of(settings: Any, where: str) -> Iterator[Flag]:
+    """Yield settings by their keys, as the configuration of another program holds them; ``where`` they stand in it.
+
+    A null sets nothing. A SettingsError when they are no mapping.
+    """
+    if not isinstance(settings, dict | None):
+        raise SettingsError("`settings` holds no settings", where=where, now="e.g. settings: {profile: '1.4'}")
+    for key, value in (settings or {}).items():
+        if value is not None:
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            yield Flag(str(key), text, f"{where}.settings.{key}")
 
 
 def json_schema() -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openlineage.client.transport.transport import Config
 
@@ -13,11 +12,8 @@ from dh_bridge.datahub.profiles import profile
 from dh_bridge.delivery import need_ledger
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
-from dh_bridge.settings.loading import Flag, load
+from dh_bridge.settings.loading import Flag, flags_of, load
 from dh_bridge.sinks.base import known_scheme
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _WHERE = "transport"
 _KEYS = ("to", "config", "ledger", "settings")
@@ -52,24 +48,12 @@ class DataHubConfig(Config):
         file = said.get("config") or None
         if not isinstance(file, str | None):
             raise SettingsError("`config` is no text", where=_WHERE, now="e.g. dh_bridge.yml")
-        settings = load(file, flags=list(_flags(said))).settings
+        flags = [*flags_of(said.get("settings") or None, _WHERE)]
+        if said.get("ledger"):
+            flags.append(Flag("ledger.file", str(said["ledger"]), f"{_WHERE}.ledger"))
+        settings = load(file, flags=flags).settings
         if settings.profile is not None:
             profile(settings.profile)
         if settings.ledger.file is None:
             need_ledger(target, settings)
         return cls(target, settings)
-
-
-def _flags(said: dict[str, Any]) -> Iterator[Flag]:
-    settings = said.get("settings") or {}
-    if not isinstance(settings, dict):
-        raise SettingsError("`settings` holds no settings", where=_WHERE, now="e.g. settings: {profile: '1.4'}")
-    for key, value in settings.items():
-        if value is not None:
-            yield Flag(str(key), _text(value), f"{_WHERE}.settings.{key}")
-    if said.get("ledger"):
-        yield Flag("ledger.file", str(said["ledger"]), f"{_WHERE}.ledger")
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -50,6 +50,11 @@ def server(found: Answer, where: str) -> Server:
             where=where,
             now="name port 8080, or the web interface's address with /api/gms",
         )
+    return described(config)
+
+
+def described(config: Mapping[str, Any]) -> Server:
+    """Read what ``GET /config`` of a metadata service says."""
     named = _at(config, "versions", "acryldata/datahub").get("version")
     environment = _at(config, "datahub").get("serverEnv")
     return Server(named if isinstance(named, str) else None, isinstance(environment, str) and environment != "core")

@@ -1,0 +1,187 @@
+"""The source: events of files become proposals, and those DataHub's work units."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from datahub.ingestion.api.decorators import config_class, platform_name
+from datahub.ingestion.api.source import Source, SourceReport
+from datahub.ingestion.api.workunit import MetadataWorkUnit
+
+from dh_bridge.bridge import Bridge
+from dh_bridge.datahub.emitters import to_mcpw
+from dh_bridge.datahub.profiles import DEFAULT
+from dh_bridge.delivery import around
+from dh_bridge.errors import SettingsError
+from dh_bridge.ingestion.config import RecipeConfig
+from dh_bridge.ledger import noted, opened, trial
+from dh_bridge.openlineage.read import read_events
+from dh_bridge.sinks.base import Closing, Delivery
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from datahub.ingestion.api.common import PipelineContext
+    from datahub.ingestion.api.source import MetadataWorkUnitProcessor
+
+    from dh_bridge.call import Translation
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.ledger import Ledger
+    from dh_bridge.openlineage.events import DeadLetter, Event
+
+
+@dataclass
+class OpenLineageReport(SourceReport):
+    """What the pipeline's report says of the events, and with ``report`` of their leaves; entities count once a window."""
+
+    events: int = 0
+    runs: int = 0
+    jobs: int = 0
+    datasets: int = 0
+    dead_letters: int = 0
+    left_out: int = 0
+    leaves: Counter[str] = field(default_factory=Counter)
+    withheld: Counter[str] = field(default_factory=Counter)
+    filtered: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, translation: Translation) -> None:
+        """Count a translation, and warn of what could not be used."""
+        counts = translation.counts
+        for name in ("events", "runs", "jobs", "datasets"):
+            setattr(self, name, getattr(self, name) + getattr(counts, name))
+        self.filtered.update(counts.filtered)
+        self.notes.update(counts.notes)
+        for letter in translation.dead:
+            self.dead_letters += 1
+            self.warning("An event cannot be used; the others go on", context=letter.text, log=False)
+        for ours in translation.rejected:
+            self.left_out += 1
+            self.warning("A proposal is refused by its schema; please report it", context=ours.text, log=False)
+        if translation.report is not None:
+            self.leaves.update(translation.report.counts)
+            told = [line["reason"] for line in translation.report.lines() if line["verdict"] == "withheld"]
+            self.withheld.update(str(reason).partition(":")[0] for reason in told)
+
+
+class _Hand(Closing):
+    """The sink of the settings and of the ledger: what it takes are work units to be."""
+
+    name = "datahub ingest"
+
+    def __init__(self) -> None:
+        self._held: list[Proposal] = []
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Take a batch."""
+        self._held += proposals
+        return Delivery(len(proposals), [])
+
+    def empty(self) -> list[Proposal]:
+        """Return what was taken since the last time."""
+        found, self._held = self._held, []
+        return found
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@platform_name("OpenLineage", id="openlineage")
+@config_class(RecipeConfig)
+class OpenLineageSource(Source):
+    """Translates the OpenLineage events of files and folders; a SettingsError says what is wrong with the recipe.
+
+    What DataHub's helpers add to every entity of a source (status, browse paths) is not added: lineage names tables that
+    other connectors own, and would bring back what they removed. Transformers and sinks of the recipe work as ever.
+    """
+
+    def __init__(self, config: RecipeConfig, ctx: PipelineContext) -> None:
+        super().__init__(ctx)
+        self.config = config
+        self.report = OpenLineageReport()
+        self._bridge = Bridge(config.resolved(ctx.graph))
+        self._settings = self._bridge.settings
+        self._hand = _Hand()
+        self._sink = around(self._hand, self._settings)
+        self._ledger = self._settings.ledger.file
+        known = noted(self._ledger, f"{_Hand.name}:")
+        if known.target not in {None, _Hand.name}:
+            raise SettingsError(
+                f"is the ledger of {known.target}", where=str(self._ledger), now="name a file of its own"
+            )
+
+    def get_report(self) -> OpenLineageReport:
+        """Return the report."""
+        return self.report
+
+    def get_workunit_processors(self) -> list[MetadataWorkUnitProcessor | None]:
+        """Return what every work unit passes through: it is counted."""
+        return [self._counted]
+
+    def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:
+        """Yield a work unit for each proposal, in the order in which they are to be written."""
+        items = read_events(self.config.events, zone=self._bridge.zone)
+        for translation in self._folded(items) if self._ledger is None else self._remembered(items, self._ledger):
+            self.report.add(translation)
+            for proposal in self._hand.empty():
+                yield _work_unit(proposal, version=self._settings.profile)
+        self.report.filtered.update(getattr(self._sink, "left_out", {}))
+        if self._settings.profile is None:
+            self.report.info(
+                "No profile is chosen, and no server told its version: aspects of newer versions are left out",
+                context=f"written for DataHub {DEFAULT}; settings: {{profile: VERSION}}, or datahub_api in the recipe",
+                log=False,
+            )
+
+    def _folded(self, items: Iterable[Event | DeadLetter]) -> Iterator[Translation]:
+        for translation in self._bridge.stream(items, report=self.config.report):
+            self._sink.emit(translation.proposals)
+            yield translation
+
+    def _remembered(self, items: Iterable[Event | DeadLetter], place: Path) -> Iterator[Translation]:
+        """Fold into a ledger, or for a rehearsal into a copy of it.
+
+        A source is not told what of its work units arrived, so the ledger may not count on it: whatever the events touch is
+        written in full, and who runs the recipe again after an error loses nothing.
+        """
+        rehearsal = self.ctx.dry_run_mode or self.ctx.preview_mode
+        with ExitStack() as stack:
+            ledger = stack.enter_context(
+                opened(
+                    stack.enter_context(trial(place)) if rehearsal else place,
+                    self._sink,
+                    self._settings,
+                    full=True,
+                    report=self.config.report,
+                    delivery=self.ctx.run_id,
+                    target=_Hand.name,
+                )
+            )
+            assert ledger is not None  # noqa: S101 - a file was named
+            for translation, _ in ledger.stream(items):
+                yield translation
+            self._warn_of_what_waits(ledger)
+
+    def _warn_of_what_waits(self, ledger: Ledger) -> None:
+        outbox = ledger.courier.outbox
+        if waits := outbox.count()[0]:
+            why = "`dh-bridge queue pause` holds them" if outbox.paused else str(ledger.courier.broken)
+            self.report.warning("Proposals wait in the ledger for a later run", context=f"{waits:,}: {why}")
+
+    def _counted(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
+        for unit in units:
+            self.report.report_workunit(unit)
+            yield unit
+
+
+def _work_unit(proposal: Proposal, *, version: str | None) -> MetadataWorkUnit:
+    name = f"{proposal.entity_urn}-{proposal.aspect_name}"
+    found = to_mcpw(proposal, version=version)
+    if isinstance(found, MetadataChangeProposalWrapper):
+        return MetadataWorkUnit(name, mcp=found)
+    return MetadataWorkUnit(name, mcp_raw=found)

@@ -1,0 +1,140 @@
+"""The source inside DataHub's own pipelines, with DataHub's own sinks."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from datahub.ingestion.run.pipeline import PipelineInitError
+from gms import Gms
+from ingestion.recipes import TABLE, about, event, pipeline, ran, to_file, to_gms, written
+
+from dh_bridge import Bridge
+from dh_bridge.delivery import open_destination
+from dh_bridge.ingestion import RecipeConfig
+from dh_bridge.openlineage.read import read_events
+from dh_bridge.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "events"
+PAGE = ROOT / "docs" / "datahub-ingest.md"
+
+
+@pytest.fixture
+def gms(tmp_path):
+    with Gms(tmp_path / "gms.db", version="1.4.0") as server:
+        yield server
+
+
+def messages(entries):
+    return [entry.message for entry in entries]
+
+
+def contexts(entries):
+    return [text for entry in entries for text in entry.context]
+
+
+@pytest.mark.parametrize("version", ["0.15.0", "1.4.0", "1.5.0"])
+def test_datahubs_rest_sink_brings_a_server_to_the_state_that_emit_brings_it_to(tmp_path, version):
+    with Gms(tmp_path / "theirs.db", version=version) as theirs, Gms(tmp_path / "ours.db", version=version) as ours:
+        found = ran(EXAMPLES, to_gms(theirs))
+        assert not found.sink.get_report().failures
+        destination = open_destination(f"rest:{ours.url}", Settings(), environ={"HOME": str(tmp_path)})
+        with destination.sink:
+            for translation in Bridge(destination.settings).stream(read_events([EXAMPLES])):
+                assert not destination.sink.emit(translation.proposals).failed
+        assert theirs.dump() == ours.dump()
+
+
+def test_a_rollback_finds_what_was_written_by_the_run_of_the_pipeline(tmp_path, gms):
+    found = ran(written(tmp_path / "e.ndjson", event("COMPLETE", 1)), to_gms(gms))
+    assert {metadata["runId"] for metadata in gms.metadata.values()} == {found.config.run_id}
+
+
+def test_the_report_says_what_the_events_came_to(tmp_path):
+    place = written(tmp_path / "e.ndjson", event("START", 1), event("COMPLETE", 2))
+    report = ran(place, to_file(tmp_path / "out.json"), report=True).source.get_report()
+    assert (report.events, report.runs, report.jobs, report.datasets) == (2, 1, 1, 1)
+    assert report.events_produced == len(about(tmp_path / "out.json"))
+    assert report.leaves["mapped"] > report.leaves["withheld"] > 0
+    assert set(report.withheld) == {"no-home"}
+    json.dumps(report.as_obj())
+
+
+def test_an_event_that_cannot_be_used_is_a_warning_and_the_others_go_on(tmp_path):
+    place = tmp_path / "e.ndjson"
+    place.write_text(json.dumps(event("START", 1)) + '\n{"broken\n' + json.dumps(event("COMPLETE", 2)) + "\n")
+    report = ran(place, to_file(tmp_path / "out.json")).source.get_report()
+    assert (report.events, report.dead_letters) == (2, 1)
+    assert messages(report.warnings) == ["An event cannot be used; the others go on"]
+    assert f"{place}:2" in contexts(report.warnings)[0]
+
+
+def test_settings_hold_and_what_they_leave_out_is_counted(tmp_path):
+    place = written(
+        tmp_path / "e.ndjson", event("COMPLETE", 1), event("COMPLETE", 2, job={"namespace": "x", "name": "tmp_1"})
+    )
+    settings = {"filters.job_name": {"deny": ["tmp_*"]}, "writes": {"entities": ["!dataset"]}}
+    report = ran(place, to_file(tmp_path / "out.json"), settings=settings).source.get_report()
+    urns = [urn for urn, _ in about(tmp_path / "out.json")]
+    assert not [urn for urn in urns if "tmp_1" in urn or urn.startswith("urn:li:dataset:")]
+    assert sum(report.filtered.values()) > 1, report.filtered
+
+
+def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
+    place = written(tmp_path / "e.ndjson", event("COMPLETE", 1))
+    beside = {"datahub_api": {"server": gms.url}}
+    found = ran(place, to_file(tmp_path / "new.json"), top=beside)
+    assert not messages(found.source.get_report().infos)
+    found = ran(place, to_file(tmp_path / "old.json"))
+    assert contexts(found.source.get_report().infos)[0].startswith("written for DataHub 0.15.0")
+    assert set(about(tmp_path / "new.json")) > set(about(tmp_path / "old.json"))
+    ran(place, to_file(tmp_path / "chosen.json"), top=beside, settings={"profile": "0.15.0"})
+    assert about(tmp_path / "chosen.json") == about(tmp_path / "old.json")
+
+
+@pytest.mark.parametrize(
+    ("config", "text"),
+    [
+        ({"events": ["/nowhere/e.ndjson"]}, "there is no /nowhere/e.ndjson"),
+        ({"events": []}, "events"),
+        ({"event": ["e"]}, "event"),
+        ({"settings": {"profil": "1.4"}}, "did you mean `profile`"),
+        ({"settings": {"profile": "0.9"}}, "0.9"),
+        ({"settings": {"state": "read"}}, "cannot be read"),
+        ({"settings": {"max_new_entities_per_hour": 5}}, "cannot say which entities are new"),
+        ({"config": "/nowhere/dh_bridge.yml"}, "/nowhere/dh_bridge.yml"),
+    ],
+)
+def test_a_recipe_that_cannot_be_used_is_refused_before_anything_is_written(tmp_path, config, text):
+    place = written(tmp_path / "e.ndjson", event("COMPLETE", 1))
+    with pytest.raises(PipelineInitError) as refusal:
+        pipeline(place, to_file(tmp_path / "out.json"), **config)
+    assert text in str(refusal.value)
+
+
+def test_the_page_shows_a_recipe_that_runs_and_knows_every_key(tmp_path):
+    page = PAGE.read_text(encoding="utf-8")
+    recipe = yaml.safe_load(re.search(r"```yaml\n(.+?)```", page, re.DOTALL)[1])
+    assert recipe["source"]["type"] == "dh-bridge"
+    said = recipe["source"]["config"] | {"events": [written(tmp_path / "e.ndjson", event("COMPLETE", 1))]}
+    found = ran(None, to_file(tmp_path / "out.json"), **said)
+    assert found.source.get_report().events == 1
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [*RecipeConfig.model_fields]
+
+
+@pytest.mark.slow
+def test_datahub_ingest_knows_the_source_by_its_short_name(tmp_path):
+    place = written(tmp_path / "e.ndjson", event("COMPLETE", 1))
+    recipe = tmp_path / "recipe.yml"
+    sink = {"type": "file", "config": {"filename": str(tmp_path / "out.json")}}
+    recipe.write_text(json.dumps({"source": {"type": "dh-bridge", "config": {"events": [place]}}, "sink": sink}))
+    command = [Path(sys.executable).with_name("datahub"), "ingest", "-c", recipe, "--no-default-report"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert any(TABLE["name"] in urn for urn, _ in about(tmp_path / "out.json"))
