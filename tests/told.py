@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timezone
 from functools import cache
+from weakref import finalize
 
 from dh_bridge import Settings
 from dh_bridge.catalog.dump import dump
@@ -47,6 +48,7 @@ class Told:
 
     def __init__(self, chosen=None, *, forgetful=False, clock=lambda: NOW):
         self.catalog = Catalog(":memory:")
+        finalize(self, self.catalog.close)
         self.ledger = Ledger(self.catalog, compiled(chosen), CatalogSink(self.catalog), clock=clock)
         self.refused = []
         self._forgetful = forgetful

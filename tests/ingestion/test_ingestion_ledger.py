@@ -18,6 +18,10 @@ from dh_bridge.ledger.turn import turn
 START, END = event("START", 1), event("COMPLETE", 7)
 
 
+# acryl-datahub's own, on Python 3.12 and later
+pytestmark = pytest.mark.filterwarnings("ignore:There is no current event loop")
+
+
 @pytest.fixture
 def gms(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as server:

@@ -25,6 +25,10 @@ EXAMPLES = ROOT / "examples" / "events"
 PAGE = ROOT / "docs" / "datahub-ingest.md"
 
 
+# acryl-datahub's own, on Python 3.12 and later
+pytestmark = pytest.mark.filterwarnings("ignore:There is no current event loop")
+
+
 @pytest.fixture
 def gms(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as server:

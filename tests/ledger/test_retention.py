@@ -186,5 +186,6 @@ def test_lineage_through_a_temporary_dataset_outlives_the_run_that_wrote_it():
 
 def test_old_deliveries_are_found_by_their_time():
     """There may be one for each event: none is looked at in vain with every batch."""
-    rows = Told().catalog.connection.execute("EXPLAIN QUERY PLAN DELETE FROM delivery WHERE last < 1").fetchall()
+    told = Told()
+    rows = told.catalog.connection.execute("EXPLAIN QUERY PLAN DELETE FROM delivery WHERE last < 1").fetchall()
     assert ["delivery_last" in row[3] for row in rows] == [True]

@@ -86,3 +86,24 @@ def test_groups_are_compared_in_the_configured_case():
     groups = [{"canonical": "Airflow-Prod", "aliases": ["HTTP://Airflow"]}]
     words = Words(IdentitySettings(namespaces=groups, lowercase={"namespace": True}))
     assert {words.namespace(text) for text in ("http://airflow", "HTTP://AIRFLOW", "AIRFLOW-prod")} == {"Airflow-Prod"}
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("trino://ann:pw@host:8080", "trino://host:8080"),
+        ("trino://:pw@host", "trino://host"),
+        ("trino://ann:p@ss:w@host", "trino://host"),
+        ("abfss://container@account.dfs.core.windows.net", "abfss://container@account.dfs.core.windows.net"),
+        ("ann:pw@host", "ann:pw@host"),
+    ],
+)
+def test_no_login_of_a_url_gets_into_an_urn(said, written):
+    words = Words(IdentitySettings())
+    assert words.namespace(said) == written
+    assert words.name(f"copy {said} to s3://lake/a") == f"copy {written} to s3://lake/a"
+
+
+def test_a_group_may_name_an_address_with_its_login():
+    words = Words(IdentitySettings(namespaces=[{"canonical": "prod", "aliases": ["trino://ann:pw@host"]}]))
+    assert [words.namespace(text) for text in ("trino://ann:other@host", "trino://host")] == ["prod", "prod"]

@@ -24,6 +24,7 @@ CLUSTER_LIMIT = 200  # leaves a flow's id 36 bytes at worst; the specification d
 
 _CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\u241f]+")
 _LONE = re.compile("[\ud800-\udfff]")
+_LOGIN = re.compile(r"(?<=://)[^/\s:@]*:[^/\s]+@")
 _PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-*_ "
 _TAIL = 18  # "--" and 16 hex digits
 
@@ -35,6 +36,11 @@ def clean(text: str, empty: str) -> str:
             text = _CONTROL.sub(" ", text)
         return text.strip() or empty
     return _LONE.sub("\ufffd", _CONTROL.sub(" ", text)).strip() or empty
+
+
+def without_login(text: str) -> str:
+    """Return ``text`` without ``user:password@`` of its URLs: a URN is shown to everybody, and outlives a password."""
+    return _LOGIN.sub("", text) if "@" in text and "://" in text else text
 
 
 def url_length(text: str) -> int:
@@ -79,7 +85,7 @@ class Words:
         self._lower_namespace = settings.lowercase.namespace
         self._lower_name = settings.lowercase.name
         self._canonical = {
-            self._cased(clean(alias, DEFAULT_NAMESPACE)): clean(group.canonical, DEFAULT_NAMESPACE)
+            self._cased(clean(without_login(alias), DEFAULT_NAMESPACE)): clean(group.canonical, DEFAULT_NAMESPACE)
             for group in settings.namespaces
             for alias in (*group.aliases, group.canonical)
         }
@@ -89,10 +95,10 @@ class Words:
 
     def namespace(self, raw: str) -> str:
         """Return the canonical job namespace."""
-        namespace = self._cased(clean(raw, DEFAULT_NAMESPACE))
+        namespace = self._cased(clean(without_login(raw), DEFAULT_NAMESPACE))
         return self._canonical.get(namespace, namespace) if self._canonical else namespace
 
     def name(self, raw: str) -> str:
         """Return the cleaned job name."""
-        name = clean(raw, PLACEHOLDER)
+        name = clean(without_login(raw), PLACEHOLDER)
         return name.lower() if self._lower_name else name
