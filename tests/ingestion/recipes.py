@@ -59,7 +59,7 @@ def to_file(path):
 
 
 def to_gms(gms):
-    """Return DataHub's REST sink, which sends one after another and gives up soon."""
+    """Return DataHub's REST sink, which waits for each answer and gives up soon."""
     return {"type": "datahub-rest", "config": {"server": gms.url, "mode": "SYNC", "retry_max_times": 1}}
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.api.decorators import config_class, platform_name
 from datahub.ingestion.api.source import Source, SourceReport
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.call import Counts
 from dh_bridge.datahub.emitters import to_mcpw
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import around
@@ -39,34 +41,23 @@ if TYPE_CHECKING:
 class OpenLineageReport(SourceReport):
     """What the pipeline's report says of the events, and with ``report`` of their leaves; entities count once a window."""
 
-    events: int = 0
-    runs: int = 0
-    jobs: int = 0
-    datasets: int = 0
-    dead_letters: int = 0
-    left_out: int = 0
-    leaves: Counter[str] = field(default_factory=Counter)
+    counts: Counts = field(default_factory=Counts)
     withheld: Counter[str] = field(default_factory=Counter)
-    filtered: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
 
     def add(self, translation: Translation) -> None:
         """Count a translation, and warn of what could not be used."""
-        counts = translation.counts
-        for name in ("events", "runs", "jobs", "datasets"):
-            setattr(self, name, getattr(self, name) + getattr(counts, name))
-        self.filtered.update(counts.filtered)
-        self.notes.update(counts.notes)
+        self.counts.add(translation.counts)
         for letter in translation.dead:
-            self.dead_letters += 1
             self.warning("An event cannot be used; the others go on", context=letter.text, log=False)
         for ours in translation.rejected:
-            self.left_out += 1
             self.warning("A proposal is refused by its schema; please report it", context=ours.text, log=False)
         if translation.report is not None:
-            self.leaves.update(translation.report.counts)
             told = [line["reason"] for line in translation.report.lines() if line["verdict"] == "withheld"]
             self.withheld.update(str(reason).partition(":")[0] for reason in told)
+
+    def as_obj(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        return {**super().as_obj(), "counts": msgspec.to_builtins(self.counts)}
 
 
 class _Hand(Closing):
@@ -130,7 +121,7 @@ class OpenLineageSource(Source):
             self.report.add(translation)
             for proposal in self._hand.empty():
                 yield _work_unit(proposal, version=self._settings.profile)
-        self.report.filtered.update(getattr(self._sink, "left_out", {}))
+        self.report.counts.filtered.update(getattr(self._sink, "left_out", {}))
         if self._settings.profile is None:
             self.report.info(
                 "No profile is chosen, and no server told its version: aspects of newer versions are left out",
