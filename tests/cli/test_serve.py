@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
-from contextlib import contextmanager
+import socket
 from pathlib import Path
 
 import pytest
 from openlineage.client import OpenLineageClient, event_v2
 from openlineage.client.transport.http import ApiKeyTokenProvider, HttpCompression, HttpConfig, HttpTransport
+from receiving import serving
 from samples import RUN, SPARK, dataset, event, packed
 
 from dh_bridge.catalog.store import Catalog
@@ -24,40 +22,6 @@ RUN_URN = f"urn:li:dataProcessInstance:{RUN}"
 POINTS = "dataProcessInstanceRunEvent"
 KEY = "a-key"
 FREE = ("--listen", "127.0.0.1:0")
-
-
-class Served:
-    """A server in a process of its own; ``said`` are the lines of its stderr so far."""
-
-    def __init__(self, *arguments, **variables):
-        command = [sys.executable, "-m", "dh_bridge", "serve", *arguments]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | variables
-        )
-        self.said = []
-        while not (self.said and self.said[-1].startswith("taking events")):
-            line = self.process.stderr.readline()
-            assert line, self.said
-            self.said.append(line.rstrip())
-        self.url = re.search(r"http://[^/]+", self.said[-1])[0]
-
-    def end(self, number=signal.SIGTERM):
-        """End it; return the exit code and what it said since."""
-        self.process.send_signal(number)
-        out, said = self.process.communicate(timeout=30)
-        assert out == ""
-        return self.process.returncode, said.splitlines()
-
-
-@contextmanager
-def served(*arguments, **variables):
-    found = Served(*arguments, **variables)
-    try:
-        yield found
-    finally:
-        if found.process.poll() is None:
-            found.process.kill()
-            found.process.communicate()
 
 
 def send(url, *events):
@@ -78,7 +42,7 @@ def points(file):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_openlineage_pythons_client_sends_with_a_key_and_zipped(tmp_path, number):
     file = tmp_path / "shop.db"
-    with served("--to", f"catalog:{file}", *FREE, DH_BRIDGE_RECEIVER__TOKEN=KEY) as server:
+    with serving("--to", f"catalog:{file}", *FREE, DH_BRIDGE_RECEIVER__TOKEN=KEY) as server:
         auth = ApiKeyTokenProvider({"apiKey": KEY})
         config = HttpConfig(url=server.url, auth=auth, compression=HttpCompression.GZIP)
         client = OpenLineageClient(transport=HttpTransport(config))
@@ -101,10 +65,10 @@ def test_openlineage_pythons_client_sends_with_a_key_and_zipped(tmp_path, number
 
 def test_what_was_answered_outlives_a_kill(tmp_path):
     file = tmp_path / "shop.db"
-    with served("--to", f"catalog:{file}", *FREE) as server:
+    with serving("--to", f"catalog:{file}", *FREE) as server:
         send(server.url, event())
         server.end(signal.SIGKILL)
-    with served("--to", f"catalog:{file}", *FREE) as server:
+    with serving("--to", f"catalog:{file}", *FREE) as server:
         send(server.url, event("COMPLETE", "2026-11-20T10:01:00Z"))
         assert server.end()[0] == 0
     with Catalog(file, readonly=True) as catalog:
@@ -113,7 +77,7 @@ def test_what_was_answered_outlives_a_kill(tmp_path):
 
 def test_what_cannot_be_used_is_told_and_kept(tmp_path):
     letters = tmp_path / "dead.ndjson"
-    with served("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", str(letters)) as server:
+    with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", str(letters)) as server:
         assert send(server.url, event(outputs=[dataset("d.s.a")]), {"eventTime": "soon"})["successful"] == 1
         _, said = server.end()
     assert json.loads(letters.read_text())["event"] == '{"eventTime": "soon"}'
@@ -121,14 +85,14 @@ def test_what_cannot_be_used_is_told_and_kept(tmp_path):
 
 
 def test_a_full_disk_of_dead_letters_ends_nothing(tmp_path):
-    with served("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", "/dev/full") as server:
+    with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", "/dev/full") as server:
         assert send(server.url, event(), {"eventTime": "soon"})["successful"] == 1
         _, said = server.end()
     assert any("--dead-letters /dev/full cannot be written" in line for line in said)
 
 
 def test_it_warns_who_listens_to_everybody(tmp_path):
-    with served("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "0.0.0.0:0") as server:
+    with serving("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "0.0.0.0:0") as server:
         assert "anybody who can reach it may send events: set receiver.token" in server.said
 
 
@@ -149,10 +113,30 @@ def test_what_cannot_be_used_is_said_before_anything_listens(run, tmp_path, argu
     assert why in result.stderr
 
 
+def test_a_port_that_is_taken_is_said(run, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        place = f"127.0.0.1:{taken.getsockname()[1]}"
+        result = run("serve", "--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", place)
+    assert result.exit_code == 3
+    assert f"receiver.listen {place}: cannot listen: " in result.stderr
+
+
+def test_it_listens_by_ipv6_and_tells_the_port_that_it_found(tmp_path):
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with serving("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "[::1]:0") as server:
+        assert re.fullmatch(r"http://\[::1\]:[1-9]\d*", server.url)
+        assert send(server.url, event())["successful"] == 1
+        assert not [line for line in server.said if "anybody" in line]
+
+
 def test_the_example_of_its_help_runs(gms):
     (line,) = [one.strip() for one in serve.help.splitlines() if one.startswith("  dh-bridge serve")]
     arguments = line.replace("http://localhost:8080", gms.url).split()[2:]
-    with served(*arguments, *FREE) as server:
+    with serving(*arguments, *FREE) as server:
         send(server.url, event())
         assert server.end()[0] == 0
     assert points(gms.place) == ["STARTED"]

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from gms import Fault, Gms
 from told import compiled, read, settings
 
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli.queue import held
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
@@ -26,15 +29,15 @@ EVENTS = [group(2026, number) for number in range(4)]
 
 
 class Interrupted(MemorySink):
-    """A sink during whose first request something else happens."""
+    """A sink during each of whose first requests something else happens."""
 
-    def __init__(self, happens):
+    def __init__(self, *happens):
         super().__init__()
-        self._happens = [happens]
+        self._happens = list(happens)
 
     def emit(self, proposals):
-        while self._happens:
-            self._happens.pop()()
+        if self._happens:
+            self._happens.pop(0)()
         return super().emit(proposals)
 
 
@@ -85,6 +88,33 @@ def test_the_last_delivery_of_a_stream_waits_for_the_turn(two, monkeypatch):
     found = list(ledger.stream([]))
     assert sum(delivery.delivered for _, delivery in found) == len(sink.proposals) > 10
     assert ledger.courier.broken is None
+
+
+def test_a_stream_waits_for_its_own_and_not_for_what_others_go_on_to_bring(two, monkeypatch):
+    monkeypatch.setattr("dh_bridge.ledger.courier._LOOK", 0.05)
+    second, third = two(MemorySink()), two(MemorySink())
+    stream = threading.Thread(target=lambda: list(second.stream(read(EVENTS[1]))))
+
+    def arrives():
+        stream.start()
+        end = time.monotonic() + 20
+        while not second.courier.last:  # it waits for the turn, with all that it brought
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        assert busy.courier.outbox.newest() > first
+
+    def leaves():
+        stream.join(20)
+        left.append((stream.is_alive(), busy.courier.outbox.count()[0] > 0, held(second.courier)))
+
+    left = []
+    sink = Interrupted(arrives, lambda: third.fold(read(EVENTS[2])), leaves)
+    busy = two(sink)
+    busy.fold(read(EVENTS[0]))
+    first = busy.courier.outbox.newest()
+    busy.courier.deliver()
+    assert left == [(False, True, (0, ""))]
+    assert second.courier.broken is None
 
 
 def test_a_turn_is_one_process_s_and_ends_with_its_block(tmp_path):

@@ -31,9 +31,9 @@ _SHOWN = 100
 
 
 def held(courier: Courier) -> tuple[int, str]:
-    """Return how many proposals wait, and the sentence that says so."""
+    """Return how many proposals wait, and the sentence that says so; not those that another process brought and delivers."""
     outbox = courier.outbox
-    waits, _ = outbox.count()
+    waits, _ = outbox.count(last=courier.last)
     oldest = outbox.oldest()
     if not waits or oldest is None:
         return 0, ""

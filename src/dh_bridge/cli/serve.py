@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.receiver")
 
-_LOOPBACK = ("127.", "localhost:", "[::1]:")
-
 
 @click.command()
 @click.option(
@@ -55,7 +53,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         say(f"writing to {running.destination.described(target, running.destination.settings.identity.mode)}")
-        if settings.receiver.token is None and not settings.receiver.listen.startswith(_LOOPBACK):
+        if settings.receiver.token is None and running.exposed:
             say("anybody who can reach it may send events: set receiver.token")
         say(f"taking events at {running.url}/api/v1/lineage")
         stop.wait()

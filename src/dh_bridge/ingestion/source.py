@@ -159,9 +159,9 @@ class OpenLineageSource(Source):
             self._warn_of_what_waits(ledger)
 
     def _warn_of_what_waits(self, ledger: Ledger) -> None:
-        outbox = ledger.courier.outbox
-        if waits := outbox.count()[0]:
-            why = "`dh-bridge queue pause` holds them" if outbox.paused else str(ledger.courier.broken)
+        courier = ledger.courier
+        if waits := courier.outbox.count(last=courier.last)[0]:
+            why = "`dh-bridge queue pause` holds them" if courier.outbox.paused else str(courier.broken)
             self.report.warning("Proposals wait in the ledger for a later run", context=f"{waits:,}: {why}")
 
     def _counted(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SinkError
@@ -11,7 +12,7 @@ from dh_bridge.ledger.turn import turn
 from dh_bridge.sinks.base import Delivery, Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from dh_bridge.catalog.store import Catalog
     from dh_bridge.datahub.proposal import Proposal
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 REST, LONGEST = 5.0, 60.0
 """Seconds between deliveries to a place that takes nothing: after the first failure, and at most (they double)."""
+
+_LOOK = 1.0
+"""Seconds of waiting for another process after which to look whether it has delivered what is ours."""
 
 _OF_THE_DEAD = (
     "what was given up makes room by `dh-bridge queue drop --dead`, or is sent again by `dh-bridge queue retry`"
@@ -57,6 +61,8 @@ class Courier:
         self.broken: SinkError | None = None
         #: whether a delivery was left out: to another process, or as the place took nothing just before
         self.owes = False
+        #: the last of what is ours to see delivered; None: all that waits is
+        self.last: int | None = None
         self._rest = self._until = 0.0
 
     def look_for_room(self) -> None:
@@ -86,33 +92,54 @@ class Courier:
         A sink that breaks off ends the delivery (``broken`` says why), and so does one that takes nothing now. One process
         delivers at a time: ``patience`` is how many seconds to wait for another one.
         """
-        with turn(self._file.path, patience=patience) as ours:
-            self.owes = not ours
-            if ours:
-                found = self._delivered()
-                self._rest = 0.0 if self.broken is None else min(max(2 * self._rest, REST), LONGEST)
-                self._until = self._clock() + self._rest
-                return found
-        self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)
-        return Delivery(0, [])
+        return _whole(self.deliveries(patience))
 
     def deliver_by_the_way(self) -> Delivery:
         """As :meth:`deliver`, but leave a place alone that took nothing a moment ago: its sink would try again and again."""
-        if self._clock() >= self._until:
-            return self.deliver()
-        self.owes = True
+        return _whole(self.deliveries_by_the_way())
+
+    def see_off(self, patience: float) -> Delivery:
+        """Deliver what waits by now, or see another process deliver it: after ``patience`` seconds it is left to that one.
+
+        What comes meanwhile belongs to whoever brought it: beside one that never rests there is always something.
+        """
+        self.last = last = self.outbox.newest()
+        until = time.monotonic() + patience
+        while self.outbox.count(last=last)[0]:
+            found = self.deliver(min(patience, _LOOK))
+            if not self.owes or time.monotonic() >= until:
+                return found
+        self.owes, self.broken = False, None
         return Delivery(0, [])
 
-    def _delivered(self) -> Delivery:
-        delivered = after = 0
-        refused: list[Failure] = []
+    def deliveries(self, patience: float = 0) -> Generator[Delivery, None, None]:
+        """Deliver as :meth:`deliver` does, and yield what became of each part of it; who closes it leaves the rest waiting."""
+        with turn(self._file.path, patience=patience) as ours:
+            self.owes = not ours
+            if ours:
+                self.last = None
+                yield from self._delivered()
+                self._rest = 0.0 if self.broken is None else min(max(2 * self._rest, REST), LONGEST)
+                self._until = self._clock() + self._rest
+                return
+        self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)
+
+    def deliveries_by_the_way(self) -> Generator[Delivery, None, None]:
+        """Deliver as :meth:`deliver_by_the_way` does, part by part."""
+        if self._clock() >= self._until:
+            yield from self.deliveries()
+        else:
+            self.owes = True
+
+    def _delivered(self) -> Iterator[Delivery]:
+        after = 0
         blocked: set[str] = set()
         self.broken = None
         try:
             self._admit()
         except SinkError as error:
             self.broken = error.with_traceback(None)  # which leads to all that waits
-            return Delivery(0, [])
+            return
         while not self.outbox.paused and (waiting := self.outbox.waiting(after=after, held=False)):
             after = waiting[-1].number
             ready = [one for one in waiting if one.proposal.entity_urn not in blocked]
@@ -129,11 +156,9 @@ class Courier:
                 self._forget(for_good)
                 self._withhold(ready)
             blocked |= {failure.proposal.entity_urn for failure in found.failed if failure.retryable}
-            delivered += found.delivered
-            refused += for_good
+            yield Delivery(found.delivered, for_good)
             if ready and len(found.failed) == len(ready) and not for_good:
                 break
-        return Delivery(delivered, refused)
 
     def _withhold(self, sent: Iterable[Waiting]) -> None:
         """Forget what the sink left out of ``sent``."""
@@ -154,3 +179,12 @@ class Courier:
                 self.newcomers.looked(urns, new)
         with self._file.transaction():
             self.newcomers.admit(int(self._clock() * 1000))
+
+
+def _whole(deliveries: Iterable[Delivery]) -> Delivery:
+    """Return all parts of a delivery as one."""
+    delivered, failed = 0, []
+    for one in deliveries:
+        delivered += one.delivered
+        failed += one.failed
+    return Delivery(delivered, failed)

@@ -117,7 +117,7 @@ class Ledger:
             yield self.take(batch)
         yield from self.catching_up()
         if self.courier.owes:
-            yield self._nothing(), self.courier.deliver(PATIENCE)
+            yield self._nothing(), self.courier.see_off(PATIENCE)
 
     def catching_up(self) -> Iterator[tuple[Translation, Delivery]]:
         """Yield what another list of ``writes`` withheld, AT_ONCE entities at a time, as long as that can be delivered."""
@@ -125,6 +125,10 @@ class Ledger:
             self._inside or (self.courier.broken is None and not self.courier.outbox.paused)
         ):
             yield self.take([])
+
+    def sync(self) -> None:
+        """From now on let a batch end only when it is on the disk, for those whose events nobody sends again."""
+        self._file.connection.execute("PRAGMA synchronous = FULL")
 
     def take(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Fold one batch as :meth:`fold` does, then deliver what waits, unless the place took nothing a moment ago."""

@@ -155,10 +155,19 @@ class Outbox:
             "UPDATE outbox SET tries = tries + 1, reason = ? WHERE id = ?", ((reason, one.number) for one in tried)
         )
 
-    def count(self) -> tuple[int, int]:
-        """Return how many proposals wait, and how many are dead: all are counted, which takes its time where they are many."""
-        found = dict(self._connection.execute("SELECT dead, count(*) FROM outbox GROUP BY dead"))
+    def count(self, *, last: int | None = None) -> tuple[int, int]:
+        """Return how many proposals wait, and how many are dead, of all or up to the number ``last``.
+
+        All are counted, which takes its time where they are many.
+        """
+        query = "SELECT dead, count(*) FROM outbox WHERE ?1 IS NULL OR id <= ?1 GROUP BY dead"
+        found = dict(self._connection.execute(query, (last,)))
         return found.get(0, 0), found.get(1, 0)
+
+    def newest(self) -> int:
+        """Return the number of what was added last."""
+        row = self._connection.execute(_NEWEST).fetchone()
+        return 0 if row is None else int(row[0])
 
     def oldest(self) -> int | None:
         """Return since when the oldest proposal waits, in milliseconds."""

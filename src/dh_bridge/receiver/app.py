@@ -12,6 +12,7 @@ import logging
 import zlib
 from datetime import timezone
 from http import HTTPStatus
+from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,8 +40,8 @@ _ZIPPED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
 """Encoding of a body -> what zlib calls it."""
 _PIECE, _PARTS = 16 * 1024, 10_000
 """Bytes that are unzipped at once, so that what stands behind a part is not copied whole; zipped parts of a body, at most."""
-_AGAIN = "5"
-"""Seconds after which a sender may try again."""
+_EVENTS = 100_000
+"""Events of one request, at most: of nothing but ``{}`` a body may hold millions, and each is a reason in the answer."""
 
 
 class Answer(NamedTuple):
@@ -64,6 +65,9 @@ class Receiver:
 
     ``zone`` is that of event times that name none. Once ``stopping`` is set, senders are told to come again.
     """
+
+    again = "5"
+    """Seconds after which a sender may try again."""
 
     def __init__(
         self,
@@ -100,7 +104,7 @@ class Receiver:
             with self._lock:
                 self._inside -= 1
         text = isinstance(answer.body, str)
-        body = answer.body.encode() if text else orjson.dumps(answer.body, option=orjson.OPT_APPEND_NEWLINE)
+        body = answer.body.encode() if text else _json(answer.body)
         kind = "text/plain; version=0.0.4; charset=utf-8" if text else "application/json"
         status = answer.status
         start_response(
@@ -113,17 +117,15 @@ class Receiver:
         path = str(environ.get("PATH_INFO", "")).rstrip("/")
         method = environ["REQUEST_METHOD"]
         if path in ("/health", "/metrics"):
-            return self._told(path) if method in ("GET", "HEAD") else _not_by(method, "GET")
-        if not path.endswith(_ENDINGS):
-            return Answer(HTTPStatus.NOT_FOUND, {"error": "nothing is here", "now": "POST /api/v1/lineage"})
-        if method != "POST":
-            return _not_by(method, "POST")
+            return self._told(path) if method in ("GET", "HEAD") else _not_by(method, "GET, HEAD")
         try:
-            answer = self._brought(environ, f"request {number}")
+            answer = self._posted(environ, path, f"request {number}")
         except _RefusedError as refused:
             answer = refused.answer
         except SinkError as error:
-            answer = Answer(HTTPStatus.SERVICE_UNAVAILABLE, {"error": _plain(str(error))}, (("Retry-After", _AGAIN),))
+            answer = Answer(
+                HTTPStatus.SERVICE_UNAVAILABLE, {"error": _plain(str(error))}, (("Retry-After", self.again),)
+            )
         except Exception:
             log.exception("request %d: a mistake of dh-bridge, please report it", number)
             answer = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "a mistake of dh-bridge, see its log"})
@@ -131,18 +133,37 @@ class Receiver:
         return answer
 
     def _told(self, path: str) -> Answer:
+        """Tell how it is: who ends is not there any more, but a full ledger is no reason to start it anew."""
         if path == "/metrics":
             return Answer(HTTPStatus.OK, self._meters.metrics())
-        well = self._intake.alive and not self.stopping
-        said = {"status": "ok" if well else "stopping", "waiting": self._meters.waiting}
-        return Answer(HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE, said)
+        waits, why = self._meters.waits(), self._intake.refuses
+        ends = self.stopping or not self._intake.alive
+        status = "stopping" if ends else "ok" if why is None else "refusing"
+        said = {"status": status, "waiting": waits.number, "waiting_seconds": waits.seconds}
+        if status == "refusing":
+            said["why"] = why
+        return Answer(HTTPStatus.SERVICE_UNAVAILABLE if ends else HTTPStatus.OK, said)
+
+    def _posted(self, environ: Environ, path: str, place: str) -> Answer:
+        if not path.endswith(_ENDINGS):
+            return Answer(HTTPStatus.NOT_FOUND, {"error": "nothing is here", "now": "POST /api/v1/lineage"})
+        if environ["REQUEST_METHOD"] != "POST":
+            return _not_by(environ["REQUEST_METHOD"], "POST")
+        return self._brought(environ, place)
+
+    def unread(self, code: int, why: str) -> bytes:
+        """Count a request that the web server could not read, and return what it is told."""
+        self._meters.answered(code)
+        return _json({"error": _plain(why)})
 
     def _brought(self, environ: Environ, place: str) -> Answer:
         """Take the events of a request; answer with what became of them."""
         self._look_at_key(environ)
         if self.stopping:
             raise SinkError("it is being stopped", now="send it again", retryable=True)
-        found = list(events_of(self._body(environ).strip(), place, self._zone))
+        found = list(islice(events_of(self._body(environ).strip(), place, self._zone), _EVENTS + 1))
+        if len(found) > _EVENTS:
+            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {_EVENTS:,} events in one request")
         events = [one for one in found if isinstance(one, Event)]
         for letter in found:
             if isinstance(letter, DeadLetter):
@@ -171,6 +192,8 @@ class Receiver:
     def _body(self, environ: Environ) -> bytes:
         """Return the body, unzipped."""
         most = self._settings.body_bytes
+        if "CONTENT_LENGTH" not in environ:  # HTTP/1.0 knows no chunks
+            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, "there is no body: send its Content-Length")
         length = int(environ.get("CONTENT_LENGTH") or 0)
         if length > most:
             raise _too_large(most)
@@ -208,6 +231,10 @@ def _unzipped(raw: bytes, encoding: str, most: int) -> bytes:
 
 def _too_large(most: int) -> _RefusedError:
     return _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {most:,} bytes (receiver.body_bytes)")
+
+
+def _json(body: Any) -> bytes:
+    return orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _plain(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SinkError
 from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.receiver.news import News
 from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class Intake(Closing):
         self._batch = batch
         self._done = folded
         self._bury = bury
+        self._news = News("events are taken again")
+        #: why the last events were not taken, None: they were
+        self.refuses: str | None = None
         self._queue: SimpleQueue[Brought | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="dh_bridge.intake", daemon=True)
         self._thread.start()
@@ -124,11 +128,15 @@ class Intake(Closing):
             reasons = self._reasons([event for one in requests for event in one.events])
             for one in requests:
                 one.answer.set_result([reasons.get(id(event.raw)) for event in one.events])
+            self.refuses = None
+            self._news.good()
             self._done()
         except SinkError as error:
-            log.error("%s", error)  # noqa: TRY400 - its text says it all
+            self.refuses = error.what
+            self._news.bad(f"events are sent away: {error}")
             _refuse(requests, error.with_traceback(None))
         except Exception:
+            self.refuses = _OURS
             log.exception("%s", _OURS)
             _refuse(requests, SinkError(_OURS, retryable=True))
 

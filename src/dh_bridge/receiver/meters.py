@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from threading import Lock
+from typing import TYPE_CHECKING
+
+from dh_bridge.receiver.backlog import Waits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _HELP = {
-    "requests": "Requests that brought events, by status.",
+    "requests": "Requests by status, but those that asked how it is.",
     "events": "Events that are in the ledger.",
     "dead_letters": "Events that cannot be used.",
     "filtered": "What the filters left out.",
@@ -17,14 +23,20 @@ _HELP = {
 }
 
 
-class Meters:
-    """Counters that only grow; ``waiting`` is what waits in the ledger, as it was seen last."""
+_GAUGES = {
+    "waiting": "Proposals that wait in the ledger.",
+    "waiting_seconds": "For how long the oldest of them waits.",
+}
 
-    def __init__(self) -> None:
+
+class Meters:
+    """Counters that only grow; ``waits`` says what waits in the ledger, nothing in a catalogue."""
+
+    def __init__(self, waits: Callable[[], Waits] = Waits) -> None:
         self._lock = Lock()
         self._counts: Counter[str] = Counter()
         self._statuses: Counter[int] = Counter()
-        self.waiting = 0
+        self.waits = waits
 
     def add(self, **counts: int) -> None:
         """Add to the counters of these names."""
@@ -45,7 +57,7 @@ class Meters:
             "requests": sum(self._statuses.values()),
             **{name: self._counts[name] for name in _HELP if name != "requests"},
         }
-        shown["waiting"] = self.waiting
+        shown["waiting"] = self.waits().number
         kept = {name: number for name, number in shown.items() if number or name in ("events", "proposals")}
         width = max(map(len, kept))
         return [f"{name.replace('_', ' ').ljust(width)}  {number:>9,}" for name, number in kept.items()]
@@ -62,5 +74,8 @@ class Meters:
                 found += [f'{metric}{{status="{status}"}} {number}' for status, number in sorted(statuses.items())]
             else:
                 found.append(f"{metric} {counts[name]}")
-        found += ["# HELP dh_bridge_waiting Proposals that wait in the ledger.", "# TYPE dh_bridge_waiting gauge"]
-        return "\n".join([*found, f"dh_bridge_waiting {self.waiting}", ""])
+        waits = self.waits()
+        for (name, about), number in zip(_GAUGES.items(), (waits.number, waits.seconds), strict=True):
+            metric = f"dh_bridge_{name}"
+            found += [f"# HELP {metric} {about}", f"# TYPE {metric} gauge", f"{metric} {number}"]
+        return "\n".join([*found, ""])

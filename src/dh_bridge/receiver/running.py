@@ -14,6 +14,7 @@ from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger import noted
 from dh_bridge.receiver.app import Receiver
+from dh_bridge.receiver.backlog import Backlog
 from dh_bridge.receiver.intake import Intake
 from dh_bridge.receiver.meters import Meters
 from dh_bridge.receiver.sending import Sender, ledger_of
@@ -37,10 +38,11 @@ _ANSWERED = 0.2
 
 
 class Running:
-    """What runs: ``url`` is where, ``destination`` where to, ``meters`` what was counted."""
+    """What runs: ``url`` is where, ``destination`` where to, ``meters`` what was counted, ``exposed``: other machines reach it."""
 
-    def __init__(self, url: str, destination: Destination, meters: Meters) -> None:
-        self.url = url
+    def __init__(self, web: Web, destination: Destination, meters: Meters) -> None:
+        self.url = web.url
+        self.exposed = web.exposed
         self.destination = destination
         self.meters = meters
 
@@ -69,9 +71,11 @@ def receiving(
             log.warning("this ledger was delivered to %s; what it sent there is not sent again", known.target)
         stack.enter_context(destination.sink)
         ledger = stack.enter_context(ledger_of(destination, place))
+        ledger.sync()  # who was answered does not send it again, whatever happens to the machine
         # a catalogue is delivered to as it is folded into
         woken: Callable[[], None] = partial(_catch_up, ledger, meters)
         if place is not None:
+            meters.waits = stack.enter_context(Backlog(place)).waits
             sender = Sender(place, destination, meters)
             stack.callback(sender.close)
             woken = sender.wake
@@ -80,7 +84,7 @@ def receiving(
         app = Receiver(intake, meters, settings.receiver, zone=zone_of(settings), bury=bury)
         web = stack.enter_context(Web(app, settings.receiver))
         stack.callback(_leave, app)
-        yield Running(web.url, destination, meters)
+        yield Running(web, destination, meters)
 
 
 def _catch_up(ledger: Ledger, meters: Meters) -> None:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
+from math import inf
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from dh_bridge.delivery import refused
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import opened
+from dh_bridge.receiver.news import News
 from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from dh_bridge.delivery import Destination
@@ -29,8 +31,9 @@ IDLE = 5.0
 """Seconds after which it looks by itself whether anything can be delivered."""
 GATHERS = 0.2
 """Seconds after the first of what waits: what comes in them goes along, in fewer requests."""
-_TURN, _LAST = 2.0, 8.0
-"""Seconds that the last delivery waits for that of another process, and that it may take: who ends a container waits for ten."""
+_TURN, _LAST, _MARGIN = 2.0, 8.0, 0.5
+"""Seconds that the last delivery waits for that of another process, that it may take, and what its end may take: who ends a
+container waits for ten."""
 
 
 @contextmanager
@@ -51,9 +54,9 @@ class Sender(Closing):
         self._place = place
         self._destination = destination
         self._meters = meters
+        self._news = News("deliveries go on")
         self._woken, self._ended = Event(), Event()
-        self._down = False
-        self._look = 0.0
+        self._end = inf
         self._thread = Thread(target=self._run, name="dh_bridge.sender", daemon=True)
         self._thread.start()
 
@@ -62,11 +65,14 @@ class Sender(Closing):
         self._woken.set()
 
     def close(self) -> None:
-        """Deliver what waits once more, as far as the place takes it, and end; the rest stays in the ledger."""
-        self._look = 0.0
+        """Deliver what waits once more, as far as the place takes it by then, and end; the rest stays in the ledger."""
+        self._end = time.monotonic() + _LAST
+        until = getattr(self._destination.sink, "until", None)
+        if until is not None:
+            until(self._end)  # or it would try again, or rest, while nobody waits for it any more
         self._ended.set()
         self._woken.set()
-        self._thread.join(_LAST)
+        self._thread.join(_LAST + _MARGIN)
 
     def _run(self) -> None:
         while True:
@@ -74,38 +80,41 @@ class Sender(Closing):
             try:
                 with ledger_of(self._destination, self._place) as ledger:
                     while not ended:
-                        self._told(ledger, ledger.courier.deliver_by_the_way())
+                        self._deliver(ledger, ledger.courier.deliveries_by_the_way())
                         self._catch_up(ledger)
                         if self._woken.wait(IDLE):
                             self._ended.wait(GATHERS)
                         self._woken.clear()
                         ended = self._ended.is_set()
-                    self._told(ledger, ledger.courier.deliver(_TURN))
+                    self._deliver(ledger, ledger.courier.deliveries(_TURN))
                     return
             except SinkError as error:  # of the ledger's file: a full disk, or a lock
-                log.error("nothing is delivered: %s", error)  # noqa: TRY400 - its text says it all
+                self._news.bad(f"nothing is delivered: {error}")
             except Exception:
                 log.exception("nothing is delivered: a mistake of dh-bridge, please report it")
             if ended:
                 return
             self._ended.wait(IDLE)
 
+    def _deliver(self, ledger: Ledger, deliveries: Generator[Delivery, None, None]) -> None:
+        """Count a delivery while it goes on, and break it off when it is time to end."""
+        with closing(deliveries):
+            while time.monotonic() < self._end and (one := next(deliveries, None)) is not None:
+                self._count(one)
+        courier = ledger.courier
+        if courier.owes or time.monotonic() >= self._end:
+            return  # another process delivers, or the place is left alone for a while: no news, and no end of news
+        if courier.broken is None:
+            self._news.good()
+        else:
+            self._news.bad(f"what is told waits in the ledger until it can be delivered: {courier.broken}")
+
     def _catch_up(self, ledger: Ledger) -> None:
         for translation, late in islice(ledger.catching_up(), 1):
             self._meters.add(proposals=translation.counts.proposals)
-            self._told(ledger, late)
+            self._count(late)
 
-    def _told(self, ledger: Ledger, delivery: Delivery) -> None:
+    def _count(self, delivery: Delivery) -> None:
         self._meters.add(delivered=delivery.delivered, refused=len(delivery.failed))
-        if time.monotonic() >= self._look:
-            self._meters.waiting = ledger.courier.outbox.count()[0]
-            self._look = time.monotonic() + IDLE
         if delivery.failed:
             log.error("%s", refused(delivery.failed, delivery.delivered + len(delivery.failed)))
-        broken = ledger.courier.broken
-        waits_its_turn = ledger.courier.owes and not self._down  # another process delivers: no news, and no end of news
-        if broken is not None and not self._down and not waits_its_turn:
-            log.warning("what is told waits in the ledger until it can be delivered: %s", broken)
-        elif broken is None and self._down:
-            log.warning("deliveries go on")
-        self._down = broken is not None and not waits_its_turn

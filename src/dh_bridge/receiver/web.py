@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
+from ipaddress import ip_address
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +43,16 @@ class _Lanes:
 
 
 class Web(Closing):
-    """Listens for an application; ``url`` is where. A SettingsError when waitress is not installed, a SinkError: cannot listen."""
+    """Listens for an application; ``url`` is where, and ``exposed`` whether other machines reach it.
+
+    A SettingsError when waitress is not installed, a SinkError when it cannot listen.
+    """
 
     def __init__(self, app: Receiver, settings: ReceiverSettings) -> None:
         try:
             from waitress import create_server, wasyncore  # noqa: PLC0415 - an extra
+
+            from dh_bridge.receiver.connections import Connection  # noqa: PLC0415 - of it
         except ImportError:
             raise SettingsError(
                 "the web server is not installed", where="dh-bridge serve", now="pip install 'dh-bridge[server]'"
@@ -69,9 +76,12 @@ class Web(Closing):
         for one in self._sockets.values():
             if hasattr(one, "task_dispatcher"):
                 one.task_dispatcher = self._lanes
+                one.channel_class = partial(Connection, app)
         # of a name that has several addresses waitress listens on all of them
         several = getattr(self._server, "effective_listen", None)
-        host, port = several[0] if several else (self._server.effective_host, self._server.effective_port)
+        places = several or [(self._server.effective_host, self._server.effective_port)]
+        self.exposed = not all(ip_address(host.partition("%")[0]).is_loopback for host, _ in places)
+        host, port = places[0]
         self.url = f"http://[{host}]:{port}" if ":" in str(host) else f"http://{host}:{port}"
         self._thread = Thread(target=self._run, name="dh_bridge.web", daemon=True)
         self._thread.start()

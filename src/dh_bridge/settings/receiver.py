@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+_PORTS = 65_535
 
 
 class ReceiverSettings(BaseModel):
@@ -31,3 +33,10 @@ class ReceiverSettings(BaseModel):
     patience: float = Field(
         default=30.0, gt=0, description="Seconds that a request waits for the ledger before it is told to come again."
     )
+
+    @field_validator("listen")
+    @classmethod
+    def _is_a_port(cls, listen: str) -> str:
+        if int(listen.rpartition(":")[2]) > _PORTS:  # sockets would take another one
+            raise ValueError(f"names a port beyond {_PORTS:,}")
+        return listen

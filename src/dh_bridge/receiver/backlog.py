@@ -1,0 +1,65 @@
+"""What waits in the ledger, as its file says it whenever somebody asks: a delivery that takes long hides nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import suppress
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.sinks.base import Closing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEAST, _SHARE = 0.5, 20
+"""Seconds between two looks, at least, and as many times what the last one took: a million proposals are not counted all day."""
+
+
+class Waits(NamedTuple):
+    """How many proposals wait, and since when the oldest does (seconds of the clock; None: nothing waits)."""
+
+    number: int = 0
+    since: float | None = None
+
+    @property
+    def seconds(self) -> int:
+        """For how long the oldest waits."""
+        return 0 if self.since is None else max(0, int(time.time() - self.since))
+
+
+class Backlog(Closing):
+    """Looks into the ledger ``place``, whoever delivers from it; any thread may ask."""
+
+    def __init__(self, place: Path) -> None:
+        self._file: Catalog | None = Catalog(place, readonly=True)
+        self._outbox = Outbox(self._file.connection)
+        self._lock = Lock()
+        self._found = Waits()
+        self._next = 0.0
+
+    def waits(self) -> Waits:
+        """Return what waits, as it was a moment ago; what was seen last when the file cannot be read."""
+        with self._lock:
+            if self._file is not None and time.monotonic() >= self._next:
+                self._look()
+            return self._found
+
+    def close(self) -> None:
+        """Look once more, and let go of the file."""
+        with self._lock:
+            if self._file is not None:
+                self._look()
+                self._file.close()
+                self._file = None
+
+    def _look(self) -> None:
+        began = time.monotonic()
+        with suppress(sqlite3.Error):
+            number, oldest = self._outbox.count()[0], self._outbox.oldest()
+            self._found = Waits(number, None if oldest is None else oldest / 1000)
+        ended = time.monotonic()
+        self._next = ended + max(LEAST, _SHARE * (ended - began))

@@ -1,0 +1,231 @@
+"""What waits, while it waits and while it is delivered: the numbers move, requests go on, and the end breaks off in order."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from gms import Fault, Gms
+from receiving import QUICK, dump_of, health, metrics, points, post, served, until
+from samples import dataset, event
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.ledger import Ledger
+from dh_bridge.receiver import backlog, news, sending
+from dh_bridge.sinks.rest.sink import RestSink
+
+START = event(outputs=[dataset("d.s.a")])
+EVENTS = [
+    event(run=f"018cc251-f400-734d-88b3-{n:012x}", job=f"j{n}", outputs=[dataset(f"d.s.t{n}")]) for n in range(250)
+]
+"""They come to more proposals than are delivered at a time (1,000), twice."""
+
+PATIENT = {**QUICK, "timeout": 60}
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    monkeypatch.setattr(sending, "IDLE", 0.1)
+    monkeypatch.setattr(backlog, "LEAST", 0.0)
+    monkeypatch.setattr("dh_bridge.ledger.courier.REST", 0.1)
+
+
+class Held:
+    """Lets a server take so many proposals, and then none until ``go`` is set."""
+
+    def __init__(self, most):
+        self.left = most
+        self.reached, self.go = threading.Event(), threading.Event()
+
+    def __call__(self, _proposal):
+        self.left -= 1
+        if self.left < 0:
+            self.reached.set()
+            self.go.wait(60)
+
+
+@pytest.fixture
+def server(tmp_path):
+    with Gms(tmp_path / "gms.db") as gms:
+        yield gms
+
+
+def senders():
+    return [one for one in threading.enumerate() if one.name == "dh_bridge.sender"]
+
+
+def test_what_waits_and_what_was_delivered_move_while_it_is_delivered(server, tmp_path):
+    server.poison = held = Held(1_000)
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
+        server.stop()
+        assert post(found, *EVENTS)[0] == 200
+        whole = found.meters["proposals"]
+        assert whole > 2_000
+        until(lambda: health(found)["waiting"] == whole)
+        server.start()
+        assert held.reached.wait(20)
+        until(lambda: metrics(found)["delivered_total"] == 1_000)
+        assert health(found)["waiting"] == metrics(found)["waiting"] == whole - 1_000
+        held.go.set()
+        until(lambda: (metrics(found)["delivered_total"], health(found)["waiting"]) == (whole, 0))
+
+
+def test_what_waited_is_told_from_the_start(server, tmp_path):
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
+        server.stop()
+        assert post(found, START)[0] == 200
+    waited = found.meters.waits().number
+    assert waited == found.meters["proposals"] > 0
+    assert f"waiting    {waited:>9,}" in found.meters.lines()
+    server.start()
+    server.poison = held = Held(0)
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
+        assert health(found)["waiting"] == waited
+        held.go.set()
+
+
+def test_a_server_that_takes_its_time_holds_nobody_up_and_it_is_told_for_how_long(server, tmp_path):
+    server.poison = held = Held(0)
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest=PATIENT) as found:
+        assert post(found, START)[0] == 200
+        assert held.reached.wait(20)
+        for one in EVENTS[:20]:
+            began = time.monotonic()
+            assert post(found, one)[0] == 200
+            assert time.monotonic() - began < 2.0
+        until(lambda: health(found)["waiting_seconds"] >= 1)
+        assert health(found)["waiting"] == metrics(found)["waiting"] == found.meters["proposals"]
+        assert metrics(found)["waiting_seconds"] >= 1
+        held.go.set()
+        until(lambda: health(found)["waiting"] == 0)
+        assert health(found)["waiting_seconds"] == 0
+
+
+@pytest.mark.parametrize("until_then", [True, False])
+def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkeypatch, until_then):
+    """Of the sinks only that of REST can be told until when to send."""
+    if not until_then:
+        monkeypatch.delattr(RestSink, "until")
+    monkeypatch.setattr(sending, "_LAST", 0.5)
+    monkeypatch.setattr(sending, "_MARGIN", 5.0)
+    server.poison = lambda _: time.sleep(0.001)
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
+        assert post(found, *EVENTS)[0] == 200
+        until(lambda: server.proposals)
+    assert not senders()
+    waits = found.meters.waits().number
+    assert waits > 0
+    assert waits + found.meters["delivered"] == found.meters["proposals"]
+    server.poison = lambda _: None
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
+        until(lambda: health(found)["waiting"] == 0)
+    with served(f"catalog:{tmp_path / 'whole.db'}", profile="1.4") as found:
+        assert post(found, *EVENTS)[0] == 200
+    assert sorted(server.dump()) == sorted(dump_of(tmp_path / "whole.db"))
+
+
+def test_at_the_end_nobody_waits_for_what_a_server_asks_to_wait(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(sending, "_LAST", 1.0)
+    monkeypatch.setattr(sending, "_MARGIN", 5.0)
+    server.faults = [Fault(status=503, headers={"Retry-After": "1"})] * 100
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest={**QUICK, "retries": 50}) as found:
+        assert post(found, START)[0] == 200
+        until(lambda: len(server.faults) < 100)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5.0
+    assert not senders()
+    assert found.meters.waits().number == found.meters["proposals"]
+
+
+# -- what goes wrong again and again -------------------------------------------------------------------------------------
+
+
+def test_what_lasts_is_told_when_it_begins_now_and_then_and_when_it_is_over(tmp_path, monkeypatch, caplog):
+    def full(_self, _items):
+        raise SinkError("cannot be written: no room", where="runs.db")
+
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "fold", full)
+            assert [post(found, START)[0] for _ in range(5)] == [503] * 5
+            told = {"status": "refusing", "waiting": 0, "waiting_seconds": 0, "why": "cannot be written: no room"}
+            assert health(found) == told
+            assert caplog.messages == ["events are sent away: runs.db: cannot be written: no room"]
+            patched.setattr(news, "AGAIN", 0.0)
+            monkeypatch.setattr(news.time, "monotonic", lambda now=time.monotonic: now() + 1_000)
+            assert post(found, START)[0] == 503
+            assert len(caplog.messages) == 2
+        assert [post(found, START)[0] for _ in range(2)] == [200] * 2
+        until(lambda: caplog.messages[2:] == ["events are taken again"])
+        assert health(found)["status"] == "ok"
+
+
+def test_what_was_answered_is_on_the_disk(tmp_path, monkeypatch):
+    fold, levels = Ledger.fold, []
+
+    def noted(self, items):
+        levels.append(self._file.connection.execute("PRAGMA synchronous").fetchone()[0])
+        return fold(self, items)
+
+    monkeypatch.setattr(Ledger, "fold", noted)
+    for target, place in (
+        (f"catalog:{tmp_path / 'shop.db'}", None),
+        (f"file:{tmp_path / 'o.ndjson'}", tmp_path / "l.db"),
+    ):
+        with served(target, place) as found:
+            assert post(found, START)[0] == 200
+    assert levels == [2, 2], "FULL: a cut of power takes nothing back"
+
+
+# -- settings ------------------------------------------------------------------------------------------------------------
+
+
+def test_new_entities_beyond_the_hours_are_held_and_told_of(server, tmp_path):
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK, max_new_entities_per_hour=0) as found:
+        assert post(found, START)[0] == 200
+        until(lambda: 0 < found.meters["delivered"] == found.meters["proposals"] - health(found)["waiting"])
+        assert health(found)["waiting"] > 0
+    assert {one.entity_type for one in server.proposals} == {"dataProcessInstance"}
+    with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
+        until(lambda: health(found)["waiting"] == 0)
+    assert "dataset" in {one.entity_type for one in server.proposals}
+
+
+def test_what_is_there_is_read_and_joined(server, tmp_path):
+    """A bridge with a ledger of its own has named another output of the run."""
+    other = event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.b")])
+    for name, one in (("here", START), ("there", other)):
+        with served(f"rest:{server.url}", tmp_path / f"{name}.db", state="read") as found:
+            assert post(found, one)[0] == 200
+            until(lambda found=found: health(found)["waiting"] == 0)
+    with Catalog(server.place, readonly=True) as catalog:
+        (run,) = catalog.entities("dataProcessInstance")
+        assert len(catalog.aspect(run, "dataProcessInstanceOutput")["outputs"]) == 2
+
+
+def test_a_place_that_cannot_be_read_is_no_place_for_state_read(tmp_path):
+    with (
+        pytest.raises(SettingsError, match="cannot be read"),
+        served(f"file:{tmp_path / 'o.ndjson'}", tmp_path / "l.db", state="read"),
+    ):
+        pass
+
+
+def test_filters_count_what_they_leave_out(tmp_path):
+    with served(f"catalog:{tmp_path / 'shop.db'}", filters={"job_name": {"deny": ["tmp.*"]}}) as found:
+        assert post(found, event(job="tmp.x"), START)[1]["successful"] == 2
+        assert metrics(found)["filtered_total"] == 1
+    assert points(tmp_path / "shop.db") == ["STARTED"]
+
+
+def test_a_stream_beats_as_the_settings_say(tmp_path):
+    facets = {"jobType": {"processingType": "STREAMING", "integration": "FLINK", "jobType": "JOB"}}
+    beats = [event("RUNNING", f"2026-11-20T{hour:02d}:30:00Z", job_facets=facets) for hour in range(1, 9)]
+    for heartbeat, count in (("off", 0), ("hour", 8), ("day", 1)):
+        file = tmp_path / f"{heartbeat}.db"
+        with served(f"catalog:{file}", runs={"heartbeat": heartbeat}) as found:
+            for one in beats:
+                assert post(found, one)[0] == 200
+        assert len(points(file)) == count

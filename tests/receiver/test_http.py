@@ -1,0 +1,219 @@
+"""What producers' HTTP clients do, and what goes wrong on the way: each gets an answer of ours, and each answer is counted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import socket
+import tempfile
+import zlib
+
+import pytest
+from pydantic import ValidationError
+from receiving import ask, dialogue, metrics, points, post, served, until
+from samples import event, packed
+
+from dh_bridge import Settings
+from dh_bridge.receiver import app, connections
+
+BODY = packed([event()])[0]
+HALF = len(BODY) // 2
+TO = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\n"
+LENGTH = b"Content-Length: %d\r\n" % len(BODY)
+CLOSE = b"Connection: close\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+TAKEN = b'{"received":1,"successful":1,"failed":[]}\n'
+
+
+def in_chunks(body, *, at=HALF):
+    return b"".join(b"%x\r\n%s\r\n" % (len(one), one) for one in (body[:at], body[at:])) + b"0\r\n\r\n"
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"body_bytes": 100_000}) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        TO + CLOSE + CHUNKED + b"\r\n" + in_chunks(BODY),
+        TO + CLOSE + CHUNKED + b"Content-Encoding: gzip\r\n\r\n" + in_chunks(gzip.compress(BODY)),
+        TO + CLOSE + CHUNKED + b"Trailer: X-Sum\r\n\r\n" + in_chunks(BODY)[:-2] + b"X-Sum: 1\r\n\r\n",
+        TO.replace(b"1.1", b"1.0") + LENGTH + b"\r\n" + BODY,
+        TO + CLOSE + LENGTH + b"Content-Type: application/json; charset=utf-8\r\n\r\n" + BODY,
+        TO + CLOSE + LENGTH + b"Content-Type: text/plain; charset=iso-8859-1\r\n\r\n" + BODY,
+        TO + CLOSE + b"Content-Length: %d\r\n\r\n\xef\xbb\xbf" % (len(BODY) + 3) + BODY,
+        TO.replace(b"lineage", b"lineage/?source=spark&x") + CLOSE + LENGTH + b"\r\n" + BODY,
+        TO.replace(b"/api", b"//api") + CLOSE + LENGTH + b"\r\n" + BODY,
+        TO.replace(b"/api", b"http://bridge:5000/api") + CLOSE + LENGTH + b"\r\n" + BODY,
+        TO + CLOSE + LENGTH + b"Cookie: " + b"c" * 200_000 + b"\r\n\r\n" + BODY,
+        TO + LENGTH + b"Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAA\r\n\r\n" + BODY,
+    ],
+    ids=[
+        "chunks", "gzip in chunks", "trailer", "HTTP/1.0", "charset", "another charset", "BOM", "query", "slashes", "absolute",
+        "long header", "asks for HTTP/2",
+    ],
+)  # fmt: skip
+def test_whatever_way_an_event_comes_it_is_taken(catalogue, tmp_path, request_):
+    with socket.create_connection(catalogue.address, timeout=10) as sender:
+        sender.sendall(request_)
+        answer = b""
+        while not answer.endswith(TAKEN):
+            piece = sender.recv(65536)
+            assert piece, answer
+            answer += piece
+    assert answer[9:15] == b"200 OK"
+    assert points(tmp_path / "shop.db") == ["STARTED"]
+
+
+@pytest.mark.parametrize("how", [LENGTH, CHUNKED])
+def test_who_asks_whether_to_go_on_may_go_on(catalogue, how):
+    body = BODY if how is LENGTH else in_chunks(BODY)
+    answer = dialogue(catalogue, TO + CLOSE + how + b"Expect: 100-continue\r\n\r\n", body)
+    assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+    assert answer.endswith(TAKEN)
+
+
+def test_who_asks_whether_to_go_on_with_too_much_is_not_told_to(catalogue):
+    answer = dialogue(catalogue, TO + b"Content-Length: 999999999999\r\nExpect: 100-continue\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"100 Continue" not in answer
+
+
+def test_requests_on_one_connection_are_answered_in_their_order(catalogue):
+    good, bad = TO + LENGTH + b"\r\n" + BODY, TO + b"Content-Length: 1\r\n\r\n{"
+    answer = dialogue(catalogue, good + bad + good + TO.replace(b"POST", b"PUT") + CLOSE + b"\r\n")
+    statuses = [line.split()[1] for line in answer.splitlines() if line.startswith(b"HTTP/1.1 ")]
+    assert statuses == [b"200", b"400", b"200", b"405"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "why"),
+    [
+        (TO + b"Content-Length: 100001\r\n\r\n" + b" " * 100_001, 413, "more than 100,000 bytes (receiver.body_bytes)"),
+        (TO + CHUNKED + b"\r\n186a1\r\n" + b" " * 100_001, 413, "more than 100,000 bytes (receiver.body_bytes)"),
+        (TO + CHUNKED + b"\r\nZZ\r\n", 400, "chunk size"),
+        (TO + CHUNKED + b"\r\n2\r\n[]]]\r\n", 400, "Chunk not properly terminated"),
+        (TO + b"Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "Transfer-Encoding"),
+        (TO + b"Content-Length: +5\r\n\r\nabcde", 400, "Content-Length"),
+        (TO + LENGTH + LENGTH + b"\r\n" + BODY, 400, "Content-Length"),
+        (TO + b"X: " + b"x" * 300_000 + b"\r\n\r\n", 431, "header"),
+        (b"post /api/v1/lineage HTTP/1.1\r\n\r\n", 400, "post"),
+        (b"POST /api/v1/lineage HTTP/1.0\r\n\r\n" + BODY, 411, "Content-Length"),
+        (b"POST /api/v1/lineage HTTP/1.0\r\n" + CHUNKED + b"\r\n" + in_chunks(BODY), 411, "Content-Length"),
+        (TO + CLOSE + b"Content-Encoding: gzip\r\n" + LENGTH + b"\r\n" + BODY, 400, "the body is no gzip"),
+        (TO.replace(b"/api/v1/lineage", b"/api/v2/events") + CLOSE + LENGTH + b"\r\n" + BODY, 404, "nothing is here"),
+        (b"OPTIONS /api/v1/lineage HTTP/1.1\r\nOrigin: x\r\n" + CLOSE + b"\r\n", 405, "not by OPTIONS"),
+    ],
+)
+def test_what_cannot_be_read_is_answered_like_the_rest_and_counted(catalogue, request_, status, why):
+    head, _, body = dialogue(catalogue, request_).partition(b"\r\n\r\n")
+    assert head.split()[1] == b"%d" % status
+    assert b"Content-Type: application/json" in head
+    assert b"Connection: close" in head
+    assert why in json.loads(body)["error"]
+    found = metrics(catalogue)
+    assert {name: number for name, number in found.items() if name.startswith("requests")} == {
+        f'requests_total{{status="{status}"}}': 1
+    }
+    assert post(catalogue, event())[0] == 200
+
+
+def test_whose_body_is_too_large_hears_so_though_it_is_still_sending(catalogue):
+    status, said, _ = ask(catalogue, b" " * 20_000_000)  # more than the sockets hold
+    assert (status, said) == (413, {"error": "more than 100,000 bytes (receiver.body_bytes)"})
+
+
+def test_who_never_stops_sending_is_cut_off(catalogue, monkeypatch):
+    monkeypatch.setattr(connections, "_LINGERS", 0.3)
+    with socket.create_connection(catalogue.address, timeout=10) as sender:
+        sender.sendall(TO + b"Content-Length: 999999999\r\n\r\n")
+        assert sender.recv(65536).startswith(b"HTTP/1.1 413 ")
+
+        def cut():
+            try:
+                return not sender.send(b" ")
+            except OSError:
+                return True
+
+        until(cut, seconds=5)
+
+
+class Full(io.BytesIO):
+    """A file on a disk with room for a million bytes; what could not be written is tried once more when it is closed."""
+
+    def write(self, data):
+        if self.tell() + len(data) > 1_000_000:
+            raise OSError(28, "No space left on device")
+        return super().write(data)
+
+    def close(self):
+        super().close()
+        raise OSError(28, "No space left on device")
+
+
+def nowhere():
+    raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+
+@pytest.mark.parametrize(
+    ("file", "why"), [(Full, "No space left on device"), (nowhere, "No usable temporary directory")]
+)
+def test_a_body_that_cannot_be_kept_while_it_comes_is_to_be_sent_again(tmp_path, monkeypatch, caplog, file, why):
+    body = BODY.ljust(3_000_000)
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        with monkeypatch.context() as patched:
+            patched.setattr(tempfile, "TemporaryFile", lambda *_: file())
+            status, said, headers = ask(found, body)
+            assert (status, headers["Retry-After"]) == (503, "5")
+            assert why in said["error"]
+            assert ask(found, BODY.ljust(400_000))[0] == 200, "what is smaller needs no file"
+        assert ask(found, body)[0] == 200
+        assert metrics(found)['requests_total{status="503"}'] == 1
+    assert [line for line in caplog.messages if why in line and "TMPDIR" in line]
+    assert "Traceback" not in caplog.text
+
+
+def test_a_bomb_is_stopped_by_its_size_and_by_its_events(tmp_path, monkeypatch):
+    monkeypatch.setattr(app, "_EVENTS", 1000)
+    letters = []
+    with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append, receiver={"body_bytes": 1_000_000}) as found:
+        for body in (b"[" + b" " * 2_000_000 + b"]", b"[" + b"{}," * 1000 + b"{}]"):
+            for encoding, zipped in (("gzip", gzip.compress), ("deflate", zlib.compress)):
+                status, said, _ = ask(found, zipped(body), Content_Encoding=encoding)
+                assert (status, "more than 1,0" in said["error"]) == (413, True)
+        assert not letters
+        assert post(found, *[event()] * 1000)[0] == 200
+
+
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as one:
+            one.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("listen", "exposed"),
+    [
+        ("127.0.0.1:0", False), ("LocalHost:0", False), ("[::1]:0", False), ("[0:0:0:0:0:0:0:1]:0", False),
+        ("0.0.0.0:0", True), ("*:0", True), ("[::]:0", True),
+    ],
+)  # fmt: skip
+def test_it_knows_whether_others_can_reach_it(tmp_path, listen, exposed):
+    if "[" in listen and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"listen": listen}) as found:
+        assert found.exposed is exposed
+        assert post(found, event())[0] == 200
+
+
+def test_a_port_that_there_is_not_is_refused():
+    assert Settings(receiver={"listen": "127.0.0.1:65535"}).receiver.listen == "127.0.0.1:65535"
+    with pytest.raises(ValidationError, match="beyond 65,535"):
+        Settings(receiver={"listen": "127.0.0.1:65536"})
