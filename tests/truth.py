@@ -22,11 +22,30 @@ from dh_bridge.testing.matching import operations
 VERDICTS = {"mapped", "kept", "withheld"}
 
 
+#: What settings are called behind a profile: ``1.7 with queries``.
+ASKED = {
+    "queries": {"queries": "on"},
+    "outputs": {"materialize": "outputs", "schema": {"write": "outputs"}},
+    "nothing": {"materialize": "none", "schema": {"write": "never"}},
+    "lineage on datasets": {"column_lineage": {"target": "dataset"}},
+    "no edges of temporary ones": {"temporary": "drop_edges"},
+    "no temporary ones": {"temporary": "collapse"},
+    "lineage through orders": {"filters": {"through": ["*orders"]}},
+    "containers": {"containers": "on"},
+    "tags of runs": {"tags": {"of_runs": "job"}, "dbt": {"run_tags": "dataset", "meta_owner": "owner"}},
+    "nominal times": {"runs": {"partition_from_nominal": True, "granularity_from_nominal": True}},
+    "removals and reverse edges": {"lifecycle": {"rename_removes": True}, "jobs": {"reverse_edges": True}},
+    "warnings as successes": {"assertions": {"warn_as": "success"}},
+    "applications": {"identity": {"granularity": "application"}},
+    "compat": {"identity": {"mode": "compat"}},
+}
+
+
 @cache
 def bridge(profile="0.15.0"):
-    """Return the bridge of a profile; ``1.7 with queries`` writes queries."""
-    version, asked, _ = profile.partition(" with queries")
-    return Bridge(Settings(profile=version, queries="on" if asked else "off"))
+    """Return the bridge of a profile and of settings, as ``ASKED`` calls them."""
+    version, _, asked = profile.partition(" with ")
+    return Bridge(Settings(profile=version, **ASKED.get(asked, {})))
 
 
 def reported(events, using=None):
@@ -206,8 +225,6 @@ def repeated(document, path, value):
 LOSING = {
     r"\.hive_query\.operationName$": "a lifecycle word of the output stands on a higher rung of the ladder (facets.md 4.6)",
     r"^\$\.eventTime$": "an event without a type is no point, and neither the first nor the last of its run",
-    r"\.columnLineage\.fields\..*\.transformations\[\d+\]\.(type|subtype|masking)$":
-        "of a column that touches every output only the edge tells the kind, and that once the run has ended",
 }  # fmt: skip
 #: Targets of which the highest rung speaks: a leaf of a lower one changes only what it is besides (a property, a reason).
 LADDERS = {
@@ -221,8 +238,6 @@ LADDERS = {
     "operation.operationType": "a word that is no operation leaves it to the next rung",
     "assertionRunEvent.batchSpec": "the active batch definition stands before the batch's specification",
 }
-#: Facets that name the dataset otherwise (identity.md): its own name is a property then.
-NAMED_OTHERWISE = ("symlinks", "catalog")
 #: Withheld leaves by whose value another leaf is judged.
 JUDGING = {"no-home:untyped-projection": "the names of a projection decide which column lineage is believed"}
 
@@ -257,10 +272,6 @@ def exempt(line, document, path, value, **how):  # noqa: PLR0911 - a line for ea
         return line["reason"] in JUDGING
     if line["target"] in LADDERS and (not how["whole"] or written(changed, **how) != written(document, **how)):
         return True  # ruling 29: it does not win; in a call without a START it is no property either
-    if len(path) == 3 and path[0] in ("inputs", "outputs"):
-        dataset = document[path[0]][path[1]]
-        if any(key in dataset.get("facets", {}) for key in NAMED_OTHERWISE):
-            return written(changed, **how) != written(document, **how)
     if path[-1] == "ordinal_position":
         columns = document
         for step in path[:-2]:

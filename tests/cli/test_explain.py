@@ -50,6 +50,13 @@ def test_leaves_stand_in_a_table_for_every_entity(run, events):
     assert re.search(r"^    withheld  \$\.run\.facets\.nominalTime\._producer +envelope$", first, re.MULTILINE)
 
 
+def test_an_entry_that_lists_several_datasets_stands_under_all_of_them(run, tmp_path):
+    listed = {"namespace": "kafka://b:9092", "name": "orders;returns"}
+    (tmp_path / "e.ndjson").write_text(json.dumps(EVENT | {"inputs": [listed]}))
+    topics = [f"urn:li:dataset:(urn:li:dataPlatform:kafka,{name},PROD)" for name in ("orders", "returns")]
+    assert f"\n  input  {', '.join(topics)}  (2 mapped)\n" in run("explain", "e.ndjson").stdout
+
+
 def test_tables_hold_the_lines_that_programs_get_and_count_them(run, events):
     rows = [json.loads(line) for line in run("explain", events, "--json").stdout.splitlines()]
     shown = run("explain", events).stdout

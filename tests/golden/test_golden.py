@@ -1,6 +1,7 @@
 """What the captured events become: a change of the translation shows as a difference that people can read.
 
-The same comparison as ``dh-bridge golden`` makes for users; one golden file for each file of examples/events and profile.
+The same comparison as ``dh-bridge golden`` makes for users; one golden file for each file of examples/events and of events/
+(what was captured besides the story of examples/) and profile.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.testing import Case, compare
 
 HERE = Path(__file__).parent
-EVENTS = sorted((HERE.parents[1] / "examples" / "events").glob("*.ndjson"))
+EVENTS = sorted([*(HERE.parents[1] / "examples" / "events").glob("*.ndjson"), *(HERE / "events").glob("*.ndjson")])
 PROFILES = ("0.15.0", "1.7")
 _MOST = 600_000
 

@@ -146,6 +146,18 @@ def test_an_unknown_namespace_is_named_with_its_tables():
     assert found.value["platform"] == "PLATFORM"
 
 
+def test_what_is_proposed_for_the_empty_namespace_is_a_rule_that_settings_take():
+    (found,) = findings(event(datasets=[("", "default_catalog.default_database.orders")]))
+    assert found.text.startswith("no naming system knows '': 1 dataset ")
+    proposed = Settings(naming={"rules": [found.value]}).naming.rules
+    assert [(rule.namespace, rule.platform) for rule in proposed] == [("", "PLATFORM")]
+
+
+def test_the_topics_of_a_list_are_seen_one_by_one():
+    two = [("kafka://a:9092", "orders;returns"), ("kafka://b:9092", "returns")]
+    assert [found.kind for found in findings(event(datasets=two))] == ["collision"]
+
+
 def test_an_unknown_system_under_two_names_is_one_location():
     kinds = [found.kind for found in findings(event(datasets=[("acmedb://h:1", "a"), ("acmedb://h", "a")]))]
     assert kinds == ["one-location", "unknown-namespace", "unknown-namespace"]

@@ -129,6 +129,34 @@ def test_a_start_after_its_end_gives_no_negative_duration():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("before", [("COMPLETE@1000",), ("RUNNING@0", "COMPLETE@1000"), ("FAIL@0", "COMPLETE@1000")])
+def test_by_setting_the_only_start_right_after_the_end_is_that_of_the_run_which_does_not_seem_to_go_on(before):
+    """Seen of Flink 2.2: COMPLETE by the JobManager's clock, and 47 ms later START by the client's."""
+    for order in permutations(events(*before, "START@48000")):
+        found = history(list(order), start_skew=10)
+        word = "FAIL" if "FAIL@0" in before else "COMPLETE"
+        assert (found.attempts, found.winner, found.end, found.started) == (1, word, 1000, True)
+        assert found.start == (1000 if len(before) == 1 else 0)
+        assert points(found)[-1] == (48000, 1, word)
+        assert [stamp[0] for stamp in found.terminals][-1] == 1000
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("FAIL@0", f"START@{10 * SECOND}"),
+        ("START@0", "FAIL@1000", "START@2000"),
+        ("FAIL@0", "START@1000", "COMPLETE@2000"),
+        ("FAIL@0", "START@1000", "RUNNING@2000"),
+    ],
+    ids=["later", "not its only one", "another end follows", "it goes on"],
+)
+def test_any_other_start_after_an_end_opens_the_next_attempt(said):
+    found = history(events(*said), start_skew=10)
+    assert found.attempts == 2
+    assert (int(said[-2 if "START" not in said[-1] else -1].partition("@")[2]), 2, None) in points(found)
+
+
 BEAT = [f"RUNNING@{hour * HOUR + 61 * SECOND}" for hour in (0, 0, 1, 25)]
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from samples import dataset, event
+from samples import dataset, dataset_event, event, job_event, packed
 from truth import (
+    ASKED,
     VERDICTS,
     at_target,
     bears_out,
@@ -19,6 +20,8 @@ from truth import (
 )
 
 from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.openlineage.read import events_of
+from dh_bridge.translation.datasets import dataset_name
 
 CALLS = [(False, "0.15.0"), (True, "0.15.0"), (True, "1.7"), (False, "1.7")]
 
@@ -115,6 +118,120 @@ def test_every_kind_of_source_and_target_of_explicit_lineage_is_told_where_it_ch
     entry = {**TARGETS[target], "inputs": [SOURCES[source]]}
     said = event("COMPLETE", job_facets={"lineage": {"entries": [entry]}})
     assert lies([(f"{source} -> {target}", said)], 1, whole=whole, profile="0.15.0")[0] == []
+
+
+# -- entity by entity, whatever the settings leave out ---------------------------------------------------------------------
+
+#: Aspects of datasets, some of which jobs have too
+OF_DATASETS = {
+    "datasetProperties", "schemaMetadata", "editableSchemaMetadata", "upstreamLineage", "operation", "datasetProfile",
+    "ownership", "globalTags", "subTypes", "siblings",
+}  # fmt: skip
+
+
+def named(document, using):
+    """Return the URN of each dataset of an event, by its path."""
+    (one,) = events_of(*packed([document]), "here")
+    sides = [("$.dataset", one.dataset)] if one.dataset else []
+    sides += [(f"$.{side}[{i}]", at) for side in ("inputs", "outputs") for i, at in enumerate(getattr(one, side))]
+    return {path: dataset_name(found, using.options.naming).endpoint for path, found in sides}
+
+
+def own_name(path):
+    return len(path) == 3 and path[0] in ("inputs", "outputs")
+
+
+def elsewhere(document, using):
+    """Return the lines of leaves of a dataset that are told to be on it where the aspect is not proposed of it."""
+    translation = using.translate(packed([document]), report=True)
+    written = {(one.entity_urn, one.aspect_name) for one in translation.proposals}
+    urns = named(document, using)
+    found = []
+    for line in translation.report.lines():
+        urn = next((urns[path] for path in urns if line["path"].startswith(f"{path}.")), None)
+        aspect = (line["target"] or "").partition(".")[0]
+        if urn is not None and aspect in OF_DATASETS and (urn, aspect) not in written:
+            found.append((line["path"], line["target"]))
+    return found
+
+
+@pytest.mark.parametrize("asked", ["", *(f" with {asked}" for asked in ASKED if "removals" not in asked)])
+def test_a_leaf_of_a_dataset_is_told_to_be_on_it_only_where_that_aspect_of_that_dataset_is_proposed(asked):
+    using = bridge(f"1.7{asked}")
+    assert [(place, *line) for place, said in golden() for line in elsewhere(said, using)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("asked", ASKED)
+def test_every_leaf_of_every_golden_event_is_told_truly_by_other_settings_too(asked, whole):
+    def only(path):  # by its own name a facet of another dataset may mean one that is left out
+        return "through" not in asked or not own_name(path)
+
+    found, tried = lies(golden(), 1, only, whole=whole, profile=f"{'1.7' if whole else '0.15.0'} with {asked}")
+    assert found == []
+    assert sum(tried.values()) > 2_000
+
+
+DIRECT = {"type": "DIRECT", "subtype": "IDENTITY", "description": "d", "masking": False}
+FILTER = {"type": "INDIRECT", "subtype": "FILTER", "description": "f"}
+A_SOURCE = {"namespace": "postgres://db:5432", "name": "shop.public.orders", "field": "id"}
+COLUMNS = {
+    "fields": {"id": {"inputFields": [{**A_SOURCE, "transformations": [DIRECT]}]},
+               "total": {"inputFields": [{**A_SOURCE, "field": "amount"}]}},
+    "dataset": [{**A_SOURCE, "field": "day", "transformations": [FILTER]}],
+}  # fmt: skip
+EXPLICIT = {
+    "inputs": [{**ORDERS, "field": "day", "transformations": [FILTER]}, EXTRACT],
+    "fields": {"id": {"inputs": [{**ORDERS, "field": "id", "transformations": [DIRECT]}]}},
+}
+TOTAL = dataset("shop.public.totals", facets={"columnLineage": COLUMNS})
+MADE = dataset("shop.public.totals", facets={"lineage": EXPLICIT})
+ENTRIES = {"lineage": {"entries": [{**TOTALS, **EXPLICIT}]}}
+PLACEHOLDERS = {
+    "column lineage of a job": job_event(job="unknown", outputs=[TOTAL]),
+    "column lineage of a run": event("COMPLETE", job="unknown", outputs=[TOTAL]),
+    "lineage of a dataset, of a job": job_event(job="unknown", outputs=[MADE]),
+    "lineage of a dataset, of a run": event("COMPLETE", job="unknown", outputs=[MADE]),
+    "lineage of a job": job_event(job="unknown", job_facets=ENTRIES),
+    "lineage of a run": event("COMPLETE", job="unknown", job_facets=ENTRIES),
+    "its parent": event("COMPLETE", job="unknown", run_facets={"parent": {"run": OTHER_RUN, "job": {"namespace": "n", "name": "p"}}}),
+    "an input and an output": job_event(job="unknown", inputs=[dataset("d.s.read")], outputs=[dataset("d.s.made")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", ["", " with outputs", " with lineage on datasets"])
+@pytest.mark.parametrize("case", PLACEHOLDERS)
+def test_of_a_job_that_is_not_written_what_is_on_its_datasets_and_its_run_is_told(case, asked):
+    for whole in (False, True):
+        assert lies([(case, PLACEHOLDERS[case])], 1, whole=whole, profile=f"0.15.0{asked}")[0] == []
+
+
+MARKED = dataset(
+    "shop.public.orders", facets={"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}, "own": {"x": 1}}
+)
+LEFT_OUT = {
+    "a temporary source of columns": event("COMPLETE", inputs=[MARKED], outputs=[TOTAL]),
+    "a temporary source of a dataset": event("COMPLETE", inputs=[MARKED], outputs=[MADE]),
+    "a temporary source of an entry": event("COMPLETE", inputs=[MARKED], job_facets=ENTRIES),
+    "a temporary output": event(
+        "COMPLETE",
+        inputs=[dataset("shop.public.orders")],
+        outputs=[{**TOTAL, "facets": {**TOTAL["facets"], "datasetType": MARKED["facets"]["datasetType"]}}],
+    ),
+    "columns of a dataset event": dataset_event(TOTAL),
+}
+
+
+@pytest.mark.parametrize(
+    "asked", ["no edges of temporary ones", "no temporary ones", "lineage through orders", "lineage on datasets"]
+)
+@pytest.mark.parametrize("case", LEFT_OUT)
+def test_of_a_dataset_that_lineage_leaves_out_nothing_is_told_that_is_not_there(case, asked):
+    def only(path):  # by its own name a facet of another dataset may mean it or not
+        return not own_name(path)
+
+    assert lies([(case, LEFT_OUT[case])], 1, only, whole=True, profile=f"1.7 with {asked}")[0] == []
 
 
 PROPOSALS = [

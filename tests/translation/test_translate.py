@@ -194,6 +194,17 @@ def test_inputs_and_outputs_accumulate():
     assert (set(edges(found, "input")), set(edges(found, "output"))) == ({A, B}, {C})
 
 
+def test_an_entry_that_lists_several_topics_is_each_of_them_and_leaves_the_next_its_place():
+    fields = {"schema": {"fields": [{"name": "id", "type": "INT"}]}}
+    several = dataset("orders;returns", "kafka://b:9092", facets=fields)
+    found = told(
+        at("COMPLETE", 9, inputs=[several, dataset("all", "food;drink", facets={"x": 1})], outputs=[data("c")])
+    )
+    topics = {urn("orders", "kafka"), urn("returns", "kafka")}
+    assert set(edges(found, "input")) == {*topics, urn("food;drink/all", "unknown")}
+    assert {p.entity_urn for p in found.proposals if p.aspect_name == "schemaMetadata"} == topics
+
+
 def test_a_snapshot_replaces_the_inputs_and_the_outputs_each_by_itself():
     found = told(
         at("START", 0, inputs=[data("a")], outputs=[data("b")], job_facets=SNAPSHOT),

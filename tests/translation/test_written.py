@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from samples import aspects, dataset, event
+import pytest
+from samples import RUN, aspects, dataset, dataset_event, event
+from told import NOW, compiled, read
 from truth import reported
 
 from dh_bridge import Bridge, Settings, translate
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.ledger import Ledger
+from dh_bridge.sinks.catalog import CatalogSink
 
 
 def test_properties_that_are_too_many_are_reported_and_the_others_are_kept():
@@ -38,3 +43,120 @@ def test_what_has_no_room_beside_a_result_is_told_where_the_run_has_no_propertie
     assert kept == meta.keys() & result["runtimeContext"].keys()
     assert len(result["runtimeContext"]) == 200
     assert {lines[path + name]["reason"] for name in meta.keys() - kept} == {"policy:state=none"}
+
+
+# -- by entity ----------------------------------------------------------------------------------------------------------
+
+SAID = {
+    "schema": {"fields": [{"name": "id", "type": "int"}]},
+    "documentation": {"description": "what it is"},
+    "ownership": {"owners": [{"name": "team:shop", "type": "DATAOWNER"}]},
+    "own": {"x": 1},
+}
+DESCRIBED, OWNER = "facets.documentation.description", "facets.ownership.owners[0].name"
+TYPE, OWN = "facets.schema.fields[0].type", "facets.own.x"
+
+
+def verdicts(*events, **chosen):
+    """Return (verdict, target or reason) by path, of the last of the events."""
+    lines = reported(list(events), Bridge(Settings(**chosen)))
+    return {path: (line["verdict"], line["target"] or line["reason"]) for path, line in lines.items()}
+
+
+def both(kind="START", **parts):
+    return event(kind, inputs=[dataset("d.s.read", facets=SAID)], outputs=[dataset("d.s.made", facets=SAID)], **parts)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "leaf", "aspect", "reason"),
+    [
+        ({"materialize": "outputs"}, DESCRIBED, "datasetProperties.description", "policy:materialize"),
+        (
+            {"materialize": "outputs"},
+            OWN,
+            "datasetProperties.customProperties[openlineage.facet.own]",
+            "policy:materialize",
+        ),
+        ({"schema": {"write": "outputs"}}, TYPE, "schemaMetadata.fields[].nativeDataType", "policy:schema.write"),
+    ],
+)
+def test_what_is_written_of_an_output_is_not_told_of_an_input(chosen, leaf, aspect, reason):
+    found = verdicts(both(), **chosen)
+    assert found[f"$.outputs[0].{leaf}"][1] == aspect
+    assert found[f"$.inputs[0].{leaf}"] == ("withheld", reason)
+    assert verdicts(both())[f"$.inputs[0].{leaf}"][1] == aspect
+
+
+def test_what_one_run_writes_of_a_dataset_is_written_whatever_side_of_another_one_it_is_on():
+    written = event("START", run=RUN[:-1] + "9", outputs=[dataset("d.s.read")])
+    found = verdicts(written, both(), materialize="outputs")
+    assert found[f"$.inputs[0].{DESCRIBED}"] == ("mapped", "datasetProperties.description")
+
+
+def test_owners_of_a_dataset_are_not_those_of_a_job():
+    """A placeholder job is not written, and a job's owners are not where a dataset's are."""
+    found = verdicts(both(job="unknown", job_facets={"ownership": SAID["ownership"]}))
+    assert found["$.job.facets.ownership.owners[0].name"] == ("withheld", "no-home:placeholder job")
+    assert found[f"$.inputs[0].{OWNER}"] == ("mapped", "ownership.owners[].owner")
+
+
+def test_what_writes_keeps_back_is_withheld():
+    found = verdicts(both(), writes={"aspects": ["datasetProperties", "dataJob*", "dataFlow*"]})
+    assert found[f"$.inputs[0].{TYPE}"] == ("withheld", "policy:writes")
+    assert found[f"$.inputs[0].{DESCRIBED}"] == ("mapped", "datasetProperties.description")
+    assert found["$.eventType"] == ("withheld", "policy:writes")
+
+
+def test_properties_that_are_too_many_for_one_dataset_are_told_of_that_one():
+    many = {f"k{number:03}": "v" for number in range(300)}
+    full = {"storage": {"storageLayer": "iceberg", **many}}
+    said = event(
+        inputs=[dataset("d.s.read", facets=full)], outputs=[dataset("d.s.made", facets={"storage": {"k299": "v"}})]
+    )
+    found = verdicts(said)
+    assert found["$.inputs[0].facets.storage.k299"] == ("withheld", "too-large")
+    assert found["$.outputs[0].facets.storage.k299"][0] == "kept"
+
+
+def test_upstreams_that_a_dataset_event_tells_are_not_those_of_a_run():
+    """The run's lineage stands on its job; a placeholder job is not written."""
+    fields = {"id": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.read", "field": "id"}]}}
+    made = dataset("d.s.made", facets={"columnLineage": {"fields": fields}})
+    leaf = "facets.columnLineage.fields.id.inputFields[0].field"
+    found = verdicts(dataset_event(made), event(outputs=[made]))
+    assert found[f"$.outputs[0].{leaf}"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
+    found = verdicts(dataset_event(made), event(outputs=[made], job="unknown"))
+    assert found[f"$.outputs[0].{leaf}"] == ("withheld", "no-home:placeholder job")
+    assert verdicts(dataset_event(made))[f"$.dataset.{leaf}"] == ("mapped", "upstreamLineage.fineGrainedLineages")
+
+
+def test_a_proposal_that_the_profile_refuses_has_reached_nothing():
+    found = verdicts(both(), profile="0.15.0", naming={"env": "SBX"})
+    assert found[f"$.inputs[0].{DESCRIBED}"] == ("withheld", "profile")
+
+
+# -- what a ledger knows -----------------------------------------------------------------------------------------------
+
+
+def told_to_a_ledger(*batches, **chosen):
+    """Return (verdict, target or reason) by path, of the last batch's event."""
+    file = Catalog(":memory:")
+    ledger = Ledger(file, compiled(Settings(**chosen)), CatalogSink(file), clock=lambda: NOW, report=True)
+    for batch in batches:
+        translation, _ = ledger.take(read(batch))
+    return {line["path"]: (line["verdict"], line["target"] or line["reason"]) for line in translation.report.lines()}
+
+
+def test_what_a_ledger_has_sent_before_is_told_as_written():
+    """An event that comes again changes nothing, and nothing of it is sent."""
+    said = both("COMPLETE")
+    assert told_to_a_ledger([said], [said]) == told_to_a_ledger([said])
+
+
+def test_a_ledger_s_runs_are_told_as_they_were_settled():
+    """That a dataset is temporary, another run said."""
+    marked = {"datasetType": {"datasetType": "TABLE", "subType": "TEMPORARY"}}
+    other = event("COMPLETE", run=RUN[:-1] + "9", job="etl.other", outputs=[dataset("d.s.read", facets=marked)])
+    found = told_to_a_ledger([other], [both("COMPLETE")], temporary="drop_edges")
+    assert found["$.inputs[0].name"] == ("mapped", "dataProcessInstanceInput.inputs")
+    assert found["$.outputs[0].name"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")

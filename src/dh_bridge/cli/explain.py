@@ -16,7 +16,7 @@ from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import json_line, write
 from dh_bridge.cli.story import tell
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.translation.datasets import dataset_name
+from dh_bridge.translation.datasets import dataset_name, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -123,10 +123,11 @@ def _titles(event: Event, bridge: Bridge) -> _Titles:
     The leaves of the envelope itself are the run's, else the job's, else the dataset's.
     """
 
-    def dataset(role: str, one: Dataset) -> str:
-        return f"{role}  {dataset_name(one, bridge.options.naming).endpoint or f'{one.namespace} {one.name}'}"
+    def dataset(role: str, entry: Dataset) -> str:
+        names = [(one, dataset_name(one, naming).endpoint) for _, one in numbered([entry], naming)]
+        return f"{role}  {', '.join(urn or f'{one.namespace} {one.name}' for one, urn in names)}"
 
-    found = {}
+    found, naming = {}, bridge.options.naming
     if event.kind != "dataset":
         identity = bridge.identity(event)
         found["$.job"] = f"job  {identity['dataJob'] or identity['dataFlow']}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
 from dh_bridge.learning.places import alike, best, groups
 from dh_bridge.learning.sample import Sample
-from dh_bridge.translation.datasets import dataset_name
+from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.identity.hints import facet
 from dh_bridge.translation.naming.namespaces import canonical
 from dh_bridge.translation.naming.rules import Locations
@@ -49,7 +49,7 @@ class Datasets:
 
     def see(self, event: Event) -> None:
         """Note the datasets of one event."""
-        for dataset in (*event.inputs, *event.outputs, *([event.dataset] if event.dataset else ())):
+        for dataset in datasets_of(event, self._naming):
             name = dataset_name(dataset, self._naming)
             if name.endpoint is not None:
                 self._see(dataset, name)
@@ -183,7 +183,7 @@ def _collisions(pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> 
 def _unknown(namespace: str, names: Counter[str]) -> Finding:
     scheme, mark, _ = namespace.partition("://")
     platform = scheme.lower() if mark and scheme.isascii() and scheme.isalnum() else "PLATFORM"
-    text = f"no naming system knows {shown(namespace)}: {times(len(names), 'dataset', most=MOST)} ({listed(sorted(names))})"
+    text = f"no naming system knows {shown(namespace) or repr('')}: {times(len(names), 'dataset', most=MOST)} ({listed(sorted(names))})"
     rule = {"namespace": namespace, "platform": platform}
     return Finding("unknown-namespace", text, names.total(), ("naming", "rules"), rule, sure=False)
 

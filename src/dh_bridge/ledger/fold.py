@@ -68,6 +68,8 @@ class LedgerFold:
         self.again: Iterable[str] = ()
         #: what runs share, as far as the last batch rendered it: of these entities every aspect was among its proposals
         self.rendered: Mapping[str, Slots] = {}
+        #: the runs of the last batch as they were settled
+        self.closed: list[RunState] = []
 
     def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
@@ -102,6 +104,7 @@ class LedgerFold:
         self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
         histories = [history for _, history in done.values()]
+        self.closed = states
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
         chosen.update({urn: self.shared.cells(urn) for urn in retiring})
         chosen.update(replacing)
@@ -110,6 +113,12 @@ class LedgerFold:
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, frozenset(carried))
         return valid(told(written, states, histories, self.options), self.options.validator, self.rejected)
+
+    def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
+        """Return what is said of entities that runs share, changed or not: what did not change was written earlier."""
+        chosen = _Chosen(self.shared)
+        chosen.update({urn: present(cells, self.options.settings) for urn in urns if (cells := self.shared.cells(urn))})
+        return told(proposals([], [], chosen, self.options), [], [], self.options)
 
     def save(self, now: int, *, quiet: bool = False) -> None:
         """Write what the batch changed; ``now`` in milliseconds; ``quiet`` as of the runs."""

@@ -22,9 +22,10 @@ class NamingRule(BaseModel):
 
     model_config = _MODEL
 
-    namespace: Text = Field(
+    namespace: str = Field(
         description="Namespace pattern: text, {part}, [optional], {*rest}. Compared with the namespace as sent, in "
-        "canonical form, with and without the default port, and with each host of a list."
+        "canonical form, with and without the default port, and with each host of a list. '': the empty one (tables of Flink "
+        "whose connector names no place)."
     )
     name: Text | None = Field(default=None, description="Name pattern in the same signs; absent: every name.")
     platform: Platform | None = Field(default=None, description="DataHub platform id to use instead.")

@@ -58,6 +58,12 @@ class RunSettings(BaseModel):
         description="An event of the type OTHER: no point in the run's history, or a `started` one, by which a run that"
         " sends nothing else is seen.",
     )
+    start_skew_seconds: int = Field(
+        default=0,
+        ge=0,
+        description="A run's only START that comes less than so many seconds after its end is its own: one clock told the START,"
+        " another the end, as Flink's client and its JobManager do. Otherwise it opens the next attempt.",
+    )
     partition_from_nominal: bool = Field(
         default=False,
         description="Give the points of a run its nominal time as their partition, `<start>/<end>`; a point that is sent before"

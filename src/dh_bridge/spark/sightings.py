@@ -16,7 +16,7 @@ from dh_bridge.openlineage.parsing import parse
 from dh_bridge.review.near import last_name, near_misses
 from dh_bridge.spark.rows import Row, batches, rows_of
 from dh_bridge.spark.stages import Step
-from dh_bridge.translation.datasets import dataset_name
+from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.naming.namespaces import canonical
 from dh_bridge.translation.naming.rules import Locations
 from dh_bridge.translation.other_runs import hand_over
@@ -104,7 +104,7 @@ class NameDatasets(Step):
         yield from ((*key, number) for key, number in counts.items())
 
     def _names(self, event: Event, locations: Locations) -> Iterator[tuple[str, str, str, str]]:
-        for dataset in (*event.inputs, *event.outputs, *([event.dataset] if event.dataset else ())):
+        for dataset in datasets_of(event, self.bridge.options.naming):
             name = dataset_name(dataset, self.bridge.options.naming)
             if name.endpoint is not None and name.endpoint.startswith("urn:li:dataset:"):
                 text = canonical(name.namespace).text

@@ -11,6 +11,8 @@ import msgspec
 from dh_bridge.bundled import table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.translation.naming import Name, Naming
 
@@ -42,6 +44,22 @@ def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = Fal
     if "dataSource" in dataset.facets and (name.level in _ABOVE or "missing-part" in name.notes):
         return _completed(dataset, name, naming)
     return name
+
+
+def numbered(datasets: Iterable[Dataset], naming: Naming) -> Iterator[tuple[int, Dataset]]:
+    """Yield each dataset and the position of its entry, which may list several: Flink sends the topics of a table as one."""
+    for position, dataset in enumerate(datasets):
+        names = naming.listed(dataset.namespace, dataset.name)
+        if names[0] == dataset.name:
+            yield position, dataset
+        else:
+            yield from ((position, msgspec.structs.replace(dataset, name=name)) for name in names)
+
+
+def datasets_of(event: Event, naming: Naming) -> Iterator[Dataset]:
+    """Yield the datasets of an event, whatever they are to it."""
+    alone = [event.dataset] if event.dataset is not None else []
+    yield from (dataset for _, dataset in numbered([*event.inputs, *event.outputs, *alone], naming))
 
 
 def skipped(name: Name, reason: str) -> Name:

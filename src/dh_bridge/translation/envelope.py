@@ -4,6 +4,14 @@ from __future__ import annotations
 
 ENVELOPE_KEPT = {("producer",): "producer", ("schemaURL",): "schemaURL"}
 EDGES = {"inputs": "dataJobInputOutput.inputDatasetEdges", "outputs": "dataJobInputOutput.outputDatasetEdges"}
+#: In the upstreams of the outputs, where a job that is not written has no edges.
+SOURCES = "upstreamLineage.upstreams[].dataset"
+#: Whatever is written of a dataset has its name in it: the first counts that is there, where the rows tell of nothing.
+BY_NAME = (
+    "schemaMetadata.urn", "upstreamLineage.urn", "operation.urn", "datasetProfile.urn", "ownership.urn", "globalTags.urn",
+    "subTypes.urn", "editableSchemaMetadata.urn", "assertionInfo.urn", SOURCES,
+)  # fmt: skip
+NAMES = dict.fromkeys(("inputs", "outputs", "dataset"), BY_NAME)
 _RUNS = {"inputs": "dataProcessInstanceInput.inputs", "outputs": "dataProcessInstanceOutput.outputs"}
 
 
@@ -32,7 +40,9 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
         "dataProcessInstanceRunEvent.timestampMillis", "dataProcessInstanceProperties.created",
         "dataJobInputOutput.inputDatasetEdges[].created",
     ]  # fmt: skip
-    rows["job", "$.eventTime"] = ["dataJobInputOutput.inputDatasetEdges[].created"]
+    rows["job", "$.eventTime"] = [
+        "dataJobInputOutput.inputDatasetEdges[].created", "upstreamLineage.upstreams[].auditStamp",
+    ]  # fmt: skip
     rows["dataset", "$.eventTime"] = [
         "datasetProfile.timestampMillis", "assertionRunEvent.timestampMillis", "upstreamLineage.upstreams[].auditStamp",
     ]  # fmt: skip

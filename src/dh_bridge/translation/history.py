@@ -11,7 +11,8 @@ from dh_bridge.translation.laws import Stamp
 
 #: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times (ruling 3).
 _STRENGTH = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}
-_HOUR = 3_600_000_000
+_SECOND = 1_000_000
+_HOUR = 3600 * _SECOND
 _DAY = 24 * _HOUR
 _HEARTBEATS = {"5m": _HOUR // 12, "hour": _HOUR, "day": _DAY}
 MANY = 200
@@ -55,7 +56,12 @@ class _Attempt:
 
 
 def history(
-    events: list[tuple[Stamp, str | None]], *, streaming: bool = False, heartbeat: str = "hour", other_as: str = "none"
+    events: list[tuple[Stamp, str | None]],
+    *,
+    streaming: bool = False,
+    heartbeat: str = "hour",
+    other_as: str = "none",
+    start_skew: int = 0,
 ) -> History:
     """Return the history of (stamp, type) pairs, given in any order, doubles allowed; the rest as in ``RunSettings``."""
     if len(events) == 1:
@@ -67,7 +73,8 @@ def history(
     ordered = _distinct(sorted(events, key=lambda one: one[0]))
     starts = [stamp[0] for stamp, kind in ordered if kind == "START"]
     found = History(start=min(starts) if starts else ordered[0][0][0], started=bool(starts), last=ordered[-1][0])
-    attempts = _attempts(ordered)
+    late = _late_start(ordered, start_skew * _SECOND) if start_skew else None
+    attempts = _attempts(ordered if late is None else ordered[:-1])
     points: dict[int, Point] = {}
     step = _HEARTBEATS.get(heartbeat) if streaming else None
     for number, attempt, own in attempts:
@@ -79,6 +86,10 @@ def history(
                 _put(points, Point(time - time % step, number))
         if attempt.terminals:
             _finish(found, points, number, attempt)
+    if late is not None:
+        # Its point is there already where the START came first: it tells of the end now, lest the run seem to go on.
+        _put(points, Point(late, attempts[-1][0], found.winner))
+        found.start = ordered[0][0][0]
     found.attempts = attempts[-1][0]
     found.points = sorted(points.values(), key=lambda point: point.time)
     return found
@@ -152,6 +163,15 @@ def _attempts(
         elif kind in TERMINAL:
             attempt.terminals.append((stamp, str(kind)))
     return found
+
+
+def _late_start(ordered: list[tuple[Stamp, str | None]], skew: int) -> int | None:
+    """Return the time of a run's only START where that comes last, less than ``skew`` after the end; None where it is none such."""
+    if len(ordered) < 2 or ordered[-1][1] != "START" or ordered[-2][1] not in TERMINAL:
+        return None
+    time = ordered[-1][0][0]
+    only = all(kind != "START" for _, kind in ordered[:-1])
+    return time if only and time - ordered[-2][0][0] < skew else None
 
 
 def _finish(found: History, points: dict[int, Point], number: int, attempt: _Attempt) -> None:

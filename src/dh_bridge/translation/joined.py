@@ -30,6 +30,8 @@ _RELATIONSHIPS = "dataProcessInstanceRelationships"
 _OF_RUNS = ("dataProcessInstanceProperties", _RELATIONSHIPS, "dataProcessInstanceRunEvent")
 _OF_JOBS = ("dataJobInfo", "dataFlowInfo", "dataJobInputOutput", "ownership", "globalTags", "dataTransformLogic")
 _EDGES = "dataJobInputOutput"
+#: What DataHub's endpoint leaves out of a run's relationships
+_NO_RELATIONS = (f"{_RELATIONSHIPS}.parentInstance", f"{_RELATIONSHIPS}.upstreamInstances")
 
 
 def tell_alias(event: Event, state: RunState, at: Place) -> None:
@@ -61,6 +63,16 @@ def matched(states: list[RunState]) -> list[RunState]:
         if said:  # of several tries the last one names the run
             state.run_id = max(said.values())[1]
     return kept
+
+
+def by_key(states: Iterable[RunState]) -> dict[str, RunState]:
+    """Return settled runs by the keys that their events were folded under: one of two ids is there by both."""
+    found: dict[str, RunState] = {}
+    for state in states:
+        for alias in state.cells.get(state.urn, {}).get(RUN_ALIAS, ()):
+            found[alias] = state
+        found[state.key] = state
+    return found
 
 
 def told(
@@ -109,6 +121,8 @@ def left(state: RunState, options: Options) -> dict[str, str]:
     settings = options.settings.identity
     if FOLDED in state.cells.get(state.urn, {}):
         return dict.fromkeys(_OF_RUNS + _OF_JOBS, "policy:identity.granularity")
+    if any(job.joined == ENDPOINT for job, _ in state.jobs.values()):
+        return dict.fromkeys(_NO_RELATIONS, "policy:identity.mode")
     if settings.mode == "join" and any(job.joined in (AIRFLOW, DBT) for job, _ in state.jobs.values()):
         return dict.fromkeys(_OF_RUNS + _OF_JOBS, "policy:identity.join")
     return {}

@@ -36,11 +36,12 @@ from dh_bridge.translation.slots import (
     Statement,
 )
 from dh_bridge.translation.sources import (
-    DESCRIBED,
     FieldEntry,
     Known,
     Source,
     label_of,
+    note_described,
+    note_dropped,
     note_job,
 )
 from dh_bridge.translation.transformations import descriptions_of, only_indirect, operation_of
@@ -162,7 +163,8 @@ class Reading:
             self.at.withheld(path, "too-large")  # ruling 18; its table's edge is kept
             return
         self._pairs.setdefault(target.endpoint or "", set()).add((operation, down, up))
-        self.describe(label, label_of(found, source), source)
+        if self.describe(label, label_of(found, source), source):
+            note_described(self.at, path, column=True)
 
     def upstream(self, target: Name, source: Name) -> None:
         """Add the edge between two datasets: over the job, and as an upstream where it stands on the dataset."""
@@ -179,18 +181,12 @@ class Reading:
         at, urn = self.at, found.endpoint or ""
         operation = operation_of(source.transformations)
         label = target if isinstance(target, str) else target.dataset_name
-        self.describe(label, label_of(found, source), source)
-        if not source.field and operation is None:
-            return
-        if self._drops("INDIRECT" if source.field else operation):
-            # its dataset is a source all the same, and the words about it name the column
-            if descriptions_of(source.transformations):
-                at.reached(f"{path}.field", "kept", *DESCRIBED.targets)
-            else:
-                at.withheld(f"{path}.field", _DROPPED)
-            for position in range(len(source.transformations or ())):
-                for leaf in ("type", "subtype", "masking"):
-                    at.withheld(f"{path}.transformations[{position}].{leaf}", _DROPPED)
+        dropped = self._drops("INDIRECT" if source.field else operation)
+        if dropped:
+            note_dropped(at, path, source, _DROPPED)
+        if self.describe(label, label_of(found, source), source):
+            note_described(at, path)
+        if dropped or (not source.field and operation is None):
             return
         column = found.column(source.field) if source.field else ""
         field = schema_field_urn(urn, column)
@@ -245,6 +241,7 @@ class Reading:
         if found.endpoint is None or not source.name:
             self.at.withheld(path, found.skip or "malformed")
             return None
+        self.at.about(path, found.endpoint)
         if source.runId:
             self.at.withheld(f"{path}.runId", "no-home:a dataset has no run")
         return found
@@ -287,11 +284,12 @@ class Reading:
         old = members.get(member)
         members[member] = {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
 
-    def describe(self, target: str, source: str, said: Source) -> None:
-        """Keep what the transformations of a source say in words."""
+    def describe(self, target: str, source: str, said: Source) -> bool:
+        """Keep what the transformations of a source say in words; whether they say any."""
         described = descriptions_of(said.transformations)
         if described:
             self.keep("descriptions", f"{target}<-{source}", described)
+        return bool(described)
 
     def _drops(self, operation: str | None) -> bool:
         """Whether the settings leave an indirect source out."""

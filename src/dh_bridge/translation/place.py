@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
 
+#: Note of a place in the event that is said of a dataset, or names one, with its URN: see `Written.near`
+ABOUT = "about:"
 #: An entry of an event that has a subset: (stamp of the event, role, position; positions order the entries)
 Mark = tuple[Any, str, int]
 Role = Literal["input", "output", "dataset"]
@@ -100,6 +102,11 @@ class Place:
         if self.notes is not None:
             self.notes.append((f"{self.where}.{leaf}" if leaf else self.where, reason))
 
+    def about(self, leaf: str, dataset: str | None) -> None:
+        """Note which dataset a part of the facet names: the report judges its leaves by what was written of that one."""
+        if self.notes is not None and dataset is not None:
+            self.withheld(leaf, ABOUT + dataset)
+
     def entry(self) -> Mark | None:
         """Return the mark of the entry of inputs or outputs that is being read if it has a subset: it tells of a part only."""
         if "subset" not in self.keys or not self.dataset:
@@ -108,7 +115,8 @@ class Place:
 
     def reached(self, leaf: str, verdict: Literal["mapped", "kept"], *targets: str) -> None:
         """Note that a leaf went elsewhere than its row of the facet's table says."""
-        self.withheld(leaf, f"{verdict}:{'|'.join(targets)}")
+        if self.notes is not None:
+            self.withheld(leaf, f"{verdict}:{'|'.join(targets)}")
 
     def endpoint(self, namespace: Any, name: Any) -> Name:
         """Return the name of a dataset that a facet mentions, as the event's own inputs and outputs are named."""

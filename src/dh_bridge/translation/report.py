@@ -1,7 +1,8 @@
 """The leaf report: every JSON leaf of an event, once, with what became of it (facets.md 0.8, ruling 29).
 
 It is made on request, from what the translation really did: the rows of the facet modules say where a leaf goes, the
-notes of the walk say where one ended, and a target counts only if its aspect is among the proposals.
+notes of the walk say where one ended and which dataset it is about, and a target counts only if its aspect is among the
+proposals of what the leaf is about (`Written.near`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT
+from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT, NAMES
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import misplaced, registry
+from dh_bridge.translation.place import ABOUT
 from dh_bridge.translation.redaction import names_of, replaced
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.place import Attach
+    from dh_bridge.translation.written import Aspects, Written
 
 _decode = msgspec.json.Decoder().decode
 _POSITION = re.compile(r"\[\d+\]")
@@ -97,11 +100,14 @@ class Report:
         """Yield ``{"event", "path", "verdict", "target", "reason"}``, one a leaf, each leaf once."""
         return iter(self._lines)
 
-    def add(self, event: Event, notes: list[tuple[str, str]], written: dict[str, str | None]) -> None:
-        """Add the lines of one event; ``written`` names the aspects that its run wrote, or why one was not."""
-        noted = dict(reversed(notes))  # the first of a place counts
+    def add(self, event: Event, notes: list[tuple[str, str]], written: Written | None) -> None:
+        """Add the lines of one event; ``written`` knows what its run wrote, None where a filter left the event out."""
+        about, noted = _sorted(notes)
         for path, value in leaves(_document(event.raw)):
-            verdict, target, reason = _verdict(path, value, event, noted, written)
+            places = list(accumulate(map(_step, path), initial="$"))
+            datasets = [about[place] for place in places if place in about]
+            near = written.near(datasets) if written is not None else {}
+            verdict, target, reason = _verdict(path, value, event, _nearest(places, noted), near)
             self.counts[verdict] += 1
             self._lines.append(
                 {"event": event.place, "path": shown(path), "verdict": verdict, "target": target, "reason": reason}
@@ -111,19 +117,27 @@ class Report:
 _Verdict = tuple[str, "str | None", "str | None"]
 
 
-def _verdict(path: Path, value: Any, event: Event, notes: dict[str, str], written: dict[str, str | None]) -> _Verdict:
-    if notes:
-        places = accumulate(map(_step, path), initial="$")
-        for place in reversed(list(places)):  # what is noted of the leaf itself, else of the nearest that it is part of
-            if place in notes:
-                return _unless_secret(_noted(notes[place], written), "", path, value)
+def _sorted(notes: list[tuple[str, str]]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return, by place, the datasets that are named there, and where leaves ended; the first of a place counts."""
+    about = {place: note.removeprefix(ABOUT) for place, note in reversed(notes) if note.startswith(ABOUT)}
+    return about, {place: note for place, note in reversed(notes) if not note.startswith(ABOUT)}
+
+
+def _nearest(places: list[str], noted: dict[str, str]) -> str | None:
+    """Return what is noted of the leaf itself, else of the nearest that it is part of."""
+    return next((noted[place] for place in reversed(places) if place in noted), None) if noted else None
+
+
+def _verdict(path: Path, value: Any, event: Event, note: str | None, written: Aspects) -> _Verdict:
+    if note is not None:
+        return _unless_secret(_noted(note, written), "", path, value)
     if value is None:
         return "withheld", None, "no-home:null says nothing"
     found = _facet_leaf(path, value, event, written)
     return found if found is not None else _envelope_leaf(path, value, event, written)
 
 
-def _noted(reason: str, written: dict[str, str | None]) -> _Verdict:
+def _noted(reason: str, written: Aspects) -> _Verdict:
     """Return the verdict of a note: why a leaf ended, or where it went instead of where its row says."""
     verdict, _, targets = reason.partition(":")
     return _reached(verdict, targets.split("|"), written) if verdict in _REACHED else ("withheld", None, reason)
@@ -137,7 +151,7 @@ def _step(step: str | int) -> str:
 # -- the envelope ----------------------------------------------------------------------------------------------------
 
 
-def _envelope_leaf(path: Path, value: Any, event: Event, written: dict[str, str | None]) -> _Verdict:
+def _envelope_leaf(path: Path, value: Any, event: Event, written: Aspects) -> _Verdict:
     if value in ({}, []):
         return "withheld", None, "no-home:empty"
     owner = {"run": ("dataProcessInstanceProperties",), "job": ("dataJobInfo", "dataFlowInfo")}.get(
@@ -146,18 +160,18 @@ def _envelope_leaf(path: Path, value: Any, event: Event, written: dict[str, str 
     if path in ENVELOPE_KEPT:
         said = _reached("kept", [f"{aspect}.customProperties[openlineage.{path[0]}]" for aspect in owner], written)
         if said[0] == "withheld" and path == ("producer",):  # it tells the platform all the same
-            return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn"], written)
+            return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn", "assertionInfo.urn"], written)
         return said
     row = ENVELOPE.get((event.kind, _POSITION.sub("[]", shown(path))))
     if row is None:
         return "withheld", None, "no-home:not part of OpenLineage's envelope"
-    return _reached("mapped", row, written)
+    return _reached("mapped", [*row, *NAMES.get(path[0], ())], written)
 
 
 # -- facets ----------------------------------------------------------------------------------------------------------
 
 
-def _facet_leaf(path: Path, value: Any, event: Event, written: dict[str, str | None]) -> _Verdict | None:
+def _facet_leaf(path: Path, value: Any, event: Event, written: Aspects) -> _Verdict | None:
     place = _bag_of(path)
     if place is None:
         return None
@@ -176,7 +190,7 @@ def _facet_leaf(path: Path, value: Any, event: Event, written: dict[str, str | N
     return _known(spec, key, rest, value, written)
 
 
-def _known(spec: FacetSpec, key: str, rest: Path, value: Any, written: dict[str, str | None]) -> _Verdict:
+def _known(spec: FacetSpec, key: str, rest: Path, value: Any, written: Aspects) -> _Verdict:
     empty = value in ({}, [])
     leaf = row_of(spec, rest)
     if leaf is not None and leaf.verdict == "withheld":
@@ -228,7 +242,7 @@ def _spec(attach: Attach, key: str, event: Event) -> FacetSpec | None:
     return misplaced(attach, key, event) if found is None and attach != "dataset" else found
 
 
-def _unknown(attach: Attach, path: Path, value: Any, written: dict[str, str | None]) -> _Verdict:
+def _unknown(attach: Attach, path: Path, value: Any, written: Aspects) -> _Verdict:
     depth = 3 if path[0] in ("inputs", "outputs") else 2
     key = str(path[depth])
     targets = [f"{aspect}.customProperties[openlineage.facet.{key}]" for aspect in PROPERTY_ASPECTS[attach]]
@@ -272,7 +286,7 @@ def _pattern(spec: FacetSpec, plain: str) -> Leaf | None:
     return None
 
 
-def _reached(verdict: str, targets: Sequence[str], written: dict[str, str | None]) -> _Verdict:
+def _reached(verdict: str, targets: Sequence[str], written: Aspects) -> _Verdict:
     """Return the first target whose aspect was written; withheld, with the reason of the first, when none was."""
     reason: str | None = None
     for target in targets:

@@ -79,7 +79,13 @@ def settle_among(states: list[RunState], said: set[Slot]) -> None:
 def history_of(state: RunState, options: Options) -> History:
     """Return the history of a settled run, by the settings."""
     settings = options.settings.runs
-    return history(state.events, streaming=streaming(state), heartbeat=settings.heartbeat, other_as=settings.other_as)
+    return history(
+        state.events,
+        streaming=streaming(state),
+        heartbeat=settings.heartbeat,
+        other_as=settings.other_as,
+        start_skew=settings.start_skew_seconds,
+    )
 
 
 def contribution(state: RunState, found: History, options: Options) -> Cells:

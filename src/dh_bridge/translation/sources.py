@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.translation.facet import Facet, Leaf, kept, mapped
-from dh_bridge.translation.transformations import Transformation
+from dh_bridge.translation.transformations import Transformation, descriptions_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.identity import Job
@@ -60,9 +60,12 @@ def _property(name: str) -> tuple[str, ...]:
 DATASET_EDGES = "dataJobInputOutput.inputDatasetEdges"
 JOB_EDGES = "dataJobInputOutput.inputDatajobEdges"
 FIELD_JOBS = _property("lineage.fieldJobs")
-_EDGE = mapped("upstreamLineage.upstreams", "dataJobInputOutput.inputDatasetEdges")
+_INPUT = ("dataJobInputOutput.inputDatasetEdges", "dataProcessInstanceInput.inputs")
+_EDGE = mapped("upstreamLineage.upstreams", *_INPUT)
 _MARK = mapped("upstreamLineage.upstreams[].properties", "dataJobInputOutput.inputDatasetEdges[].properties")
 _PAIR = mapped("upstreamLineage.fineGrainedLineages", "dataJobInputOutput.fineGrainedLineages")
+_FIELD = mapped("upstreamLineage.upstreams", "dataJobInputOutput.inputDatasetFields")
+_PAIRED = mapped(*_PAIR.targets, *_EDGE.targets)
 UPSTREAM_RUNS = mapped("dataProcessInstanceRelationships.upstreamInstances")
 DESCRIBED = kept(*_property("lineage.descriptions"))
 _NO_SOURCE = "datasetProperties.customProperties[openlineage.lineage.noSource]"
@@ -73,8 +76,8 @@ def target_leaves(start: str = "") -> dict[str, Leaf]:
     whole, column = f"{start}inputs", f"{start}fields.*.inputs"
     rows = {whole: kept(_NO_SOURCE, empty=True), column: kept(*FIELD_JOBS, empty=True)}
     for path, edge, field, word in (
-        (whole, _EDGE, mapped("upstreamLineage.upstreams", "dataJobInputOutput.inputDatasetFields"), _MARK),
-        (column, _PAIR, _PAIR, _PAIR),
+        (whole, _EDGE, _FIELD, _MARK),
+        (column, _PAIRED, _PAIR, _PAIR),
     ):
         rows.update({f"{path}[].{leaf}": edge for leaf in ("type", "namespace", "name")})
         rows[f"{path}[].field"] = field
@@ -89,6 +92,24 @@ def label_of(found: Name, source: Source) -> str:
     return f"{found.dataset_name}.{found.column(source.field)}" if source.field else found.dataset_name
 
 
+def note_described(at: Place, path: str, *, column: bool = False) -> None:
+    """Note for the report that the words about a source, of a column or of a whole target, name it too."""
+    table, field = (_PAIRED, _PAIR) if column else (_EDGE, _FIELD)
+    for leaf, row in (("namespace", table), ("name", table), ("field", field)) if at.notes is not None else ():
+        at.reached(f"{path}.{leaf}", "mapped", *row.targets, *DESCRIBED.targets)
+
+
+def note_dropped(at: Place, path: str, source: Source, reason: str) -> None:
+    """Note for the report that nothing is told of how a dataset is a source; the words about it name its column all the same."""
+    if descriptions_of(source.transformations):
+        at.reached(f"{path}.field", "kept", *DESCRIBED.targets)
+    else:
+        at.withheld(f"{path}.field", reason)
+    for position in range(len(source.transformations or ())):
+        for leaf in ("type", "subtype", "masking"):
+            at.withheld(f"{path}.transformations[{position}].{leaf}", reason)
+
+
 def note_job(  # noqa: PLR0913 - what is known of it
     at: Place, path: str, source: Source, job: Known, kept: list[str], jobs: list[str], *, edge: bool
 ) -> None:
@@ -99,7 +120,7 @@ def note_job(  # noqa: PLR0913 - what is known of it
     if kept == jobs and job.own:  # this job makes it: an output like any other
         at.reached(path, "mapped", "dataJobInputOutput.outputDatasetEdges", *kept)
     elif kept == jobs and edge:
-        at.reached(path, "mapped", JOB_EDGES)
+        at.reached(path, "mapped", JOB_EDGES, *kept)
     else:
         at.reached(path, "kept", *kept)
     if source.field:

@@ -61,6 +61,8 @@ class Fold:
         self.walk = Walk(options)
         self.runs: dict[str, RunState] = {}
         self.rejected: list[Rejected] = []
+        #: the runs of the last close as they were settled
+        self.closed: list[RunState] = []
 
     def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
@@ -70,6 +72,7 @@ class Fold:
         """Return the valid proposals of the runs ``keys`` (all by default), which are forgotten."""
         chosen = list(self.runs) if keys is None else list(keys)
         states, folded = settle([self.runs.pop(key) for key in chosen], hand_over)
+        self.closed = states
         # A run that is alone shares with nobody: its own cells serve, and nothing is copied.
         shared: Cells = states[0].cells if len(states) == 1 else {}
         histories: list[History] = []
@@ -83,6 +86,10 @@ class Fold:
         if self.options.settings.identity.fold_runs == "drop":
             written = without(written, folded)
         return valid(told(written, states, histories, self.options), self.options.validator, self.rejected)
+
+    def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:  # noqa: ARG002 - as a fold that has an earlier call
+        """Return what was written earlier of entities that did not change: nothing outlives the call."""
+        return iter(())
 
 
 def valid(found: Iterable[Proposal], validator: Validator, rejected: list[Rejected]) -> list[Proposal]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
-from dh_bridge.translation.datasets import dataset_name, phantom, skipped, temporary
+from dh_bridge.translation.datasets import dataset_name, numbered, phantom, skipped, temporary
 from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import MOST_UNKNOWN, known_first, unknown
@@ -165,7 +165,7 @@ class Walk:
         return left[0], left[1]
 
     def _named(self, datasets: Iterable[Dataset], role: Role, where: str, at: Place) -> Iterator[Entry]:
-        for position, dataset in enumerate(datasets):
+        for position, dataset in numbered(datasets, self.options.naming):
             path = where if role == "dataset" else f"{where}[{position}]"
             refusal = None if self.filters.idle else self.filters.dataset(dataset)
             if refusal is not None:
@@ -186,6 +186,9 @@ class Walk:
                 if name.skip.startswith("filtered"):
                     self.filters.count(name.skip.partition(":")[2].strip())
                 continue
+            if at.notes is not None:
+                at.where = path
+                at.about("", name.endpoint)
             yield dataset, name, role, path
 
     def _mentioned(self, state: RunState, namespace: str, name: str) -> Name:

@@ -55,6 +55,16 @@ def test_a_rule_is_compared_with_every_spelling_of_the_namespace(pattern, namesp
     assert (f"naming.rules[0] {pattern}" in named.rule) == about
 
 
+def test_a_rule_can_be_about_the_empty_namespace():
+    """Flink sends it for every table whose connector names no place: files, and those of catalogues."""
+    table = "default_catalog.default_database.orders"
+    found = naming(rule("", name=table, platform="file", rename="/data/orders"), rule("", env="QA"))
+    assert found("", table).urn == urn("file", "/data/orders")
+    assert found("", "hive.shop.orders").urn == urn("unknown", "hive.shop.orders", "QA")
+    assert found("food", "orders").urn == urn("unknown", "food/orders")
+    assert found("", "orders").rule == "unknown namespace; naming.rules[1] ''"
+
+
 def test_the_rule_with_the_most_literal_text_wins_wherever_it_stands():
     rules = [
         rule("postgres://{*any}", platform_instance="all"),
@@ -363,7 +373,7 @@ def test_a_broken_location_is_refused_at_the_start_by_its_key():
 
 @pytest.mark.parametrize(
     "said",
-    [{"env": "LIVE"}, {"rules": [{"namespace": "x", "instance": "y"}]}, {"rules": [{"namespace": ""}]}, {"ruls": []}],
+    [{"env": "LIVE"}, {"rules": [{"namespace": "x", "instance": "y"}]}, {"rules": [{"drop": True}]}, {"ruls": []}],
 )
 def test_settings_refuse_what_they_do_not_know(said):
     with pytest.raises(ValidationError):

@@ -8,7 +8,17 @@ import msgspec
 
 from dh_bridge.datahub.fine_grained import Pair, SoundPairs, over_cap
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
-from dh_bridge.translation.columns.losses import Places, note_legacy, note_over_cap
+from dh_bridge.translation.columns.losses import (
+    DESCRIBED,
+    FIELDS,
+    INPUTS,
+    MARKS,
+    PAIRS,
+    Told,
+    note_legacy,
+    note_pairs,
+    note_source,
+)
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.properties import Joined
@@ -68,15 +78,10 @@ class ColumnLineage(Facet):
     dataset: list[InputField] | None = None
 
 
-# upstreamLineage first: where a run writes it (see `homes`), the lineage stands there.
-_SOURCE = mapped(
-    "upstreamLineage.fineGrainedLineages",
-    "dataJobInputOutput.fineGrainedLineages",
-    "dataJobInputOutput.inputDatasetFields",
-)
-_INDIRECT = mapped("dataJobInputOutput.inputDatasetFields", "upstreamLineage.upstreams")
-_TOUCHING = mapped("dataJobInputOutput.inputDatasetEdges[].properties", "upstreamLineage.upstreams[].properties")
-_DESCRIBED = kept("dataJobInfo.customProperties", "dataFlowInfo.customProperties", "datasetProperties.customProperties")
+_SOURCE = mapped(*PAIRS)
+_TABLE = mapped(*PAIRS, *INPUTS)
+_TOUCHING = mapped(*MARKS)
+_DESCRIBED = kept(*DESCRIBED)
 
 
 def _retracts(_: dict[str, Any], at: Place) -> Statements:
@@ -91,21 +96,17 @@ def _retracts(_: dict[str, Any], at: Place) -> Statements:
     retracts=_retracts,
     remember=True,
     leaves={
-        "fields.*.inputFields[].namespace": _SOURCE,
-        "fields.*.inputFields[].name": _SOURCE,
+        "fields.*.inputFields[].namespace": _TABLE,
+        "fields.*.inputFields[].name": _TABLE,
         "fields.*.inputFields[].field": _SOURCE,
-        "fields.*.inputFields[].transformations[].type": _SOURCE,
-        "fields.*.inputFields[].transformations[].subtype": _SOURCE,
-        "fields.*.inputFields[].transformations[].masking": _SOURCE,
+        **{f"fields.*.inputFields[].transformations[].{leaf}": _SOURCE for leaf in ("type", "subtype", "masking")},
         "fields.*.inputFields[].transformations[].description": _DESCRIBED,
         "fields.*.transformationDescription": _DESCRIBED,
         "fields.*.transformationType": _SOURCE,
-        "dataset[].namespace": _INDIRECT,
-        "dataset[].name": _INDIRECT,
-        "dataset[].field": _INDIRECT,
-        "dataset[].transformations[].type": _TOUCHING,
-        "dataset[].transformations[].subtype": _TOUCHING,
-        "dataset[].transformations[].masking": _TOUCHING,
+        "dataset[].namespace": mapped(*FIELDS, *INPUTS),
+        "dataset[].name": mapped(*FIELDS, *INPUTS),
+        "dataset[].field": mapped(*FIELDS),
+        **{f"dataset[].transformations[].{leaf}": _TOUCHING for leaf in ("type", "subtype", "masking")},
         "dataset[].transformations[].description": _DESCRIBED,
     },
 )
@@ -166,7 +167,7 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
 
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
-    pairs, named, descriptions, places = _pairs(facet, at)
+    pairs, named, descriptions, told = _pairs(facet, at)
     words = {pair[0] for pair in pairs}
     indirect = {pair for pair in pairs if pair[0] and "INDIRECT" in pair[0]} if any(map(_is_indirect, words)) else set()
     collapsed: dict[str, list[str]] = {}
@@ -175,8 +176,8 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
         pairs -= {pair for pair in indirect if pair[2] in collapsed and only_indirect(pair[0])}
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
     written = Joined("columnLineage.descriptions", descriptions) if descriptions else None
-    if places and (over := {pair for pair in over_cap(pairs) if pair[2] not in collapsed}):
-        note_over_cap(facet, over, places, at)
+    if told:
+        note_pairs(facet, told, {pair for pair in over_cap(pairs) if pair[2] not in collapsed}, collapsed, at)
     return _Lineage(SoundPairs(pairs), whole, named, written)
 
 
@@ -184,14 +185,14 @@ def _is_indirect(operation: str | None) -> bool:
     return operation is not None and "INDIRECT" in operation
 
 
-def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name], dict[str, str], Places]:
-    """Return (operation, output field URN, input field URN) of every pair, the inputs' names, what is said of pairs, and the places."""
+def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name], dict[str, str], list[Told]]:
+    """Return (operation, output field URN, input field URN) of every pair, the inputs' names, what is said of pairs, and what the report is to tell."""
     columns = at.columns
     spelling = at.name.spelling if at.name is not None else None
     downs = FieldUrns(at.dataset, spelling)
     ups: dict[tuple[str, str], tuple[Name, FieldUrns]] = {}
     pairs: set[Pair] = set()
-    places: Places = []
+    told: list[Told] = []
     named: dict[str, Name] = {}
     descriptions: dict[str, str] = {}
     drop, noted = at.options.settings.column_lineage.indirect == "drop", at.notes is not None
@@ -223,11 +224,11 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name],
                 continue
             pairs.add((operation, down, up))
             if noted:  # for the leaf report
-                places.append(((operation, down, up), name, position))
+                told.append(Told((operation, down, up), name, position, known[0].endpoint, bool(described)))
             if described:
                 own = own or _shown(at.name, name)
                 descriptions[f"{own}<-{known[0].dataset_name}.{column}"] = described
-    return pairs, named, descriptions, places
+    return pairs, named, descriptions, told
 
 
 def _shown(table: Name | None, column: str) -> str:
@@ -257,6 +258,7 @@ def _whole(
             at.withheld(f"dataset[{position}]", found.skip or "malformed")
             continue
         named[found.endpoint] = found
+        at.about(f"dataset[{position}]", found.endpoint)
         column = found.column(source.field)
         field = schema_field_urn(found.endpoint, column)
         if not is_urn(field):
@@ -265,6 +267,8 @@ def _whole(
         if described := descriptions_of(source.transformations):
             table = at.name.dataset_name if at.name is not None else ""
             descriptions[f"{table}.*<-{found.dataset_name}.{source.field}"] = described
+            if at.notes is not None:
+                note_source(f"dataset[{position}]", FIELDS, DESCRIBED, at)
         kind = (operation_of(source.transformations, None) or "INDIRECT").removeprefix("INDIRECT:")
         yield found.endpoint, field, f"{column}:{kind}"
 

@@ -44,7 +44,8 @@ class DataQualityMetrics(Facet):
 METRICS_RANK = 0
 _PROFILE = "datasetProfile.fieldProfiles"
 _LEAVES = ("rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics")
-_KEPT = kept("datasetProperties.customProperties")
+_PROPERTIES = "datasetProperties.customProperties"
+_KEPT = kept(_PROPERTIES)
 
 
 @facet(
@@ -114,8 +115,18 @@ def _columns(facet: DataQualityMetrics, at: Place) -> Statements:
                 at.withheld(f"columnMetrics.{name}.{leaf}", "malformed")
             elif value is not None:
                 yield at.dataset, METRIC, (METRICS_RANK, "column", column, leaf), value
+        if at.notes is not None:
+            _note_derived(metrics, f"columnMetrics.{name}", at)
         for quantile, value in (metrics.quantiles or {}).items():
             if share_of(quantile) is None:
                 at.withheld(f"columnMetrics.{name}.quantiles.{quantile}", "malformed")
                 continue
             yield at.dataset, METRIC, (METRICS_RANK, "quantile", column, quantile), value
+
+
+def _note_derived(metrics: ColumnMetrics, path: str, at: Place) -> None:
+    """Note for the report that a sum or a count is in the profile too where it gives a mean or a share of the distinct."""
+    if metrics.count and metrics.sum is not None:
+        at.reached(f"{path}.sum", "kept", _PROPERTIES, _PROFILE)
+    if metrics.count and (metrics.sum is not None or metrics.distinctCount is not None):
+        at.reached(f"{path}.count", "kept", _PROPERTIES, _PROFILE)

@@ -45,6 +45,8 @@ def dbt_model(opened: Open, at: Place) -> Statements:
         yield property_statement(at, properties)
         if at.owner and at.role == "output":
             yield at.owner, JOB_PROPERTIES, "dbt_model", properties
+            if at.notes is not None and at.options.settings.materialize == "none":
+                _note(properties, at)
     if at.options.settings.dbt.model_owner == "owner":
         owner = stated_owner(body.get("owner"), at.options.settings.owners)
         if owner is not None:
@@ -72,3 +74,10 @@ def _partition_keys(incremental: Any, at: Place) -> tuple[str, ...]:
     columns = partition.get("columns")
     said = [partition.get("field"), *(columns if isinstance(columns, list) else ())]
     return tuple(sorted({at.name.column(name) for name in said if isinstance(name, str) and name}))
+
+
+def _note(properties: dict[str, str], at: Place) -> None:
+    """Note for the report that the configuration is on the job alone: datasets are not written."""
+    for name in properties:
+        key = f"customProperties[openlineage.{name}]"
+        at.reached(name.removeprefix("dbt_model."), "kept", f"dataJobInfo.{key}", f"dataFlowInfo.{key}")

@@ -60,7 +60,9 @@ _METRICS = tuple(name for name in CommitMetrics.__struct_fields__ if name not in
 #: Rank among the sources of a profile: below dataQualityMetrics, above statistics of a rewrite (facets.md 4.5).
 TOTALS_RANK = 1
 _DATASET = "datasetProperties.customProperties"
-_KEPT = kept("operation.customProperties")
+_OPERATION = "operation.customProperties"
+_ROWS, _BYTES = "datasetProfile.rowCount", "datasetProfile.sizeInBytes"
+_KEPT = kept(_OPERATION)
 _AFFECTED = {
     "append": ("addedRecords",), "delete": ("removedRecords",), "overwrite": ("addedRecords", "removedRecords"),
 }  # fmt: skip
@@ -72,12 +74,12 @@ _DELETES = ("totalPositionalDeletes", "totalEqualityDeletes")
     at="dataset",
     reads=IcebergCommitReport,
     leaves={
-        "snapshotId": kept(_DATASET, "operation.customProperties"),
+        "snapshotId": kept(_DATASET, _OPERATION),
         "sequenceNumber": _KEPT,
         "operation": mapped("operation.operationType"),
         **{f"commitMetrics.{name}": _KEPT for name in _METRICS},
-        "commitMetrics.totalRecords": mapped("datasetProfile.rowCount", "operation.customProperties"),
-        "commitMetrics.totalFilesSizeInBytes": mapped("datasetProfile.sizeInBytes", "operation.customProperties"),
+        "commitMetrics.totalRecords": mapped(_ROWS, _OPERATION),
+        "commitMetrics.totalFilesSizeInBytes": mapped(_BYTES, _OPERATION),
         "commitMetrics.addedRecords": mapped("operation.numAffectedRows"),
         "commitMetrics.removedRecords": mapped("operation.numAffectedRows"),
         "metadata.**": _KEPT,
@@ -133,9 +135,14 @@ def _totals(said: CommitMetrics | None, at: Place) -> Statements:
     """Yield the table's totals; rows that deletes hide at reading are still counted, so such a total is no row count."""
     if said is None:
         return
+    other = _OPERATION if at.role == "output" and at.run else _DATASET
     rows = count("commitMetrics.totalRecords", said.totalRecords, at)
     if rows is not None and not any(getattr(said, leaf) for leaf in _DELETES):
         yield at.dataset, METRIC, (TOTALS_RANK, "rowCount"), rows
+        at.reached("commitMetrics.totalRecords", "mapped", _ROWS, other)
+    elif rows is not None:
+        at.reached("commitMetrics.totalRecords", "kept", other)
     size = count("commitMetrics.totalFilesSizeInBytes", said.totalFilesSizeInBytes, at)
     if size is not None:
         yield at.dataset, METRIC, (TOTALS_RANK, "sizeInBytes"), size
+        at.reached("commitMetrics.totalFilesSizeInBytes", "mapped", _BYTES, other)

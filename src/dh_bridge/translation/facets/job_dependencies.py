@@ -112,10 +112,13 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
 
 def _reversed(downstream: list[Dependency], at: Place) -> Statements:
     """Yield the edges from this job to those that come after it, where it is one that has edges."""
-    for one in downstream if _has_edges(at) else ():
+    for position, one in enumerate(downstream if _has_edges(at) else ()):
         after = _job(one, at)
         if after is not None and after != at.task:
             yield after, JOB_EDGE, at.task, _edge(one)
+            at.reached(f"downstream[{position}].job", "kept", _RUN, _EDGE)
+            for rule in _RULES:
+                at.reached(f"downstream[{position}].{rule}", "kept", _RUN, f"{_EDGE}[].properties")
 
 
 def _has_edges(at: Place) -> bool:

@@ -33,16 +33,17 @@ class JobType(Facet):
     emissionPattern: EmissionPattern | None = None
 
 
+_ON_JOB = ("dataJobInfo.customProperties", "dataFlowInfo.customProperties")
+
+
 @facet(
     "jobType",
     at="job",
     reads=JobType,
     leaves={
-        "processingType": mapped(
-            "dataProcessInstanceProperties.type", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"
-        ),
+        "processingType": mapped("dataProcessInstanceProperties.type", *_ON_JOB),
         "integration": kept(),
-        "jobType": mapped("subTypes.typeNames", "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "jobType": mapped("subTypes.typeNames", *_ON_JOB),
         "emissionPattern.eventTrigger": kept(),
         "emissionPattern.eventContentMode": kept(),
         "emissionPattern.windowDuration": kept(),
@@ -57,7 +58,9 @@ def job_type(facet: JobType, at: Place) -> Statements:
             properties[f"jobType.{leaf}"] = worded(f"jobType.{leaf}", word)
             if at.run:
                 yield at.run, RUN_TYPE, _HINTS[leaf], word
-    if at.run and (facet.processingType or "").upper() in ("STREAMING", "SERVICE"):
+    if (facet.processingType or "").upper() not in ("STREAMING", "SERVICE"):
+        at.reached("processingType", "kept", *_ON_JOB)  # no other word is a type of the run
+    elif at.run:
         yield at.run, RUN_TYPE, "streaming", True  # a later word does not take it back (ruling 2)
     subtype = job_subtype(facet.jobType)
     if subtype:

@@ -89,6 +89,7 @@ def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
     if name.endpoint is None or name.endpoint == at.dataset:
         return
     yield name.endpoint, DATASET, "", name
+    at.about("lifecycleStateChange", name.endpoint)
     if at.options.settings.lifecycle.rename_removes:
         yield name.endpoint, LIFECYCLE, "DROP", None
     elif at.name is not None:

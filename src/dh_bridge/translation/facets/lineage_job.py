@@ -32,7 +32,12 @@ class LineageOfJob(Facet):
     entries: list[Target] | None = None
 
 
-_TARGET = mapped("dataJobInputOutput.outputDatasetEdges", "upstreamLineage.urn")
+_TARGET = mapped(
+    "dataJobInputOutput.outputDatasetEdges",
+    "upstreamLineage.urn",
+    "dataProcessInstanceOutput.outputs",
+    "datasetProperties.urn",
+)
 
 
 @facet(
@@ -72,6 +77,7 @@ def _dataset(reading: Reading, entry: Target, path: str) -> None:
     if found.endpoint is None or not entry.name:
         at.withheld(path, found.skip or "malformed")
         return
+    at.about(path, found.endpoint)
     if entry.runId:
         at.withheld(f"{path}.runId", "no-home:a dataset has no run")
     reading.dataset(found, entry.inputs, entry.fields, f"{path}.")

@@ -19,17 +19,20 @@ class NominalTime(Facet):
     nominalEndTime: str | None = None
 
 
+_LEAVES = ("nominalStartTime", "nominalEndTime")
+_POINT = "dataProcessInstanceRunEvent"
+
+
+def _targets(leaf: str) -> tuple[str, ...]:
+    properties = f"dataProcessInstanceProperties.customProperties[openlineage.nominalTime.{leaf}]"
+    return properties, "assertionRunEvent.runtimeContext"
+
+
 @facet(
     "nominalTime",
     at="run",
     reads=NominalTime,
-    leaves={
-        leaf: kept(
-            f"dataProcessInstanceProperties.customProperties[openlineage.nominalTime.{leaf}]",
-            "assertionRunEvent.runtimeContext",
-        )
-        for leaf in ("nominalStartTime", "nominalEndTime")
-    },
+    leaves={leaf: kept(*_targets(leaf)) for leaf in _LEAVES},
 )
 def nominal_time(facet: NominalTime, at: Place) -> Statements:
     """Scheduled start and end as properties; a run that has them is BATCH_SCHEDULED unless contradicted."""
@@ -44,3 +47,15 @@ def nominal_time(facet: NominalTime, at: Place) -> Statements:
             times["nominalTime.nominalEndTime"] = worded("nominalTime.nominalEndTime", facet.nominalEndTime)
     if times:
         yield property_statement(at, times)
+    if at.notes is not None:
+        _note(facet, at)
+
+
+def _note(facet: NominalTime, at: Place) -> None:
+    """Note for the report that the settings have the times on the points of the run, too."""
+    settings = at.options.settings.runs
+    both = bool(facet.nominalStartTime and facet.nominalEndTime)
+    points = [f"{_POINT}.partitionSpec"] if settings.partition_from_nominal and facet.nominalStartTime else []
+    points += [f"{_POINT}.eventGranularity"] if settings.granularity_from_nominal and both else []
+    for leaf in _LEAVES if points else ():
+        at.reached(leaf, "kept", *_targets(leaf), *points)

@@ -90,6 +90,9 @@ def parent(facet: Parent, at: Place) -> Statements:
             run, job = Run(), Job()
         else:
             yield at.run, PARENT, "", (urn, job.namespace, job.name)
+            if at.notes is not None and urn == at.identity.run_urn("", "", run.runId):
+                for leaf in ("job.namespace", "job.name"):  # the run's id alone says which run it is
+                    at.reached(leaf, "mapped", *_PARENT_JOB)
             if at.options.stubs:
                 yield from _stubs(urn, run, job, at)
     properties = _root(facet.root, at) if facet.root is not None else {}

@@ -23,16 +23,13 @@ class Schema(Facet):
     fields: list[Field] | None = None
 
 
-_FIELDS = mapped("schemaMetadata.fields", "dataJobInputOutput.inputDatasetFields")
-
-
 @facet(
     "schema",
     at="dataset",
     reads=Schema,
     remember=True,
     leaves={
-        "fields[].name": _FIELDS,
+        "fields[].name": mapped("schemaMetadata.fields"),
         # the text itself, of which several mean one type of DataHub's
         "fields[].type": mapped("schemaMetadata.fields[].nativeDataType", "schemaMetadata.fields[].type"),
         "fields[].description": mapped("schemaMetadata.fields[].description"),
@@ -59,6 +56,8 @@ def schema(facet: Schema, at: Place) -> Statements:
             urn = schema_field_urn(at.dataset, at.name.column(field.name))
             if is_urn(urn):
                 yield at.task, INPUT_FIELD, urn, None
+                if at.notes is not None:
+                    at.reached(f"fields[{position}].name", "mapped", "dataJobInputOutput.inputDatasetFields")
             else:
                 at.withheld(f"fields[{position}]", "too-large")  # ruling 18
     else:

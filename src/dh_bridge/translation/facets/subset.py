@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place, Role
 
 
+#: What tells of the part of a dataset by itself, where all of a condition is a list of locations
+_WHOLE = {"input": (), "output": ("operation.partitionSpec",)}
+
+
 def _rows(side: str) -> dict[str, Leaf]:
     """Return the rows of a condition on ``side``: conditions nest, so a row is about the end of a path."""
     properties = _targets(side)
@@ -41,6 +45,7 @@ def _rows(side: str) -> dict[str, Leaf]:
         f"{name}.**.dimensions.**": row,
         f"{name}.**.identifier": row,
         **{f"{name}.{end}": found for end, found in ends.items()},
+        f"{name}.locations[]": kept(*properties, *_WHOLE[side]),
         **{f"{name}.**.{end}": found for end, found in ends.items()},
         f"{name}.**": row,
     }

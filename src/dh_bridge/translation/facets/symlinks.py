@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.datasets import preference
+from dh_bridge.translation.envelope import BY_NAME
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import DATASET, SIBLING, Statements
@@ -31,7 +32,8 @@ class Symlinks(Facet):
     identifiers: list[Identifier] | None = None
 
 
-_PROPERTY = mapped("datasetProperties.customProperties")
+_ALL = "datasetProperties.customProperties"
+_PROPERTY = mapped(_ALL)
 
 
 @facet(
@@ -44,6 +46,8 @@ def symlinks(facet: Symlinks, at: Place) -> Statements:
     """All identifiers as one property, never a lineage edge; a table and its files are siblings by ``symlinks.siblings``."""
     rows = [[one.type or "", one.namespace or "", one.name or ""] for one in facet.identifiers or ()]
     if at.name is not None:
+        if at.notes is not None:
+            _note(facet, at.name, at.notes, at)
         # Where a catalogue's name became the URN, the dataset's own is one of the others (facets.md 1.1/34).
         said = (at.name.namespace, at.name.name)
         rows += [["", *pair] for pair, name in at.aliases.items() if name is at.name and pair != said]
@@ -52,6 +56,18 @@ def symlinks(facet: Symlinks, at: Place) -> Statements:
     if at.options.settings.symlinks.siblings and at.name is not None:
         for _, namespace, name in rows:
             yield from _sibling(at.name, at.resolve(namespace, name))
+
+
+def _note(facet: Symlinks, name: Name, notes: list[tuple[str, str]], at: Place) -> None:
+    """Note for the report, where an identifier became the URN, that the dataset's own name is but one of the others."""
+    entry = at.where.removesuffix(f".{at.bag}.{at.key}")
+    own = next(dataset for dataset, found, _, where in at.entries if where == entry and found is name)
+    if (own.namespace, own.name) == (name.namespace, name.name):
+        return
+    notes += [(f"{entry}.{leaf}", f"kept:{_ALL}[openlineage.symlinks]") for leaf in ("namespace", "name")]
+    for position, one in enumerate(facet.identifiers or ()):
+        if (one.namespace, one.name) == (name.namespace, name.name):
+            at.reached(f"identifiers[{position}]", "mapped", _ALL, *BY_NAME)
 
 
 def _sibling(one: Name, other: Name) -> Statements:

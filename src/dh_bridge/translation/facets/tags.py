@@ -140,6 +140,8 @@ def run_tags(facet: Tags, at: Place) -> Statements:
             properties[tag.key if tag.key == _CLIENT else f"tags.{tag.key}"] = value
     if properties:
         yield property_statement(at, properties)
+    if at.notes is not None:
+        _note(facet, at)
     settings = at.options.settings
     if settings.tags.of_runs == "job" and at.owner:
         yield from _tags_of(facet, (at.owner,), at)
@@ -155,9 +157,27 @@ def run_tags(facet: Tags, at: Place) -> Statements:
 
 def _tags_of(facet: Tags, entities: Sequence[str], at: Place) -> Statements:
     """Yield the tags of a run as tags of what it ran or wrote."""
-    exclude = at.options.settings.tags.exclude
     for tag in facet.tags or ():
-        name = tag_name(tag)
-        if tag.key.strip() and tag.key not in exclude and is_urn(tag_urn(name)):
+        if _is_tag(tag, at):
             for urn in entities:
-                yield urn, TAG, name, _context(tag)
+                yield urn, TAG, tag_name(tag), _context(tag)
+
+
+def _is_tag(tag: Tag, at: Place) -> bool:
+    """Whether the tag of a run may be one of DataHub's."""
+    return bool(tag.key.strip()) and tag.key not in at.options.settings.tags.exclude and is_urn(tag_urn(tag_name(tag)))
+
+
+def _note(facet: Tags, at: Place) -> None:
+    """Note for the report where, by settings, tags of a run are beside its properties: on its job, or on what it wrote."""
+    settings, kept_there = at.options.settings, f"{_PROPERTIES}[openlineage.tags]"
+    for position, tag in enumerate(facet.tags or ()):
+        path, of_model = f"tags[{position}]", tag.source in _OF_MODELS and bool(at.outputs)
+        if of_model and _meta_owner(tag, at) is not None:
+            at.about(path, at.outputs[0])
+            at.reached(path, "kept", kept_there, "ownership.owners[].owner")
+        elif _is_tag(tag, at) and at.owner and settings.tags.of_runs == "job":
+            at.reached(path, "kept", kept_there, "globalTags.tags")
+        elif _is_tag(tag, at) and of_model and settings.dbt.run_tags == "dataset":
+            at.about(path, at.outputs[0])
+            at.reached(path, "kept", kept_there, "globalTags.tags")

@@ -11,6 +11,8 @@ from dh_bridge.translation.slots import EDGE_PROPERTIES, RUN_BY_DATASET, Stateme
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
+_RUN = "dataProcessInstanceProperties.customProperties"
+
 
 @facet("version", at="dataset", leaves={"datasetVersion": kept(), "**": kept()})
 def version(opened: Open, at: Place) -> Statements:
@@ -21,6 +23,17 @@ def version(opened: Open, at: Place) -> Statements:
         if at.task:
             direction = "input" if at.role == "input" else "output"
             yield at.task, EDGE_PROPERTIES, (direction, at.dataset, "version"), properties
+            if at.notes is not None:
+                _note(properties, direction, at)
             said = properties.get("version.datasetVersion")
             if at.run and said is not None:
                 yield at.run, RUN_BY_DATASET, (f"{direction}s.version", at.dataset), said
+
+
+def _note(properties: dict[str, str], direction: str, at: Place) -> None:
+    """Note for the report where else it is than on the dataset, which the settings may leave out."""
+    edge = f"dataJobInputOutput.{direction}DatasetEdges[].properties"
+    for name in properties:
+        leaf = name.removeprefix("version.")
+        run = (f"{_RUN}[openlineage.{direction}s.version]",) if leaf == "datasetVersion" else ()
+        at.reached(leaf, "kept", f"datasetProperties.customProperties[openlineage.{name}]", *run, edge)

@@ -18,6 +18,7 @@ from dh_bridge.translation.naming.vocabulary import check
 from dh_bridge.translation.naming.writing import Draft, Writer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from dh_bridge.settings.naming import NamingRule, NamingSettings
@@ -60,6 +61,7 @@ class Naming:
         self._young: dict[tuple[str, ...], Name] = {}
         self._old: dict[tuple[str, ...], Name] = {}
         instances = {rule.platform_instance for rule in settings.rules if rule.platform_instance is not None}
+        self._separators = {system.separator for system in self._systems if system.separator is not None}
         self._reverse = Reverse(self._readers.values(), self, sorted(instances))
         check(settings, self._systems)
 
@@ -77,6 +79,15 @@ class Naming:
                     self._old, self._young = self._young, {}
                 self._young[key] = found
         return found
+
+    def listed(self, namespace: str, name: str) -> Sequence[str]:
+        """Return the names that ``name`` lists, itself but where its system has a ``separator`` for those of several datasets."""
+        if any(mark in name for mark in self._separators):
+            for match in self._place(namespace, None).matches:
+                mark = match.reader.system.separator
+                if mark is not None and (names := [part.strip() for part in name.split(mark) if part.strip()]):
+                    return names
+        return (name,)
 
     def reverse(self, text: str) -> list[tuple[str, str]]:
         """Return the (namespace, name) pairs that a dataset URN or an FQN can stand for (ruling 21).

@@ -64,7 +64,8 @@ def rules(said: Sequence[NamingRule]) -> tuple[Rule, ...]:
         except MappingError as error:
             raise SettingsError(error.what, where=error.where, now=error.now) from error
         literal = patterns[0].literal + (name.literal if name else 0)
-        text = f"naming.rules[{index}] {rule.namespace}" + (f" + {rule.name}" if rule.name is not None else "")
+        about = rule.namespace or repr("")
+        text = f"naming.rules[{index}] {about}" + (f" + {rule.name}" if rule.name is not None else "")
         made.append(Rule(rule, text, literal, patterns, name, rename))
     return tuple(sorted(made, key=lambda rule: -rule.literal))
 

@@ -79,6 +79,7 @@ class System(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     variants: dict[str, Variant] = {}
     default_port: int | None = None
     fqn_not_with: list[str] = []
+    separator: str | None = None
     notes: str | None = None
 
 
