@@ -82,11 +82,16 @@ class Naming:
 
     def listed(self, namespace: str, name: str) -> Sequence[str]:
         """Return the names that ``name`` lists, itself but where its system has a ``separator`` for those of several datasets."""
-        if any(mark in name for mark in self._separators):
-            for match in self._place(namespace, None).matches:
-                mark = match.reader.system.separator
-                if mark is not None and (names := [part.strip() for part in name.split(mark) if part.strip()]):
-                    return names
+        for mark in self._separators:  # a generator would take longer than all of it: nearly no name holds one
+            if mark in name:
+                return self._split(namespace, name)
+        return (name,)
+
+    def _split(self, namespace: str, name: str) -> Sequence[str]:
+        for match in self._place(namespace, None).matches:
+            mark = match.reader.system.separator
+            if mark is not None and (names := [part.strip() for part in name.split(mark) if part.strip()]):
+                return names
         return (name,)
 
     def reverse(self, text: str) -> list[tuple[str, str]]:
