@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.ingestion.run.pipeline import PipelineInitError
 from gms import Gms
 from ingestion.recipes import TABLE, about, event, pipeline, ran, to_file, to_gms, written
@@ -54,6 +55,19 @@ def test_datahubs_rest_sink_brings_a_server_to_the_state_that_emit_brings_it_to(
             for translation in Bridge(destination.settings).stream(read_events([DBT])):
                 assert not destination.sink.emit(translation.proposals).failed
         assert theirs.dump() == ours.dump()
+
+
+def test_transformers_get_aspects_as_they_know_them(tmp_path):
+    tag = "urn:li:tag:lineage"
+    adds = {"type": "simple_add_dataset_tags", "config": {"tag_urns": [tag]}}
+    place = written(tmp_path / "e.ndjson", event("COMPLETE", 1, run="0190a3b4-c5d6-7e8f-8a9b-acbdcedf0002"))
+    found = pipeline(place, to_file(tmp_path / "units.json"), top={"transformers": [adds]})
+    kinds = {type(unit.metadata) for unit in found.source.get_workunits() if unit.metadata.changeType == "UPSERT"}
+    found.sink.close()
+    assert kinds == {MetadataChangeProposalWrapper}
+    ran(place, to_file(tmp_path / "out.json"), top={"transformers": [adds]})
+    assert (tag, "tagKey") in about(tmp_path / "out.json")
+    assert any(aspect == "globalTags" and TABLE["name"] in urn for urn, aspect in about(tmp_path / "out.json"))
 
 
 def test_a_rollback_finds_what_was_written_by_the_run_of_the_pipeline(tmp_path, gms):

@@ -15,7 +15,7 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Counts
-from dh_bridge.datahub.emitters import to_mcpw
+from dh_bridge.datahub.emitters import to_mcp, to_mcpw
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.delivery import around
 from dh_bridge.errors import SettingsError
@@ -97,6 +97,7 @@ class OpenLineageSource(Source):
         self.report = OpenLineageReport()
         self._bridge = Bridge(config.resolved(ctx.graph))
         self._settings = self._bridge.settings
+        self._typed = bool(ctx.pipeline_config and ctx.pipeline_config.transformers)
         self._hand = _Hand()
         self._sink = around(self._hand, self._settings)
         self._ledger = self._settings.ledger.file
@@ -120,7 +121,7 @@ class OpenLineageSource(Source):
         for translation in self._folded(items) if self._ledger is None else self._remembered(items, self._ledger):
             self.report.add(translation)
             for proposal in self._hand.empty():
-                yield _work_unit(proposal, version=self._settings.profile)
+                yield self._work_unit(proposal)
         self.report.counts.filtered.update(getattr(self._sink, "left_out", {}))
         if self._settings.profile is None:
             self.report.info(
@@ -164,15 +165,15 @@ class OpenLineageSource(Source):
             why = "`dh-bridge queue pause` holds them" if courier.outbox.paused else str(courier.broken)
             self.report.warning("Proposals wait in the ledger for a later run", context=f"{waits:,}: {why}")
 
+    def _work_unit(self, proposal: Proposal) -> MetadataWorkUnit:
+        """Return the work unit of a proposal; transformers understand aspects that are objects, sinks all of them."""
+        name = f"{proposal.entity_urn}-{proposal.aspect_name}"
+        made = (to_mcpw if self._typed else to_mcp)(proposal, version=self._settings.profile)
+        if isinstance(made, MetadataChangeProposalWrapper):
+            return MetadataWorkUnit(name, mcp=made)
+        return MetadataWorkUnit(name, mcp_raw=made)
+
     def _counted(self, units: Iterable[MetadataWorkUnit]) -> Iterator[MetadataWorkUnit]:
         for unit in units:
             self.report.report_workunit(unit)
             yield unit
-
-
-def _work_unit(proposal: Proposal, *, version: str | None) -> MetadataWorkUnit:
-    name = f"{proposal.entity_urn}-{proposal.aspect_name}"
-    found = to_mcpw(proposal, version=version)
-    if isinstance(found, MetadataChangeProposalWrapper):
-        return MetadataWorkUnit(name, mcp=found)
-    return MetadataWorkUnit(name, mcp_raw=found)
