@@ -127,9 +127,12 @@ def open_destination(  # noqa: PLR0913 - what flags may say
             sink.close()
             raise
         version = last_version
-    if version is not None:
-        settings = settings.model_copy(update={"profile": profile(version).name})
-    return Destination(sink, settings, options, version, place)
+    return Destination(sink, written_for(version, settings), options, version, place)
+
+
+def written_for(version: str | None, settings: Settings) -> Settings:
+    """Return the settings with the profile that a server of ``version`` wants; as they are where it does not say."""
+    return settings if version is None else settings.model_copy(update={"profile": profile(version).name})
 
 
 def _place(target: str, options: SinkOptions) -> str:

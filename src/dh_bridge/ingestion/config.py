@@ -9,8 +9,9 @@ from datahub.configuration.common import ConfigModel
 from pydantic import Field
 
 from dh_bridge.datahub.profiles import profile
+from dh_bridge.delivery import written_for
 from dh_bridge.errors import SettingsError
-from dh_bridge.settings.loading import Flag, flags_of, load
+from dh_bridge.settings.loading import flags_of, load
 from dh_bridge.sinks.rest.server import described
 
 if TYPE_CHECKING:
@@ -45,10 +46,7 @@ class RecipeConfig(ConfigModel):
 
         A SettingsError names the first thing that cannot be used.
         """
-        flags = [*flags_of(self.settings, _WHERE)]
-        if self.ledger:
-            flags.append(Flag("ledger.file", self.ledger, f"{_WHERE}.ledger"))
-        settings = load(self.config, flags=flags).settings
+        settings = load(self.config, flags=[*flags_of(self.settings, _WHERE, ledger=self.ledger)]).settings
         for path in self.events:
             if not Path(path).exists():
                 raise SettingsError(f"there is no {path}", where=f"{_WHERE}.events", now="name a file or a folder")
@@ -61,5 +59,4 @@ class RecipeConfig(ConfigModel):
         if settings.profile is not None:
             profile(settings.profile)
             return settings
-        version = None if graph is None else described(graph.get_config()).version
-        return settings if version is None else settings.model_copy(update={"profile": profile(version).name})
+        return settings if graph is None else written_for(described(graph.get_config()).version, settings)

@@ -22,10 +22,10 @@ from dh_bridge.errors import SettingsError
 from dh_bridge.ingestion.config import RecipeConfig
 from dh_bridge.ledger import noted, opened, trial
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.sinks.base import Closing, Delivery
+from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from datahub.ingestion.api.common import PipelineContext
@@ -60,26 +60,15 @@ class OpenLineageReport(SourceReport):
         return {**super().as_obj(), "counts": msgspec.to_builtins(self.counts)}
 
 
-class _Hand(Closing):
+class _Hand(MemorySink):
     """The sink of the settings and of the ledger: what it takes are work units to be."""
 
     name = "datahub ingest"
 
-    def __init__(self) -> None:
-        self._held: list[Proposal] = []
-
-    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Take a batch."""
-        self._held += proposals
-        return Delivery(len(proposals), [])
-
     def empty(self) -> list[Proposal]:
         """Return what was taken since the last time."""
-        found, self._held = self._held, []
+        found, self.proposals = self.proposals, []
         return found
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 @platform_name("OpenLineage", id="openlineage")

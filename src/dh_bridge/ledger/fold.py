@@ -50,7 +50,7 @@ class LedgerFold:
     def __init__(self, connection: sqlite3.Connection, options: Options, *, full: bool = False) -> None:
         self.options = options
         self._full = full
-        #: what the runs of this batch tell of, changed or not
+        #: with `full`: what the runs of this batch tell of, changed or not
         self._told: set[str] = set()
         self.walk = Walk(options)
         self.shared = Shared(connection)
@@ -95,7 +95,7 @@ class LedgerFold:
         if self._full:
             others |= {urn for urn in self._told if urn.startswith(RUN)}
             self.shared.changed |= self._told - others
-        self._told = set()
+            self._told = set()
         for state, history in done.values():
             self._heritage.tell(state)
             if self._handover is not None:
@@ -188,7 +188,7 @@ class LedgerFold:
             for state in states:
                 done.pop(state.key, None)
                 said = contribution(*found[state.key], self.options) if state.key in found else {}
-                self._told.update(said)
+                self._tells_of(said)
                 self.shared.pour(self.runs.kept(state), said)
             for copy in copies:
                 copy.whole = True
@@ -204,9 +204,13 @@ class LedgerFold:
         said = contribution(copy, history, self.options)
         if state.kind != "job":  # of other runs it says less than it once did
             said = {urn: slots for urn, slots in said.items() if not urn.startswith(RUN)}
-        self._told.update(said)
+        self._tells_of(said)
         self.shared.pour_for_good(said)
         done[copy.key] = copy, history
+
+    def _tells_of(self, said: Cells) -> None:
+        if self._full:
+            self._told.update(said)
 
     def _relative(self, number: int) -> RunState:
         """Return the state of another run of a family; it belongs to the batch from now on."""

@@ -132,10 +132,10 @@ def examine(
     return Loaded(settings, path, {steps: one.origin for steps, one in given.items()}), []
 
 
-def flags_of(settings: Any, where: str) -> Iterator[Flag]:
+def flags_of(settings: Any, where: str, *, ledger: Any = None) -> Iterator[Flag]:
     """Yield settings by their keys, as the configuration of another program holds them; ``where`` they stand in it.
 
-    A null sets nothing. A SettingsError when they are no mapping.
+    ``ledger`` is what it names beside them, ``ledger.file``. A null sets nothing. A SettingsError when they are no mapping.
     """
     if not isinstance(settings, dict | None):
         raise SettingsError("`settings` holds no settings", where=where, now="e.g. settings: {profile: '1.4'}")
@@ -143,6 +143,8 @@ def flags_of(settings: Any, where: str) -> Iterator[Flag]:
         if value is not None:
             text = value if isinstance(value, str) else json.dumps(value, default=str)
             yield Flag(str(key), text, f"{where}.settings.{key}")
+    if ledger:
+        yield Flag("ledger.file", str(ledger), f"{where}.ledger")
 
 
 def json_schema() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dh_bridge.datahub.profiles import profile
 from dh_bridge.delivery import need_ledger
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
-from dh_bridge.settings.loading import Flag, flags_of, load
+from dh_bridge.settings.loading import flags_of, load
 from dh_bridge.sinks.base import known_scheme
 
 _WHERE = "transport"
@@ -48,10 +48,8 @@ class DataHubConfig(Config):
         file = said.get("config") or None
         if not isinstance(file, str | None):
             raise SettingsError("`config` is no text", where=_WHERE, now="e.g. dh_bridge.yml")
-        flags = [*flags_of(said.get("settings") or None, _WHERE)]
-        if said.get("ledger"):
-            flags.append(Flag("ledger.file", str(said["ledger"]), f"{_WHERE}.ledger"))
-        settings = load(file, flags=flags).settings
+        flags = flags_of(said.get("settings") or None, _WHERE, ledger=said.get("ledger"))
+        settings = load(file, flags=[*flags]).settings
         if settings.profile is not None:
             profile(settings.profile)
         if settings.ledger.file is None:
