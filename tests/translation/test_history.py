@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dh_bridge.openlineage.events import RANKS
@@ -21,6 +21,7 @@ VECTORS = yaml.safe_load((Path(__file__).parent / "identity" / "identity_vectors
 RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE", "ABORT": "SKIPPED", None: None}
 MS, SECOND = 1_000, 1_000_000
 HOUR = 3600 * SECOND
+STEPS = {"5m": HOUR // 12, "hour": HOUR, "day": 24 * HOUR, "off": 24 * HOUR}
 
 
 def events(*said):
@@ -218,13 +219,21 @@ def test_the_history_is_a_function_of_the_set_of_events(told, streaming, heartbe
 def test_events_that_are_let_go_change_no_history_whatever_else_comes(told, more, heartbeat):
     first = events(*{f"{kind or ''}@{time * 60 * SECOND}": None for kind, time in told})
     later = events(*{f"{kind or ''}@{time * 60 * SECOND + 1}": None for kind, time in more})
-    if not first:
-        return
+    beats = [time * 60 * SECOND // STEPS[heartbeat] for kind, time in {*more} if RESULTS.get(kind)]
+    assume(first and len(beats) == len({*beats}))  # one late end in a beat: see the next test
     for streaming in (False, True):
         whole = history([*first, *later], streaming=streaming, heartbeat=heartbeat)
         left = thinned(first, heartbeat)
         assert history([*left, *later], streaming=streaming, heartbeat=heartbeat) == whole
     assert thinned([*first, *first], heartbeat) == thinned(first, heartbeat)
+
+
+def test_of_two_late_ends_within_one_beat_nobody_knows_any_more_whether_the_run_went_on_in_between():
+    first = events(*(f"RUNNING@{minute * 60 * SECOND}" for minute in range(3)))
+    ends = events("FAIL@1", f"FAIL@{60 * SECOND + 1}")
+    assert history([*first, *ends]).attempts == 3
+    assert history([*thinned(first), *ends]).attempts == 2
+    assert history([*thinned([*first, *ends])]).attempts == 3
 
 
 def test_of_the_running_of_five_minutes_the_first_and_the_last_are_kept():

@@ -99,7 +99,8 @@ def thinned(events: list[tuple[Stamp, str | None]], heartbeat: str = "5m") -> li
     """Return the events, sorted, without those that no :func:`history` of this ``heartbeat`` needs, whatever else comes.
 
     Of the RUNNING of one beat the first and the last stay: what falls between them has one on either side. So a run of a
-    million events is held in the memory of some hundreds.
+    million events is held in the memory of some hundreds. The exception: of two ends that come later and both fall between
+    the two, nobody knows any more whether it ran in between; they are of one attempt.
     """
     step = _HEARTBEATS.get(heartbeat, _DAY)
     found: list[tuple[Stamp, str | None]] = []
