@@ -75,6 +75,7 @@ def test_a_value_may_be_shown_where_it_is_one_text_number_or_choice():
             [{"password": MASK, "server": f"https://{MASK}@host/a"}],
         ),
         ("server", "http://h:1/a?token=abc&run=1", f"http://h:1/a?token={MASK}&run=1"),
+        ("server", "http://h:1/a?sv=2024&sig=abc", f"http://h:1/a?sv=2024&sig={MASK}"),
         ("links", "http://h/?run={run}&job={job}", "http://h/?run={run}&job={job}"),
         ("window", 5, 5),
     ],

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SECRET = re.compile(
-    r"pass(word|wd|phrase)?$|pwd|secret|token|credential|(api|access|private)[-_.]?key|authorization|keytab"
+    r"pass(word|wd|phrase)?$|pwd|secret|token|credential|(api|access|private)[-_.]?key|authorization|keytab|signature|^sig$"
     r"|^pem$|^config$",  # ssl.key.pem and sasl.oauthbearer.config of librdkafka
     re.IGNORECASE,
 )
