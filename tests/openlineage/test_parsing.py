@@ -94,6 +94,16 @@ def test_a_time_without_a_zone_leaves_a_note():
     assert parsed(event(time="2026-11-20T10:00:00.123456789Z")).time % 1_000_000 == 123_456
 
 
+def test_what_json_has_no_number_for_says_nothing_and_the_rest_stays():
+    bag = {"m": {"a": float("nan"), "b": [-float("inf"), 1.5], "c": 'NaN, "Infinity" -Infinity', "NaN": float("inf")}}
+    found = parsed(event(run_facets=bag))  # as Python's json writes it
+    assert json.loads(bytes(found.run_facets["m"])) == {**bag["m"], "a": None, "b": [None, 1.5], "NaN": None}
+    with pytest.raises(EventError, match="not JSON"):
+        parse(b'{"eventTime": NaN, "a": "' + b'\\"' * 200_000 + b"\\", "x")
+    with pytest.raises(EventError, match="not JSON"):
+        parse(b'{"eventTime": NaNny}')
+
+
 # -- the lenient path ------------------------------------------------------------------------------------------------
 
 MENDED = {

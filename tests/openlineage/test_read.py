@@ -165,6 +165,16 @@ def test_a_gzip_whose_data_is_damaged_is_one_dead_letter(told):
     assert [reason[:16] for _, reason in told(bytes(content))] == ["cannot be read: "]
 
 
+@pytest.mark.parametrize(
+    ("form", "indent"),
+    [("{}", None), ("{}", 1), ("[{},{}]", None), ("[{},{}]", 1), ("[\n{},\n{}\n]", None), ("{}\n{}", None)],
+)
+def test_an_event_with_a_number_that_json_does_not_know_is_read(told, form, indent):
+    said = json.dumps(event(run="r", run_facets={"m": {"mean": float("nan"), "note": "NaN"}}), indent=indent)
+    found = told(form.replace("{}", said).encode())
+    assert [run for _, run in found] == ["r"] * form.count("{}")
+
+
 def test_a_missing_file_is_one_dead_letter_and_the_next_path_is_read(tmp_path):
     (tmp_path / "there.json").write_bytes(LINES[0])
     found = summary(read_events([tmp_path / "gone.json", tmp_path / "there.json"]), tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timezone, tzinfo
 from typing import Any
 
@@ -40,7 +41,16 @@ class _Envelope(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Envelope).decode
 _decode_any = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+_TEXT_OR_WORD = re.compile(rb'"(?:[^"\\]|\\.?)*(?:"|\Z)|-?\b(?:NaN|Infinity)\b', re.DOTALL)
 _KINDS: dict[str, Kind] = {"RunEvent": "run", "JobEvent": "job", "DatasetEvent": "dataset"}
+
+
+def finite(raw: bytes) -> bytes | None:
+    """Return JSON with null for the NaN and Infinity that Python's and others' writers put there; None if it has none."""
+    if b"NaN" not in raw and b"Infinity" not in raw:
+        return None
+    found = _TEXT_OR_WORD.sub(lambda part: part[0] if part[0][:1] == b'"' else b"null", raw)
+    return None if found == raw else found
 
 
 def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:
@@ -50,6 +60,8 @@ def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:
             raw.decode()  # facets stay raw: what is no UTF-8 is to be refused here, not where one is read
         envelope, notes = _read(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if (mended := finite(raw)) is not None:
+            return parse(mended, place, zone)
         raise EventError(f"not JSON: {error}", where=place, now="send one JSON object") from error
     if envelope is None:
         raise EventError(f"a {notes[0]}, not an object", where=place, now="send one JSON object")

@@ -18,7 +18,7 @@ import msgspec
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.parsing import finite, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,6 +66,9 @@ def events_of(raw: bytes, place: str, zone: tzinfo = timezone.utc) -> Iterator[E
         try:
             members: Iterable[msgspec.Raw] = _decode_list(raw)
         except (msgspec.DecodeError, RecursionError) as error:
+            if (mended := finite(raw)) is not None:
+                yield from events_of(mended, place, zone)
+                return
             yield DeadLetter(place, f"not a JSON array of events: {error}", raw)
             return
         for position, member in enumerate(members):
@@ -159,7 +162,8 @@ def _is_json(text: bytes) -> bool:
     try:
         _decode_raw(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
+        mended = finite(text)
+        return mended is not None and _is_json(mended)
     return True
 
 
