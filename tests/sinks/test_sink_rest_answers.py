@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
+from urllib.parse import quote
 
 import pytest
 import requests
@@ -12,7 +14,7 @@ from sink_contract import proposals
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Delivery, SinkOptions, open_sink
+from dh_bridge.sinks.base import Delivery, Present, SinkOptions, open_sink
 from dh_bridge.sinks.rest.answers import answer
 from dh_bridge.sinks.rest.pauses import asked_for
 
@@ -297,3 +299,34 @@ def test_retry_after_is_a_number_or_a_date(text, seconds):
 
 def test_without_retry_after_nothing_is_asked():
     assert asked_for({}) is None
+
+
+ORDERS = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
+
+
+@pytest.mark.parametrize("body", [None, 5, "no", {"error": "maintenance"}, [{"foo": 1}], [{"urn": 1}], ["x"], [None]])
+@pytest.mark.parametrize("batches", [True, False])
+def test_an_answer_to_a_question_that_is_not_datahub_s_does_not_mean_that_nothing_is_there(web, body, batches):
+    asked = f"{URL}/openapi/v3/entity/dataset/batchGet"
+    if batches:
+        web.post(asked, body=json.dumps(body))
+    else:
+        web.post(asked, status=404)
+        web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", body=json.dumps(body))
+    with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match=r"no (list of entities|entity) \(is this"):
+        sink.read({ORDERS: []})
+
+
+def test_a_gateway_s_page_does_not_mean_that_an_entity_is_not_there(web):
+    web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", status=404)
+    web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", status=404, body="<html>not here</html>")
+    with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match="answers 404: not here"):
+        sink.read({ORDERS: []})
+
+
+@pytest.mark.parametrize("said", [None, "text", 5, [], {}])
+def test_who_wrote_an_aspect_may_be_told_in_any_way(web, said):
+    held = {"value": {"removed": False}, "systemMetadata": said, "auditStamp": said, "created": {"actor": "a"}}
+    web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", json=[{"urn": ORDERS, "status": held, "x": 1}])
+    with open_sink(f"rest:{URL}") as sink:
+        assert sink.read({ORDERS: []}) == {ORDERS: {"status": Present({"removed": False}, None, None, "a")}}

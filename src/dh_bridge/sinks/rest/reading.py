@@ -46,26 +46,42 @@ class Reader:
             path = f"/openapi/v3/entity/{kind}/batchGet?systemMetadata=true"
             answer = self._connection.send("POST", path, orjson.dumps(body))
             if answer.status not in (404, 405):
-                return {one["urn"]: dict(_aspects(one)) for one in self._json(answer) if isinstance(one, dict)}
+                return {one["urn"]: dict(_aspects(one)) for one in self._entities(answer)}
             self._batches = False
         return {urn: found for urn, names in wanted.items() if (found := self._entity(urn, names))}
 
     def _entity(self, urn: str, names: Collection[str]) -> dict[str, Present]:
         asked = f"?aspects=List({','.join(sorted(names))})" if names else ""
         answer = self._connection.send("GET", f"/entitiesV2/{quote(urn, safe='')}{asked}")
-        if answer.status == 404:
+        if answer.status == 404 and not answer.page:
             return {}
         entity = self._json(answer)
-        return dict(_aspects(entity.get("aspects", {}) if isinstance(entity, dict) else {}))
+        aspects = entity.get("aspects") if isinstance(entity, dict) else None
+        if not isinstance(aspects, dict):
+            raise self._foreign("no entity")
+        return dict(_aspects(aspects))
+
+    def _entities(self, answer: Answer) -> list[dict[str, Any]]:
+        found = self._json(answer)
+        if isinstance(found, list) and all(isinstance(one, dict) and isinstance(one.get("urn"), str) for one in found):
+            return found
+        raise self._foreign("no list of entities")
 
     def _json(self, answer: Answer) -> Any:
-        where = self._connection.where
         if not answer.fine:
-            raise answer.error(where)
+            raise answer.error(self._connection.where)
         try:
             return orjson.loads(answer.content)
         except orjson.JSONDecodeError as error:
-            raise SinkError("answers a question with something that is no JSON", where=where) from error
+            raise self._foreign("no JSON") from error
+
+    def _foreign(self, what: str) -> SinkError:
+        """Return the error of an answer that is not DataHub's: taken for an empty one, all would seem to be missing."""
+        return SinkError(
+            f"answers a question with something that is {what}",
+            where=self._connection.where,
+            now="is this the address of DataHub's metadata service?",
+        )
 
 
 def _aspects(entity: Mapping[str, Any]) -> Iterator[tuple[str, Present]]:
@@ -73,6 +89,10 @@ def _aspects(entity: Mapping[str, Any]) -> Iterator[tuple[str, Present]]:
     for name, held in entity.items():
         if not isinstance(held, dict) or not isinstance(held.get("value"), dict):
             continue
-        metadata = held.get("systemMetadata") or {}
-        stamp = held.get("auditStamp") or held.get("created") or {}
+        metadata, stamp = _part(held, "systemMetadata"), _part(held, "auditStamp", "created")
         yield name, Present(held["value"], metadata.get("runId"), metadata.get("pipelineName"), stamp.get("actor"))
+
+
+def _part(held: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return the first of these parts that is there."""
+    return next((part for name in names if isinstance(part := held.get(name), dict) and part), {})
