@@ -89,6 +89,84 @@ def test_assertions_move_with_their_dataset():
     assert by_type(move.source for move in found.moves) == {"dataset": 1, "assertion": 1}
 
 
+def told(**parts):
+    """Return an event of an Airflow task as it was sent, with ``parts`` in place of its own."""
+    body = {
+        "eventTime": "2026-01-01T00:00:00Z", "eventType": "COMPLETE", "producer": AIRFLOW, "run": {"runId": RUN},
+        "job": {"namespace": "ns", "name": "dag.task"}, **parts,
+    }  # fmt: skip
+    return parse(json.dumps(body).encode(), "here")
+
+
+def table(name, **bags):
+    return {"namespace": "postgres://db:5432", "name": f"shop.public.{name}", **bags}
+
+
+def moved(found, kind):
+    return [(move.source, move.target) for move in found.moves if move.entity_type == kind]
+
+
+def test_datasets_that_only_a_facet_mentions_move_too():
+    source = {**table("raw"), "field": "id"}
+    facet = {"columnLineage": {"fields": {"id": {"inputFields": [source]}}}}
+    found = plan([told(outputs=[table("orders", facets=facet)])], new={"naming": {"env": "TEST"}})
+    assert moved(found, "dataset") == [
+        (DATASET.format(env).replace("orders", name), DATASET.format("TEST").replace("orders", name))
+        for name, env in (("orders", "PROD"), ("raw", "PROD"))
+    ]
+
+
+def test_parents_that_only_their_children_name_move_too():
+    above = RUN[:-1] + "9"
+    parent = {"parent": {"run": {"runId": above}, "job": {"namespace": "ns", "name": "outer.step"}}}
+    event = told(run={"runId": RUN, "facets": parent})
+    found = plan([event], new=PROD)
+    assert (job("outer", "outer.step"), job("outer", "outer.step", "prod")) in moved(found, "dataJob")
+    assert (flow("outer"), flow("outer", "prod")) in moved(found, "dataFlow")
+    assert moved(found, "dataProcessInstance") == []
+    found = plan([event], new={"identity": {"salt": "namespace"}})
+    assert {source for source, _ in moved(found, "dataProcessInstance")} == {
+        f"urn:li:dataProcessInstance:{run}" for run in (RUN, above)
+    }
+    # nobody wrote them: neither DataHub's endpoint, whose ids these are, nor a ledger that is told not to
+    for old in (COMPAT, {"ledger": {"stub_parents": False}}):
+        assert "outer" not in str(plan([event], old=old, new=PROD))
+    kept = plan([event], new={"ledger": {"stub_parents": False}})
+    assert kept == Plan([], [], [flow("outer"), job("outer", "outer.step")])
+
+
+def test_what_is_not_written_does_not_move():
+    audit = {"namespace": "postgres://db:5432", "name": "shop.dbt_test__audit.not_null_orders"}
+    dbt = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/dbt"
+    named = {"namespace": "ns", "name": "test.not_null", "facets": {"jobType": {"jobType": "TEST"}}}
+    found = plan([told(producer=dbt, job=named, outputs=[audit])], new={"naming": {"env": "TEST"}})
+    assert found == Plan([], [], [])
+    tasks = {"namespace": "ns", "name": "dag.load", "facets": {"airflow": {"tasks": {"extract": {}}}}}
+    found = plan([told(job=tasks)], new=PROD)  # a task has no tasks
+    assert moved(found, "dataJob") == [(job("dag", "dag.load"), job("dag", "dag.load", "prod"))]
+
+
+def test_datasets_that_the_new_settings_leave_out_are_left_behind_and_the_checks_of_others_move():
+    checks = {"assertions": [{"assertion": "not_null", "column": "id", "success": True}]}
+    inputs = [table(name, inputFacets={"dataQualityAssertions": checks}) for name in ("orders", "secret")]
+    new = {"naming": {"env": "TEST"}, "filters": {"dataset_name": {"deny": ["*.secret"]}}}
+    found = plan([told(inputs=inputs)], new=new)
+    assert by_type(move.source for move in found.moves) == {"dataset": 1, "assertion": 1}
+    assert by_type(found.left) == {"dataset": 1, "assertion": 1}
+    assert found.left[0] == DATASET.format("PROD").replace("orders", "secret")
+
+
+def test_equal_checks_of_one_list_keep_their_places():
+    checks = {"assertions": [{"assertion": "not_null", "success": one} for one in (True, True, False)]}
+    inputs = [table("orders", inputFacets={"dataQualityAssertions": checks})]
+    forth, back = (
+        plan([told(inputs=inputs)], old=old, new=new).moves
+        for old, new in (({}, {"naming": {"env": "TEST"}}), ({"naming": {"env": "TEST"}}, {}))
+    )
+    assert len(forth) == 4
+    assert sorted(move[:2] for move in forth) == sorted((move.target, move.source) for move in back)
+
+
 def test_tasks_that_never_speak_move_with_their_dag():
     found = plan([event("dag", airflow={"tasks": {"silent": {}}})], new=PROD)
     assert Move(job("dag", "dag.silent"), job("dag", "dag.silent", "prod")) in found.moves

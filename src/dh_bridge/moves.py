@@ -7,24 +7,32 @@ documentation along.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
 
 from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.identity.hints import facet
-from dh_bridge.translation.slots import CHECKS
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.slots import CHECKS, DATASET, JOB, STUB_JOB, STUB_RUN
 from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from dh_bridge.openlineage.events import Event
-    from dh_bridge.translation.options import Options
-    from dh_bridge.translation.runstate import RunState
+    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.slots import Slot
 
 MERGE, SPLIT, CYCLE = "many-to-one", "one-to-many", "cycle"
 """Why a pair is no matter for ``datahub migrate``: a person decides."""
 
-_TYPES = ("dataFlow", "dataJob", "dataset", "assertion", "dataProcessInstance")
+_RUN = "dataProcessInstance"
+_TYPES = ("dataFlow", "dataJob", "dataset", "assertion", _RUN)
+
+Pair = tuple[str, "str | None"]
+"""An old URN and the new one, None where nothing writes the old one any more."""
 
 
 class Move(NamedTuple):
@@ -52,9 +60,9 @@ class Moves:
     """Follows events under two settings; grows with the number of entities, and of runs that move."""
 
     def __init__(self, old: Options, new: Options) -> None:
-        self._old = old
-        self._new = new
-        self._walks = (Walk(old), Walk(new))
+        self._old = _with_parents(old)
+        self._new = _with_parents(new)
+        self._walks = (Walk(self._old), Walk(self._new))
         #: old URN -> new URNs; empty: nothing writes it any more
         self._targets: dict[str, set[str]] = {}
 
@@ -71,41 +79,96 @@ class Moves:
 
     # -- what one event names -------------------------------------------------------------------------------------------
 
-    def _pairs(self, event: Event) -> Iterator[tuple[str, str | None]]:
+    def _pairs(self, event: Event) -> Iterator[Pair]:
         before, after = (walk.event(event, {}) for walk in self._walks)
         if before is None:
             return
-        for source, target in self._named(event):
-            yield source, target if after is not None else None
-        old, new = _checks_of(before), _checks_of(after)
-        if len(old) == len(new):  # both walks meet the assertions in one order
-            yield from zip(old, new, strict=True)
-
-    def _named(self, event: Event) -> Iterator[tuple[str, str | None]]:
+        old, new = before.cells, {} if after is None else after.cells
         if event.kind != "dataset":
-            yield from self._jobs(event)
+            for source, target in self._jobs(event, old, new):
+                yield source, target if after is not None else None
+            yield from _parents(old, new)
         if event.kind == "run":
             both = [options.identity.of(event) for options in (self._old, self._new)]
             source, target = (names.run_urn(event.namespace, event.name, event.run_id) for names in both)
             if source != target:
                 yield source, target
-        for dataset in datasets_of(event, self._new.naming):
-            was, becomes = (dataset_name(dataset, options.naming).endpoint for options in (self._old, self._new))
-            if was is not None:
-                yield was, becomes
+        datasets = set(self._datasets(event, old, new))
+        yield from datasets
+        yield from _checks(datasets, old, new)
 
-    def _jobs(self, event: Event) -> Iterator[tuple[str, str | None]]:
+    def _jobs(self, event: Event, written: Cells, rewritten: Cells) -> Iterator[Pair]:
         has_io = bool(event.inputs or event.outputs)
         old, new = self._old.identity.of(event), self._new.identity.of(event)
         for position, name in enumerate(_jobs_of(event)):
             was, becomes = (
                 names.carrier(names.job(event.namespace, name, event.producer), event.producer) for names in (old, new)
             )
-            own_io = has_io and position == 0
+            if position:  # a task that its DAG lists: whether it is one, the walk tells
+                if JOB in written.get(was.job_urn, ()):
+                    yield was.job_urn, becomes.job_urn if JOB in rewritten.get(becomes.job_urn, ()) else None
+                continue
             if not was.placeholder and not was.skip:
                 yield was.flow_urn, None if becomes.placeholder or becomes.skip else becomes.flow_urn
-            if old.has_job(was, has_io=own_io):
-                yield was.job_urn, becomes.job_urn if new.has_job(becomes, has_io=own_io) else None
+            if old.has_job(was, has_io=has_io):
+                yield was.job_urn, becomes.job_urn if new.has_job(becomes, has_io=has_io) else None
+
+    def _datasets(self, event: Event, old: Cells, new: Cells) -> Iterator[Pair]:
+        """Yield the datasets that the event lists, and those that only a facet mentions."""
+        mentioned = {urn: slots[DATASET][""][1] for urn, slots in old.items() if DATASET in slots}
+        written = {urn for urn, slots in new.items() if DATASET in slots}
+        pairs = {
+            (dataset_name(dataset, self._old.naming).endpoint, dataset_name(dataset, self._new.naming).endpoint)
+            for dataset in datasets_of(event, self._new.naming)
+        }
+        listed = {was for was, _ in pairs}
+        pairs |= {
+            (urn, self._new.naming(name.namespace, name.name).endpoint)
+            for urn, name in mentioned.items()
+            if urn not in listed
+        }
+        for was, becomes in pairs:
+            if was in mentioned:
+                yield was, becomes if becomes in written else None
+
+
+def _with_parents(options: Options) -> Options:
+    """Return the options of a home that keeps states: it writes parents that only their children name (ruling 10).
+
+    What ``compat`` names was written by DataHub's endpoint, which does not.
+    """
+    found = Options(options.settings, stateful=True)
+    found.stubs = found.stubs and options.settings.identity.mode != "compat"
+    return found
+
+
+def _parents(old: Cells, new: Cells) -> Iterator[Pair]:
+    """Yield the parent's flow and job, and its run if that moves."""
+    was, becomes = (
+        {kind_of(urn): urn for urn, slots in cells.items() if STUB_JOB in slots or STUB_RUN in slots}
+        for cells in (old, new)
+    )
+    for kind, source in was.items():
+        target = becomes.get(kind)
+        if kind != _RUN or target not in (None, source):
+            yield source, target
+
+
+def _checks(datasets: Iterable[Pair], old: Cells, new: Cells) -> Iterator[Pair]:
+    """Yield the assertions of each pair of datasets: the same checks, in the order of the event."""
+    for was, becomes in datasets:
+        asked, told = (_by_check(cells.get(urn or "", {})) for cells, urn in ((old, was), (new, becomes)))
+        for check, sources in asked.items():
+            targets = told.get(check, [])
+            yield from zip_longest(sources, targets[: len(sources)])
+
+
+def _by_check(slots: Mapping[Slot, Mapping[Any, Any]]) -> dict[str, list[str]]:
+    """Return check -> its assertions: several where nothing tells them apart."""
+    found: dict[str, list[str]] = {}
+    for urn, (_, stated) in slots.get(CHECKS, {}).items():
+        found.setdefault(repr(replace(stated.check, others=())), []).append(urn)
+    return found
 
 
 def planned(targets: Mapping[str, set[str]]) -> Plan:
@@ -157,12 +220,6 @@ def _jobs_of(event: Event) -> Iterator[str]:
     tasks = facet(event.job_facets, "airflow").get("tasks")
     for task in tasks if isinstance(tasks, dict) else ():
         yield f"{event.name}.{task}"
-
-
-def _checks_of(state: RunState | None) -> list[str]:
-    if state is None:
-        return []
-    return [urn for slots in state.cells.values() for urn in slots.get(CHECKS, ())]
 
 
 def _ordered(moves: dict[str, str]) -> tuple[list[str], list[str]]:

@@ -46,6 +46,29 @@ def test_a_catalogue_before_and_after(run):
     assert run("verify", EVENTS, "--against", "catalog:c.db", "--profile", "1.4", "--sample", "50%").exit_code == 0
 
 
+@pytest.mark.parametrize("command", ["plan", "verify"])
+def test_a_file_that_is_no_catalogue_does_not_become_one(run, command):
+    Path("c.db").touch()
+    result = run(command, EVENTS, "--against", "catalog:c.db")
+    assert result.exit_code == 3
+    assert "c.db: is of an older release, or empty" in result.stderr
+    assert Path("c.db").read_bytes() == b""
+
+
+def test_a_plan_leaves_schemas_to_others_where_emit_would(run, gms):
+    events = str(Path(EVENTS).with_name("client.ndjson"))
+    run("emit", events, "--to", f"rest:{gms.url}")
+    schemas = [key for key in gms.metadata if key[1] == "schemaMetadata"]
+    gms.metadata.update({key: {"runId": "theirs", "pipelineName": "etl"} for key in schemas})
+    with Catalog(gms.place) as catalog:
+        catalog.apply([upsert("dataset", *key, {**catalog.aspect(*key), "hash": "theirs"}) for key in schemas])
+    flags = ("--against", f"rest:{gms.url}", "--set", "schema.write=if_absent")
+    assert counted(run("plan", events, "--against", f"rest:{gms.url}").stdout)["foreign"] == len(schemas) > 0
+    assert "foreign" not in counted(run("plan", events, *flags).stdout)
+    assert run("verify", events, "--against", f"rest:{gms.url}").exit_code == 1
+    assert run("verify", events, *flags).exit_code == 0
+
+
 def parts(tmp_path):
     """Write the START and the COMPLETE of a job to a file each, and return their names."""
     table = {"namespace": "postgres://h:5432", "name": "shop.public.orders"}
@@ -166,6 +189,9 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
         (("plan", EVENTS, "--against", "catalog:none.db"), "there is no catalogue"),
         (("plan", EVENTS, "--against", "file:x.json"), "cannot be read: use rest:URL"),
         (("plan", EVENTS, "--against", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
+        (("plan", EVENTS, "--against", "https://ann:secret@datahub:8080"), "'https://datahub:8080' cannot be read"),
+        (("plan", EVENTS, "--against", "rest:http://ann:secret@datahub:8080"), "--against: the address holds a user"),
+        (("plan", EVENTS, "--against", "rest:"), "--against: rest: names no server"),
         (("verify", EVENTS, "--against", "/dev/null"), "holds no aspects"),
         (("verify", EVENTS, "--against", "rest:", "--sample", "some"), "is no share"),
         (("verify", EVENTS, "--against", "rest:", "--sample", "0"), "is no share"),
@@ -175,6 +201,7 @@ def test_wrong_usage_is_exit_code_2(run, arguments, words):
     result = run(*arguments)
     assert result.exit_code == 2
     assert words in result.stderr
+    assert "secret" not in result.stderr
 
 
 def test_a_delivery_is_checked_by_the_ledger_that_sent_it(run, gms):

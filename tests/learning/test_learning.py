@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import permutations
 
 import pytest
 import yaml
@@ -106,6 +107,45 @@ def test_two_servers_that_write_one_urn_are_a_warning_with_what_speaks_for_two(t
     settings, page = loaded(tmp_path, *events)
     assert settings == Settings()
     assert "# - {namespace: postgres://crm:5432, platform_instance: INSTANCE}" in page
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [("crm:5432", "erp:5432", "10.0.0.5:5432"), ("db:5432", "db:5433", "db"), ("db", "db.one.com", "db.two.com")],
+)
+def test_what_may_be_either_of_two_servers_makes_them_no_location(tmp_path, hosts):
+    places = [f"postgres://{host}" for host in hosts]
+    settings, page = loaded(tmp_path, *(event(datasets=[(place, "shop.public.t")]) for place in places))
+    assert settings == Settings()
+    assert "# - {canonical: " in page
+    assert " are not alike" in page
+    events = [event("d", namespace=f"http://{host}", run=run, kind="COMPLETE") for run, host in enumerate(hosts)]
+    settings, page = loaded(tmp_path, *events)
+    assert settings == Settings()
+    assert " are not alike" in page
+
+
+@pytest.mark.parametrize(("differ", "sure"), [(0, True), (1, True), (2, False)])
+def test_a_name_and_an_address_whose_tables_have_other_columns_are_left_to_people(differ, sure):
+    events = [
+        event(datasets=[(f"postgres://{host}:5432", f"shop.public.t{n}", ["id", host if n < differ else "a"])])
+        for host in ("crm", "10.0.0.5")
+        for n in range(3)
+    ]
+    (found,) = findings(*events)
+    assert (found.kind, found.sure) == ("one-location", sure)
+    assert ("their columns differ in" in found.text) == (differ > 0)
+
+
+def test_columns_that_come_and_go_are_the_same_in_any_order():
+    events = [
+        event(datasets=[(f"postgres://{host}:5432", "shop.public.t", columns)])
+        for host, columns in (("crm", ["a"]), ("crm", ["b"]), ("10.0.0.5", ["a"]), ("10.0.0.5", ["b"]))
+    ]
+    for order in permutations(events):
+        (found,) = findings(*order)
+        assert found.sure
+        assert "columns differ" not in found.text
 
 
 def test_two_ports_of_a_host_are_two_servers():
@@ -250,6 +290,53 @@ def test_applications_with_a_time_in_their_name_become_one(tmp_path, stamps):
     assert {job.flow_id for job in jobs} == {"orders"}
     assert [job.job_id for job in jobs] == ["orders", "orders", "orders.execute_insert.t"]
     assert "2 names with a time in it" in page
+
+
+DAG = {"jobType": {"jobType": "DAG", "integration": "AIRFLOW"}}
+APPLICATION = {"jobType": {"jobType": "APPLICATION", "integration": "SPARK"}}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        # a dotted flow whose name has a stamp, too, and one that begins like it
+        [event(f"fin.daily_2026010{n}", run=n, producer=SPARK, **APPLICATION) for n in range(1, 4)],
+        [
+            *(event(name, run=n, **DAG) for n, name in enumerate(("a.b", "a.b.c_20260101", "a.b.c_20260102"))),
+            *(event(f"a.b.t{n}", run=10 + n, **DAG) for n in range(3)),
+        ],
+        # rules for a namespace that becomes another one
+        [
+            event("fin.daily", namespace="http://a:1", run=1, **DAG),
+            *(event("x", namespace=place, run=2, kind="COMPLETE") for place in ("http://a:1", "http://a.b.c:1")),
+            event("fin.daily.load", namespace="http://a.b.c:1", run=4),
+        ],
+        [
+            event("o_20260101", namespace="http://a:1", run=1, producer=SPARK, **APPLICATION),
+            event("o_20260102", namespace="http://a.b.c:1", run=2, producer=SPARK, **APPLICATION),
+            *(event("x", namespace=place, run=3, kind="COMPLETE") for place in ("http://a:1", "http://a.b.c:1")),
+        ],
+        # a name is cleaned before rules see it
+        [event(" fin.\ndaily ", run=1, **DAG), event("fin. daily.load", run=2)],
+        [event("fin.\0\U0001f600", run=1, **DAG)],
+    ],
+)
+def test_with_the_settings_that_were_proposed_there_is_nothing_left_to_propose(tmp_path, events):
+    settings, page = loaded(tmp_path, *events)
+    assert settings != Settings(), page
+    assert [found for found in learn(events, settings).findings() if found.path] == []
+
+
+def test_names_are_in_the_case_that_rules_see():
+    (found,) = findings(event("Fin.Daily", **DAG), identity={"lowercase": {"name": True}})
+    settings = Settings(identity={"lowercase": {"name": True}, "rules": [found.value]})
+    assert Options(settings).identity.job("ns", "Fin.Daily.Load", AIRFLOW).flow_id == "fin.daily"
+
+
+def test_a_rule_says_so_when_it_does_not_name_all():
+    (found,) = findings(*(event(f"fin.d{number}", run=number, **DAG) for number in range(150)))
+    assert "at least 100 flows" in found.text
+    assert "learn again with it" in found.text
 
 
 def test_one_name_with_a_number_is_no_stamp():

@@ -8,8 +8,10 @@ import pytest
 import yaml
 
 from dh_bridge import Settings, translate
+from dh_bridge.review import near
 from dh_bridge.review.near import near_misses, spelled_otherwise
 from dh_bridge.review.state import Listed
+from dh_bridge.settings.loading import load
 
 
 def urn(name, platform="postgres", env="PROD"):
@@ -64,9 +66,38 @@ def test_what_is_another_dataset_is_no_near_miss(theirs):
 
 def test_the_nearest_come_first_and_are_few():
     known = [urn(f"i{at}.shop.public.orders", env="DEV") for at in range(9)] + [urn("SHOP.public.orders")]
-    found = [near.found for near in near_misses([(urn("shop.public.orders"), None)], known)]
+    found = [one.found for one in near_misses([(urn("shop.public.orders"), None)], known)]
     assert found[0] == urn("SHOP.public.orders")
     assert len(found) == 5
+
+
+def test_names_of_many_tenants_are_compared_with_those_of_their_own(monkeypatch):
+    asked = []
+    compared = near._near
+    monkeypatch.setattr(near, "_near", lambda *said: asked.append(said) or compared(*said))
+    new = [(urn(f"t{number}.public.Orders"), None) for number in range(100)]
+    known = [urn(f"t{number}.public.orders") for number in range(100)]
+    assert len(list(near_misses(new, known))) == len(asked) == 100
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "namespace"),
+    [
+        (urn("shop.[public].orders", "mssql"), urn("shop.public.orders", "mssql"), "mssql://db:1433"),
+        (urn("{x}.public.orders"), urn("public.orders"), "postgres://db:5432"),
+        (urn("orders"), urn("Orders"), "postgres://[::1]:5432"),
+    ],
+)
+def test_what_no_pattern_can_say_has_no_rule(ours, theirs, namespace):
+    (found,) = near_misses([(ours, namespace)], [theirs])
+    assert found.rule == ""
+
+
+def test_a_rule_is_read_back_as_it_was_meant(tmp_path):
+    (found,) = near_misses([(urn("orders"), "postgres://db:5432")], [urn("${HOME}.orders")])
+    (tmp_path / "c.yml").write_text(found.rule)
+    (rule,) = load(tmp_path / "c.yml", environ={"HOME": "x"}).settings.naming.rules
+    assert rule.platform_instance == "${HOME}"
 
 
 EVENT = {
@@ -129,5 +160,5 @@ def test_a_place_that_cannot_list_is_asked_for_other_spellings(tmp_path):
 
 
 def test_a_list_of_urns_may_begin_with_a_byte_order_mark(tmp_path):
-    (tmp_path / "urns.txt").write_text(urn("a") + "\r\n", encoding="utf-8-sig")
-    assert Listed(str(tmp_path / "urns.txt")).urns == {urn("a")}
+    (tmp_path / "urns.txt").write_text(urn("a\u2028b") + "\r\n" + urn("c"), encoding="utf-8-sig", newline="")
+    assert Listed(str(tmp_path / "urns.txt")).urns == {urn("a\u2028b"), urn("c")}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from dh_bridge import Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.delivery import around
 from dh_bridge.errors import SinkError
 from dh_bridge.review.plan import plan
 from dh_bridge.review.state import Listed, State
@@ -47,14 +49,14 @@ def edge(urn):
 
 def reviewed(held, *proposals):
     with State(held) as state:
-        state.add(list(proposals))
+        state.emit(list(proposals))
         return list(state.changes())
 
 
 def planned(held, *proposals, known=()):
     with State(held) as state:
         for one in proposals:
-            state.add([one])
+            state.emit([one])
         counts, rows = plan(state, pipeline="dh_bridge", known=known)
         return {name: number for name, number in counts.items() if number}, rows
 
@@ -179,23 +181,90 @@ HELD = {"name": "load", "type": {"string": "airflow"}, "customProperties": {"ope
     ],
 )
 def test_what_was_written_is_held_missing_trimmed_or_overwritten(there, word, paths):
-    sent = patch("dataJob", JOB, "dataJobInfo", [NAMED, TYPED, KEPT])
-    # a patch is applied to what is there, so what is there is compared with a delivery onto nothing
-    (change,) = reviewed(Place(), sent)
-    before = None if there is None else Present(there, **THEIRS)
-    found = verdict(change._replace(before=before))
+    held = Place() if there is None else place(dataJobInfo=Present(there, **THEIRS))
+    (change,) = reviewed(held, patch("dataJob", JOB, "dataJobInfo", [NAMED, TYPED, KEPT]))
+    found = verdict(change)
     assert (found.word, found.paths) == (word, paths)
     assert found.writer == (None if word in ("held", "missing") else "nightly snowflake snowflake-2")
 
 
+def edges(*urns):
+    """Return a job's inputs as a place has them."""
+    found = [{"destinationUrn": urn, "created": {"time": 1, "actor": "urn:li:corpuser:x"}} for urn in urns]
+    return Present({"inputDatasets": [], "outputDatasets": [], "inputDatasetEdges": found}, **THEIRS)
+
+
 def test_elements_of_others_beside_ours_are_no_fault():
     sent = patch("dataJob", JOB, "dataJobInputOutput", [edge(A)])
-    (change,) = reviewed(Place(), sent)
-    edges = [{"destinationUrn": B}, {"destinationUrn": A, "created": {"time": 1, "actor": "urn:li:corpuser:x"}}]
-    there = {"inputDatasets": [], "outputDatasets": [], "inputDatasetEdges": edges}
-    assert verdict(change._replace(before=Present(there))).word == "held"
-    there["inputDatasetEdges"] = edges[:1]
-    assert verdict(change._replace(before=Present(there))) == ("trimmed", [f"/inputDatasetEdges/{A}"], None)
+    (change,) = reviewed(place(dataJobInputOutput=edges(B, A)), sent)
+    assert verdict(change).word == "held"
+    (change,) = reviewed(place(dataJobInputOutput=edges(B)), sent)
+    assert verdict(change)[:2] == ("trimmed", [f"/inputDatasetEdges/{A}"])
+
+
+@pytest.mark.parametrize(("others", "word"), [([B], "held"), ([B, A], "overwritten"), ([A], "overwritten")])
+def test_what_a_patch_took_away_and_is_there_again_is_not_held(others, word):
+    gone = [{"op": "remove", "path": f"/inputDatasetEdges/{A}"}]
+    (change,) = reviewed(place(dataJobInputOutput=edges(*others)), patch("dataJob", JOB, "dataJobInputOutput", gone))
+    paths = [] if word == "held" else [f"/inputDatasetEdges/{A}"]
+    assert verdict(change)[:2] == (word, paths)
+
+
+def test_a_column_without_its_last_tag_is_held_and_one_with_it_is_not():
+    tag = {"tags": [{"tag": "urn:li:tag:pii"}]}
+    there = {"editableSchemaFieldInfo": [{"fieldPath": "a", "globalTags": tag}, {"fieldPath": "b", "globalTags": tag}]}
+    for path, gone in (("a", "a"), ("c", None)):
+        taken = [{"op": "remove", "path": f"/editableSchemaFieldInfo/{path}/globalTags/tags/urn:li:tag:pii"}]
+        held = Place(**{A: {"editableSchemaMetadata": Present(there)}})
+        (change,) = reviewed(held, patch("dataset", A, "editableSchemaMetadata", taken))
+        told = [] if gone is None else [f"/editableSchemaFieldInfo/{gone}/globalTags/tags/urn:li:tag:pii"]
+        assert verdict(change).paths == told
+
+
+def test_an_entity_that_was_revived_and_is_removed_again_is_not_held():
+    alive = upsert("dataJob", JOB, "status", {"removed": False})
+    (change,) = reviewed(place(status=Present({"removed": True}, **THEIRS)), alive)
+    assert verdict(change) == ("overwritten", ["/removed"], "nightly snowflake snowflake-2")
+    for held in (Place(), place(status=Present({"removed": False})), place(status=Present({}))):
+        (change,) = reviewed(held, alive)
+        assert verdict(change).word == "held"
+
+
+def test_the_order_of_a_set_says_nothing_and_others_may_add_to_it():
+    run = {"upstreamInstances": ["urn:li:dataProcessInstance:a", "urn:li:dataProcessInstance:b"]}
+    sent = upsert("dataProcessInstance", RUN, "dataProcessInstanceRelationships", run)
+    for there, word in (("ba", "held"), ("bca", "held"), ("b", "trimmed"), ("", "trimmed")):
+        found = {"upstreamInstances": [f"urn:li:dataProcessInstance:{one}" for one in there]}
+        (change,) = reviewed(Place(**{RUN: {"dataProcessInstanceRelationships": Present(found)}}), sent)
+        assert verdict(change).word == word
+
+
+SCHEMA = {
+    "schemaName": "s", "platform": "urn:li:dataPlatform:s3", "version": 0, "hash": "", "fields": [],
+    "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+}  # fmt: skip
+
+
+def test_a_plan_leaves_to_others_what_emit_would_leave_to_them():
+    schemas = [upsert("dataset", urn, "schemaMetadata", SCHEMA) for urn in (A, B)]
+    held = Place(**{A: {"schemaMetadata": Present({**SCHEMA, "hash": "theirs"}, **THEIRS)}})
+    for write, words in (("all", ["foreign"]), ("if_absent", [])):
+        with State(held) as state:
+            for _ in range(2):  # what was planned already is ours
+                around(state, Settings(schema={"write": write})).emit(schemas)
+            _, rows = plan(state, pipeline="dh_bridge", known=())
+        assert [row["kind"] for row in rows if row.get("aspect")] == words
+
+
+def test_a_plan_joins_with_what_is_there_where_emit_would_join():
+    held = Place(**{RUN: {"dataProcessInstanceInput": Present({"inputs": [A]}, **OURS)}})
+    sent = [upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": [urn]}) for urn in (B, C)]
+    for mode, inputs in (("none", [C]), ("read", [C, B, A])):
+        with State(held) as state:
+            for one in sent:
+                around(state, Settings(state=mode)).emit([one])
+            (change,) = state.changes()
+        assert change.after == {"inputs": inputs}
 
 
 def test_lists_of_another_length_are_overwritten():

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from dh_bridge.catalog.store import Catalog
 from dh_bridge.delivery import open_destination
+from dh_bridge.errors import SettingsError
 from dh_bridge.review.state import Listed
+from dh_bridge.sinks.base import shown
+from dh_bridge.sinks.catalog import CatalogSink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.delivery import Destination
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Readable
 
@@ -29,16 +33,20 @@ def opened_place(target: str, settings: Settings) -> Iterator[tuple[Readable, It
     elif scheme == "catalog":
         if not Path(path).is_file():
             raise click.UsageError(f"there is no catalogue {path!r}")
-        with open_destination(target, settings).sink as sink:
-            yield cast("Readable", sink), sink.catalog.entities(), settings  # type: ignore[attr-defined]
+        with CatalogSink(Catalog(path, readonly=True)) as sink:
+            yield sink, sink.catalog.entities(), settings
     elif scheme == "rest":
-        destination = open_destination(target, settings)
-        with destination.sink as sink:
-            yield cast("Readable", sink), None, destination.settings
+        destination = _server(target, settings)
+        with destination.sink as server:
+            yield cast("Readable", server), None, destination.settings
     else:
-        raise click.UsageError(f"{target!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs")
+        raise click.UsageError(f"{shown(target)!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs")
 
 
-def allowed(proposals: Sequence[Proposal], settings: Settings) -> list[Proposal]:
-    """Return what the settings let be written."""
-    return [one for one in proposals if settings.writes.refusal(one.entity_type, one.aspect_name) is None]
+def _server(target: str, settings: Settings) -> Destination:
+    """Open a server; what is wrong with its address is wrong with ``--against``."""
+    try:
+        return open_destination(target, settings)
+    except SettingsError as error:
+        where = "--against" if error.where == "--to" else error.where
+        raise SettingsError(error.what, where=where, now=error.now) from error

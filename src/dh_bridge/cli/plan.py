@@ -12,8 +12,9 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, ledger_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.places import allowed, opened_place
+from dh_bridge.cli.places import opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.delivery import around
 from dh_bridge.ledger import Nowhere, opened, trial
 from dh_bridge.review.plan import COUNTS
 from dh_bridge.review.plan import plan as planned
@@ -76,9 +77,10 @@ def plan(  # noqa: PLR0913 - one parameter per option
     leave. It is tried on a copy.
     """
     with Outcome() as outcome, opened_place(target, settings) as (place, known, chosen), State(place) as state:
+        written = around(state, settings)
         for translation in _translated(events, chosen, ledger or settings.ledger.file):
             outcome.add(translation)
-            state.add(allowed(translation.proposals, settings))
+            written.emit(translation.proposals)
         counts, rows = planned(state, pipeline=settings.pipeline_name, known=known)
         if as_json:
             write(map(json_line, rows))

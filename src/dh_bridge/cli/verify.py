@@ -14,8 +14,9 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import json_option, ledger_option, profile_option, utf_8, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.places import allowed, opened_place
+from dh_bridge.cli.places import opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.delivery import around
 from dh_bridge.ledger.recall import Recall
 from dh_bridge.review.state import State
 from dh_bridge.review.verdicts import verdict
@@ -88,8 +89,9 @@ def verify(  # noqa: PLR0913 - one parameter per option
         if known is not None and not target.startswith("catalog:"):
             raise click.UsageError("a file of URNs holds no aspects: use rest:URL or catalog:FILE")
         said = _told(events, chosen, outcome) if teller is None else _sent(teller, delivery, chosen, sample)
+        written = around(state, settings)
         for proposals in said:
-            state.add(allowed([one for one in proposals if _drawn(one.entity_urn, sample)], settings))
+            written.emit([one for one in proposals if _drawn(one.entity_urn, sample)])
         counts: Counter[str] = Counter(dict.fromkeys(("held", "missing", "trimmed", "overwritten"), 0))
         rows = list(_rows(state, counts))
         if as_json:

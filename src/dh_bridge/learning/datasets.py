@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
-from dh_bridge.learning.places import alike, best, groups
+from dh_bridge.learning.places import alike, best, groups, strangers
 from dh_bridge.learning.sample import Sample
 from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.identity.hints import facet
@@ -30,6 +30,8 @@ _SIGNS = frozenset("{}[]*")  # mean something in a pattern of naming.rules
 class _Pair(NamedTuple):
     why: str | None
     names: list[str]
+    #: datasets of which both told columns, and of these those with others
+    compared: int
     differ: int
 
 
@@ -39,7 +41,7 @@ class Datasets:
     def __init__(self, options: Options, limit: int) -> None:
         self._naming = options.naming
         self._locations = Locations(options.settings.naming.locations)
-        #: key of a dataset -> place -> hash of its columns (0: not told)
+        #: key of a dataset -> place -> hash of its columns, the largest, whatever came first (0: not told)
         self._seen: Sample[dict[str, int]] = Sample(limit, dict)
         self._places: Sample[list[int]] = Sample(limit, lambda: [0])
         self._unknown: Sample[Counter[str]] = Sample(limit, Counter)
@@ -89,7 +91,7 @@ class Datasets:
             count[0] += 1
         seen = self._seen.at(f"{place.partition(':')[0]}:{name.name}" if name.system is None else str(name.endpoint))
         if seen is not None and (place in seen or len(seen) < _PLACES):
-            seen[place] = seen.get(place) or _columns(dataset)
+            seen[place] = max(seen.get(place, 0), _columns(dataset))
         if "unknown-namespace" in name.notes and (names := self._unknown.at(name.safe_namespace)) is not None:
             _count(names, name.name)
         if name.platform == "bigquery":
@@ -118,10 +120,11 @@ class Datasets:
                     continue
                 pair = pairs.get((one, other))
                 if pair is None:
-                    pair = pairs[one, other] = _Pair(alike(one, other), [], 0)
+                    pair = pairs[one, other] = _Pair(alike(one, other), [], 0, 0)
                 pair.names.append(_name_in(key))
-                if seen[one] and seen[other] and seen[one] != seen[other]:
-                    pairs[one, other] = pair._replace(differ=pair.differ + 1)
+                if seen[one] and seen[other]:
+                    differ = pair.differ + (seen[one] != seen[other])
+                    pairs[one, other] = pair._replace(compared=pair.compared + 1, differ=differ)
         return pairs
 
     def _project_numbers(self) -> Iterator[Finding]:
@@ -156,24 +159,31 @@ def _one_place(pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> I
         reasons = sorted({found.why for found in inside if found.why is not None})
         canonical_one = best(group, counts)
         aliases = [namespace for namespace in group if namespace != canonical_one]
+        apart = strangers(group)
+        unlike = "" if apart is None else f", but {shown(apart[0])} and {shown(apart[1])} are not alike"
+        differ, compared = sum(found.differ for found in inside), sum(found.compared for found in inside)
         yield Finding(
             "one-location",
-            f"{'; '.join(reasons)}: {times(len(names), 'dataset')} under several of them ({listed(names)})",
+            f"{'; '.join(reasons)}: {times(len(names), 'dataset')} under several of them ({listed(names)}){unlike}"
+            + _differ(differ),
             sum(counts.get(namespace, 0) for namespace in group),
             ("naming", "locations"),
             {"canonical": canonical_one, "aliases": aliases},
-            sure=not any(_SIGNS & set(namespace) for namespace in aliases),
+            sure=apart is None and 2 * differ <= compared and not any(_SIGNS & set(namespace) for namespace in aliases),
         )
+
+
+def _differ(count: int) -> str:
+    return f"; their columns differ in {count:,}" if count else ""
 
 
 def _collisions(pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> Iterator[Finding]:
     for (one, other), found in pairs.items():
         if found.why is not None:
             continue
-        differ = f"; their columns differ in {found.differ:,}" if found.differ else ""
         text = (
             f"{shown(one)} and {shown(other)} write {times(len(found.names), 'dataset')} of one URN"
-            f" ({listed(found.names)}){differ}: two servers need an instance each, one server under two names a location"
+            f" ({listed(found.names)}){_differ(found.differ)}: two servers need an instance each, one server under two names a location"
         )
         rarer = min((one, other), key=lambda namespace: (counts.get(namespace, 0), namespace))
         rule = {"namespace": rarer, "platform_instance": "INSTANCE"}

@@ -8,15 +8,16 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
-from dh_bridge.learning.places import alike, best, groups, url
+from dh_bridge.learning.places import alike, best, groups, strangers, url
 from dh_bridge.learning.sample import Sample
 from dh_bridge.translation.identity.dbt_nodes import unique_name
 from dh_bridge.translation.identity.hints import hints
 from dh_bridge.translation.identity.lints import LINTS, Sightings, flow_dot
 from dh_bridge.translation.identity.runs import bare
+from dh_bridge.translation.identity.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.identity import Job
@@ -44,6 +45,7 @@ class Jobs:
 
     def __init__(self, options: Options, limit: int) -> None:
         self._identity = options.identity
+        self._words = Words(options.settings.identity)
         self._named_by_id = options.settings.dbt.node_identity == "unique_id"
         self._salted = options.settings.identity.salt is not None
         self._sightings = Sightings(limit)
@@ -51,7 +53,7 @@ class Jobs:
         self._examples: dict[str, str] = {}
         #: platform and name of a job -> namespaces
         self._places: Sample[Counter[str]] = Sample(limit, Counter)
-        #: namespace -> dotted names of flows
+        #: namespace -> dotted names of flows; those with a stamp in them apart, by the key of `_stems`
         self._dotted: Sample[Counter[str]] = Sample(limit, Counter)
         #: namespace, stem and form of stamp -> names
         self._stems: Sample[Counter[str]] = Sample(limit, Counter)
@@ -105,12 +107,11 @@ class Jobs:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what there is to say."""
-        yield from self._one_place()
-        for namespace, names in self._dotted.items():
-            yield _dotted(namespace, names)
-        for key, names in self._stems.items():
-            if len(names) > 1:
-                yield _stamped(key, names)
+        places = list(self._one_place())
+        yield from places
+        # rules see the namespace that a group makes of its aliases
+        meant = {alias: found.value["canonical"] for found in places if found.sure for alias in found.value["aliases"]}
+        yield from self._rules(meant)
         yield from self._two_installations()
         yield from self._two_names()
         for producer, jobs in self._strangers.items():
@@ -127,16 +128,21 @@ class Jobs:
             _note(places, job.namespace)
 
     def _see_names(self, job: Job, said: Hints) -> None:
-        dag = said.task.dag_id
+        name, dag = self._words.name(job.name), self._words.name(said.task.dag_id or "")  # as rules see them
+        dotted = None
         if flow_dot(job, said.job_type):
-            _note(self._dotted.at(job.namespace), job.name, most=MOST)
-        elif dag and "." in dag and job.name.startswith(f"{dag}.") and job.flow_name != dag:
-            _note(self._dotted.at(job.namespace), dag, most=MOST)
+            dotted = name
+        elif "." in dag and name.startswith(f"{dag}.") and job.flow_name != dag:
+            dotted = dag
+        key = job.namespace
         for position, form in enumerate(_STAMPED):
-            match = form.fullmatch(job.flow_name)
+            match = form.fullmatch(dotted or job.flow_name)
             if match is not None:
-                _note(self._stems.at(f"{job.namespace}\n{match['app']}\n{position}"), job.flow_name, most=MOST)
+                key = f"{job.namespace}\n{match['app']}\n{position}"
+                _note(self._stems.at(key), match[0], most=MOST)
                 break
+        if dotted is not None:
+            _note(self._dotted.at(key), dotted, most=MOST)
         if said.node is not None and job.platform == "dbt" and not self._named_by_id:
             _note(self._nodes.at(unique_name(said.node.unique_id, said.job_type)), job.name)
 
@@ -161,7 +167,10 @@ class Jobs:
             jobs = sorted({name for pair in pairs for name in shared[pair]})
             why = "; ".join(sorted({reasons[pair] for pair in pairs if pair in reasons}))
             text = f"{why}: {times(len(jobs), 'job')} under several of them ({listed(jobs)})"
-            yield _alias(group, counts, text, sure=True)
+            apart = strangers(group)
+            if apart is not None:
+                text += f", but {shown(apart[0])} and {shown(apart[1])} are not alike"
+            yield _alias(group, counts, text, sure=apart is None)
         for pair, jobs in shared.items():
             both = [found for namespace in pair if (found := url(namespace)) is not None]
             if pair not in reasons and len(both) == len(pair) and len(jobs) >= _SURE_JOBS:
@@ -169,6 +178,19 @@ class Jobs:
                     f"{times(len(jobs), 'job')} under both ({listed(jobs)}): one installation, or two of the same jobs?"
                 )
                 yield _alias(list(pair), counts, text, sure=False)
+
+    def _rules(self, meant: Mapping[str, str]) -> Iterator[Finding]:
+        """Yield the rules; ``meant`` is what namespaces will be called. One that takes the stamp off leaves no dotted flow."""
+        stems = _by_place(self._stems, meant)
+        stamped = {key for key, names in stems.items() if len(names) > 1}
+        dotted: dict[str, Counter[str]] = {}
+        for key, names in _by_place(self._dotted, meant).items():
+            if key not in stamped:
+                dotted.setdefault(key.partition("\n")[0], Counter()).update(names)
+        for namespace, names in sorted(dotted.items()):
+            yield _dotted(namespace, names)
+        for key in sorted(stamped):
+            yield _stamped(key, stems[key])
 
     def _two_installations(self) -> Iterator[Finding]:
         found = []
@@ -195,6 +217,15 @@ class Jobs:
             yield Finding("two-names", text, len(found), ("dbt", "node_identity"), "unique_id")
 
 
+def _by_place(sample: Sample[Counter[str]], meant: Mapping[str, str]) -> dict[str, Counter[str]]:
+    """Return the notes of keys that begin with a namespace, those of one namespace as one."""
+    found: dict[str, Counter[str]] = {}
+    for key, names in sample.items():
+        namespace, mark, rest = key.partition("\n")
+        found.setdefault(f"{meant.get(namespace, namespace)}{mark}{rest}", Counter()).update(names)
+    return found
+
+
 def _alias(group: list[str], counts: Counter[str], text: str, *, sure: bool) -> Finding:
     canonical = best(group, counts)
     value = {"canonical": canonical, "aliases": [namespace for namespace in group if namespace != canonical]}
@@ -206,6 +237,8 @@ def _dotted(namespace: str, names: Counter[str]) -> Finding:
     flows = "|".join(re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name)))
     rule = {"namespace": re.escape(namespace), "name": rf"(?P<flow>{flows})(?:\.(?P<task>.+))?", "flow": "{flow}"}
     text = f"{times(len(names), 'flow', most=MOST)} whose name has a dot: {listed(sorted(names))}"
+    if len(names) >= MOST:
+        text += f"; the rule names {len(names):,} of them: learn again with it"
     return Finding("dotted-flow", text, names.total(), ("identity", "rules"), rule)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dh_bridge.learning.finding import Finding
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.-]*(?:://[\w.-]+(?::\d+)?(?:/[\w./-]*)?)?").fullmatch
-_PRINTABLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]*").fullmatch
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}  # mean something else in YAML when bare
 _MOST = 100
 """Proposals of one kind that are written; a longer list is nothing to read."""
@@ -26,7 +26,7 @@ _SCALARS = (("identity", "salt"), ("dbt", "node_identity"))
 def page(findings: Sequence[Finding], *, events: int, share: float) -> str:
     """Return the page; ``share`` is the part of all names that was followed."""
     warnings = [found for found in findings if not found.path]
-    proposals = sorted((found for found in findings if found.path), key=lambda found: (found.path, -found.count))
+    proposals = sorted((found for found in findings if found.path), key=_rank)
     lines = [f"# {times(events, 'event')}: {times(len(proposals), 'proposal')}, {times(len(warnings), 'warning')}"]
     if share < 1:
         lines.append(f"# too many names for all: the evidence is of about 1 in {round(1 / share):,}")
@@ -35,6 +35,11 @@ def page(findings: Sequence[Finding], *, events: int, share: float) -> str:
         inside = [found for found in proposals if found.path[0] == area]
         lines += ["", f"{_mark(inside)}{area}:", *_area(inside)]
     return "\n".join(lines) + "\n"
+
+
+def _rank(found: Finding) -> tuple[tuple[str, ...], bool, int]:
+    """Return the place on the page: of rules the first that matches holds, and a dotted flow takes all that begin like it."""
+    return found.path, found.kind == "dotted-flow", -found.count
 
 
 _AREAS = ["naming", "identity", "dbt"]
@@ -87,7 +92,11 @@ def _told(found: Finding) -> str:
 
 def _line(text: str) -> str:
     """Return text in one line; each of its parts that came from events was cut before."""
-    return " ".join(shown(part) for part in re.findall(r".{1,100}", text, re.DOTALL)) if not _PRINTABLE(text) else text
+    return (
+        " ".join(shown(part) for part in re.findall(r".{1,100}", text, re.DOTALL))
+        if _UNPRINTABLE.search(text)
+        else text
+    )
 
 
 def inline(value: Any) -> str:
@@ -99,6 +108,7 @@ def inline(value: Any) -> str:
     text = str(value).replace("${", "$${")  # a settings file fills in variables
     if _PLAIN(text) and text.lower() not in _WORDS:
         return text
-    if _PRINTABLE(text):
+    if not _UNPRINTABLE.search(text):
         return "'" + text.replace("'", "''") + "'"
-    return json.dumps(text)
+    # YAML knows no pairs of surrogates, as JSON writes what is beyond the Basic Multilingual Plane
+    return _UNPRINTABLE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(text, ensure_ascii=False))

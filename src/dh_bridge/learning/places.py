@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ def groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
         for member in joined:
             group[member] = joined
     return [list(members) for members in sorted({tuple(sorted(members)) for members in group.values()})]
+
+
+def strangers(group: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first two of a group that do not look like one place themselves: an address may be either's."""
+    return next((pair for pair in combinations(group, 2) if alike(*pair) is None), None)
 
 
 def _address(text: str) -> Address:

@@ -74,13 +74,13 @@ def _plain(note: Any) -> Any:
 
 
 def _add(note: Any, told: Any) -> None:
-    """Add to a note what another one says of the same key: counts are summed, else what is known first stays."""
+    """Add to a note what another one says of the same key: counts are summed, of what is known once the larger stays."""
     if isinstance(note, (Counter, set)):
         note.update(told)
     elif isinstance(note, list):
         note[:] = map(sum, zip(note, told, strict=True))
     else:
-        note.update({key: note.get(key) or value for key, value in told.items()})
+        note.update({key: max(note.get(key, 0), value) for key, value in told.items()})
 
 
 def _mark(key: str) -> int:

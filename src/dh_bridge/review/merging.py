@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Present, Readable, ReadableSink
 
 
-_SETS = frozenset(("inputs", "outputs", "inputEdges", "outputEdges", "upstreamInstances", "subjects"))
+SETS = frozenset(("inputs", "outputs", "inputEdges", "outputEdges", "upstreamInstances", "subjects"))
+"""Arrays that are sets: their order says nothing, and what others added stands beside what is ours."""
 _JOINED: dict[str, tuple[str, ...] | None] = {
     "dataProcessInstanceProperties": None,
     "dataProcessInstanceRelationships": None,
@@ -110,6 +111,6 @@ def _joined(present: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, An
         there, said = present[name], ours[name]
         if isinstance(there, dict) and isinstance(said, dict) and name == "customProperties":
             whole[name] = {**there, **said}
-        elif name in _SETS and isinstance(there, list) and isinstance(said, list):
+        elif name in SETS and isinstance(there, list) and isinstance(said, list):
             whole[name] = said + [one for one in there if one not in said]
     return whole

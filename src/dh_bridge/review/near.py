@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from dh_bridge.datahub.urns import dataset_urn, is_urn, parse
 from dh_bridge.settings.naming import Env
 from dh_bridge.sinks.base import absent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from dh_bridge.sinks.base import Readable
 
 _PLATFORM = "urn:li:dataPlatform:"
 _QUOTES = str.maketrans("", "", '"`[]')
+_SIGNS = frozenset("{}[]*")  # mean something in a pattern of naming.rules
+_REST = ".{*rest}"
 _FEW = 5
 
 
 class Near(NamedTuple):
-    """A dataset of ours that is not there, one that is, how their URNs differ, and the settings to try."""
+    """A dataset of ours that is not there, one that is, how their URNs differ, and the settings to try ("": none can say it)."""
 
     urn: str
     found: str
@@ -46,15 +48,20 @@ class _Dataset(NamedTuple):
 
 def near_misses(new: Iterable[tuple[str, str | None]], known: Iterable[str]) -> Iterator[Near]:
     """Yield the near misses of ``new``, (URN, namespace if it is known), among the ``known`` URNs, few for each."""
-    index: dict[str, list[_Dataset]] = defaultdict(list)
-    for urn in known:
-        if (one := _dataset(urn)) is not None:
-            index[_last(one)].append(one)
-    for urn, namespace in new:
-        ours = _dataset(urn)
-        found = (
-            [near for theirs in index.get(_last(ours), ()) if (near := _near(ours, theirs, namespace))] if ours else []
-        )
+    ours = [(one, namespace) for urn, namespace in new if (one := _dataset(urn)) is not None]
+    wanted = {_last(one) for one, _ in ours}
+    names: dict[Hashable, list[_Dataset]] = defaultdict(list)
+    tails: dict[str, list[_Dataset]] = defaultdict(list)
+    for urn in known if wanted else ():
+        if (theirs := _dataset(urn)) is not None and _last(theirs) in wanted:
+            for key in filter(None, (theirs.folded, _host(theirs.name))):
+                names[key].append(theirs)
+            for tail in _tails(theirs.folded):
+                tails[tail].append(theirs)
+    for one, namespace in ours:
+        keys = (*_tails(one.folded), _host(one.name))
+        others = {*tails.get(one.folded, ()), *(theirs for key in keys for theirs in names.get(key, ()))}
+        found = [near for theirs in others if _last(theirs) == _last(one) and (near := _near(one, theirs, namespace))]
         yield from sorted(found, key=lambda near: (near.differs.count(","), near.found))[:_FEW]
 
 
@@ -101,7 +108,7 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
             rule["platform_instance"] = _before(mine, theirs.name)
         elif mine.endswith(f".{other}"):
             differs.append("instance or tiers")
-            rule |= {"name": f"{_before(other, ours.name)}.{{*rest}}", "rename": "{rest}"}
+            rule |= {"name": f"{_before(other, ours.name)}{_REST}", "rename": "{rest}"}
         elif _host(ours.name) and _host(ours.name) == _host(theirs.name):
             differs.append("host")
         else:
@@ -120,6 +127,14 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
     )
 
 
+def _tails(name: str) -> Iterator[str]:
+    """Yield a name, and what is left of it as its tiers are taken off."""
+    yield name
+    while "." in name:
+        name = name.partition(".")[2]
+        yield name
+
+
 def _before(rest: str, name: str) -> str:
     """Return what a name has before its part that is ``rest`` without quotes and case, which need not be as long."""
     return next(name[:at] for at, sign in enumerate(name) if sign == "." and _folded(name[at + 1 :]) == rest)
@@ -130,12 +145,19 @@ def _folded(name: str) -> str:
 
 
 def _written(rule: dict[str, str], differs: list[str], hosts: tuple[str, str]) -> str:
-    """Return a line of YAML for the settings file; flow style, which JSON is part of."""
+    """Return a line of YAML for the settings file (flow style, which JSON is part of), "" where no pattern can say it."""
     namespace = rule.get("namespace", "")
+    texts = namespace, rule.get("name", "").removesuffix(_REST), rule.get("rename", "").removeprefix("{rest}")
+    if any(_SIGNS & set(text) for text in texts):
+        return ""
     if differs == ["host"]:
         location = {"canonical": namespace.replace(*hosts, 1), "aliases": [namespace]}
-        return f"naming: {{locations: [{json.dumps(location, ensure_ascii=False)}]}}"
-    return f"naming: {{rules: [{json.dumps(rule, ensure_ascii=False)}]}}"
+        return f"naming: {{locations: [{_flow(location)}]}}"
+    return f"naming: {{rules: [{_flow(rule)}]}}"
+
+
+def _flow(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("${", "$${")  # a settings file fills in variables
 
 
 def _told(name: str, namespace: str | None) -> str:

@@ -10,13 +10,13 @@ from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.urns import entity_type, key_aspect
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Closing
+from dh_bridge.sinks.base import Closing, Present
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Present, Readable
+    from dh_bridge.sinks.base import Delivery, Readable
 
 
 class Listed:
@@ -24,7 +24,8 @@ class Listed:
 
     def __init__(self, path: str) -> None:
         try:
-            lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+            # not splitlines: other signs that end a line may be in names
+            lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise SinkError(f"cannot be read: {error}", where=path) from error
         self.urns = {line.strip().strip('"') for line in lines if line.strip()}
@@ -35,20 +36,26 @@ class Listed:
 
 
 class Change(NamedTuple):
-    """An aspect that proposals name: as it is there (None: not at all), and as they leave it."""
+    """An aspect that proposals name: as it is there (None: not at all), and as they leave it.
+
+    ``replaced``: it is written whole. ``taken`` are the paths of what patches take away.
+    """
 
     urn: str
     aspect: str
     before: Present | None
     after: dict[str, Any]
     replaced: bool
+    taken: frozenset[str] = frozenset()
 
 
 class State(Closing):
-    """Follows proposals; ``exists`` says which of their entities the place has, ``points`` counts points in time.
+    """A sink that writes to a copy; ``exists`` says which entities the place has, ``points`` counts points in time.
 
     ``refused`` says what the copy would not take, and why: the place would not either.
     """
+
+    name = "review"
 
     def __init__(self, place: Readable) -> None:
         self.exists: dict[str, bool] = {}
@@ -58,8 +65,9 @@ class State(Closing):
         self._after = Catalog(":memory:")
         self._before: dict[tuple[str, str], Present | None] = {}
         self._replaced: set[tuple[str, str]] = set()
+        self._taken: dict[tuple[str, str], set[str]] = {}
 
-    def add(self, proposals: Sequence[Proposal]) -> None:
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Read what the proposals name and was not read yet, then apply them to the copy."""
         new: dict[str, set[str]] = {}
         for one in proposals:
@@ -70,6 +78,8 @@ class State(Closing):
                 continue
             if one.change_type == "UPSERT":
                 self._replaced.add((one.entity_urn, one.aspect_name))
+            elif taken := [operation["path"] for operation in one.value if operation["op"] == "remove"]:
+                self._taken.setdefault((one.entity_urn, one.aspect_name), set()).update(taken)
             if (one.entity_urn, one.aspect_name) not in self._before:
                 new.setdefault(one.entity_urn, set()).add(one.aspect_name)
         found = self.place.read({urn: {*names, key_aspect(urn)} for urn, names in new.items()}) if new else {}
@@ -82,15 +92,26 @@ class State(Closing):
                 if present is not None:
                     seeds.append(upsert(entity_type(urn), urn, name, present.value))
         self._after.apply(seeds)
-        self.refused += [failure.reason for failure in self._after.apply(proposals).failed]
+        delivery = self._after.apply(proposals)
+        self.refused += [failure.reason for failure in delivery.failed]
+        return delivery
+
+    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
+        """Return what is there by now: what was written is ours, all else as the place has it."""
+        found = self.place.read(wanted)
+        for urn, names in wanted.items():
+            for name in names:
+                if (urn, name) in self._before and (value := self._after.aspect(urn, name)) is not None:
+                    found.setdefault(urn, {})[name] = Present(value)
+        return found
 
     def changes(self) -> Iterator[Change]:
         """Yield every aspect that the proposals named, sorted."""
         for urn, aspect in sorted(self._before):
             after = self._after.aspect(urn, aspect)
             if after is not None:
-                replaced = (urn, aspect) in self._replaced
-                yield Change(urn, aspect, self._before[urn, aspect], after, replaced)
+                replaced, taken = (urn, aspect) in self._replaced, self._taken.get((urn, aspect), ())
+                yield Change(urn, aspect, self._before[urn, aspect], after, replaced, frozenset(taken))
 
     def raw_names(self, urn: str) -> list[tuple[str, str]]:
         """Return the OpenLineage names that the proposals say a dataset has."""

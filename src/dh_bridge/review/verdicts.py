@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from dh_bridge.catalog.dump import canonical
 from dh_bridge.catalog.shapes import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
+from dh_bridge.review.merging import SETS
 
 if TYPE_CHECKING:
     from dh_bridge.review.state import Change
@@ -26,14 +27,16 @@ class Verdict(NamedTuple):
 def verdict(change: Change) -> Verdict:
     """Compare an aspect as it is there with what the delivery would leave; what others added beside it is no fault."""
     after = canonical(change.aspect, change.after)
-    if after is None:
-        return Verdict("held", [], None)
     if change.before is None:
-        return Verdict("missing", [], None)
-    wanted, there = _tree(change.aspect, after), _tree(change.aspect, change.before.value)
+        return Verdict("held" if after is None else "missing", [], None)
+    wanted, there = _tree(change.aspect, after or change.after), _tree(change.aspect, change.before.value)
     gone: list[str] = []
     other: list[str] = []
     _compare(wanted, there, "", gone, other)
+    if after is None:
+        gone.clear()  # what says nothing may as well be absent
+    taken = [_steps(path) for path in sorted(change.taken)]
+    other += ["/" + "/".join(steps) for steps in taken if _holds(there, steps) and not _holds(wanted, steps)]
     if not gone and not other:
         return Verdict("held", [], None)
     return Verdict("overwritten" if other else "trimmed", other or gone, writer(change.before))
@@ -46,10 +49,10 @@ def writer(present: Present) -> str | None:
 
 
 def _tree(aspect: str, value: dict[str, Any]) -> Any:
-    """Return the aspect with its keyed arrays as objects, so that what others added stands beside, not between."""
+    """Return the aspect with its defaults, and its keyed arrays as objects: what others added stands beside, not between."""
     template = TEMPLATES.get(aspect)
     try:
-        return value if template is None else template.tree(value)
+        return value if template is None else template.tree({**template.default, **value})
     except PatchError:
         return value
 
@@ -63,8 +66,22 @@ def _compare(wanted: Any, there: Any, path: str, gone: list[str], other: list[st
                 gone.append(f"{path}/{key}")
             else:
                 _compare(value, there[key], f"{path}/{key}", gone, other)
+    elif isinstance(wanted, list) and isinstance(there, list) and path.rpartition("/")[2] in SETS:
+        gone += [path] * any(one not in there for one in wanted)
     elif isinstance(wanted, list) and isinstance(there, list) and len(wanted) == len(there):
         for at, (one, found) in enumerate(zip(wanted, there, strict=True)):
             _compare(one, found, f"{path}/{at}", gone, other)
     elif wanted != there:
         other.append(path)
+
+
+def _steps(path: str) -> list[str]:
+    """Return the unescaped parts of a JSON pointer."""
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+
+
+def _holds(tree: Any, steps: list[str]) -> bool:
+    """Say whether anything is left where a patch takes something away."""
+    for step in steps:
+        tree = tree.get(step) if isinstance(tree, dict) else None
+    return tree not in (None, [], {})
