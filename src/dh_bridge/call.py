@@ -181,6 +181,7 @@ class Call:
         self._events, self._notes, self.dead = 0, [], []
         self._seen.clear()
         self._loose.clear()
+        self._introduced = not self._options.settings.identity.register_platform
         self._fold.rejected = []
         self._fold.walk.filters.dropped = Counter()
 

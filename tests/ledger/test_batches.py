@@ -6,6 +6,7 @@ from itertools import count
 
 import pytest
 from gen_runs import group
+from samples import event
 from told import compiled, read, settings
 
 from dh_bridge.catalog.dump import dump
@@ -17,7 +18,7 @@ from dh_bridge.settings import Settings
 from dh_bridge.settings.ledger import LedgerSettings
 from dh_bridge.sinks.catalog import CatalogSink
 
-EVENTS = [event for number in range(3) for event in group(2026, number)]
+EVENTS = [one for number in range(3) for one in group(2026, number)]
 NOW = 1_796_000_000
 
 
@@ -46,19 +47,25 @@ def test_a_batch_ends_when_it_is_full_or_large_or_its_first_event_is_old(batches
     assert batches() == ([1] * len(EVENTS), said)
 
 
-def test_a_batch_that_is_taken_back_is_counted_and_told_once_when_it_comes_again(monkeypatch):
-    close, said = LedgerFold.close, [True]
+@pytest.fixture
+def broken(monkeypatch):
+    """Let the first batch of a ledger be taken back, at its end."""
+    save, said = LedgerFold.save, [True]
 
-    def broken(self, keys=None):
+    def taken_back(self, now, **more):
         if said and said.pop():
             raise ZeroDivisionError("taken back")
-        return close(self, keys)
+        save(self, now, **more)
 
+    return lambda: monkeypatch.setattr(LedgerFold, "save", taken_back)
+
+
+def test_a_batch_that_is_taken_back_is_counted_and_told_once_when_it_comes_again(broken):
     chosen = compiled(Settings(filters={"dataset_name": {"deny": ["*"]}}))
     batch = [DeadLetter("there", "of no use", b"x"), *read(EVENTS)]
     with Catalog(":memory:") as file:
         once = Ledger(file, chosen, CatalogSink(file)).take(batch)[0].counts
-    monkeypatch.setattr(LedgerFold, "close", broken)
+    broken()
     with Catalog(":memory:") as file:
         ledger = Ledger(file, chosen, CatalogSink(file))
         with pytest.raises(ZeroDivisionError):
@@ -66,3 +73,15 @@ def test_a_batch_that_is_taken_back_is_counted_and_told_once_when_it_comes_again
         again = ledger.take(batch)[0].counts
     assert (again.events, again.dead, again.filtered) == (once.events, once.dead, once.filtered)
     assert (once.dead, once.filtered.total() > 0) == (1, True)
+
+
+def test_a_batch_that_is_taken_back_tells_of_the_platform_again(broken):
+    chosen = compiled(settings())
+    batch = read([event(producer="https://example.com/own", job="own.job")])
+    broken()
+    with Catalog(":memory:") as file:
+        ledger = Ledger(file, chosen, CatalogSink(file))
+        with pytest.raises(ZeroDivisionError):
+            ledger.take(batch)
+        ledger.take(batch)
+        assert file.aspect("urn:li:dataPlatform:openlineage", "dataPlatformInfo")["name"] == "openlineage"

@@ -148,3 +148,16 @@ def test_a_writer_that_was_let_go_is_forgotten_and_what_was_told_stays():
     assert upstreams(ledger) == {urn("B"): [urn("A")]}
     count = ledger.catalog.connection.execute("SELECT count(*) FROM handed").fetchone()
     assert count == (1,)
+
+
+def test_an_operation_of_an_application_that_nobody_told_of_is_not_its_own_parent():
+    folded = Settings(identity={"granularity": "application"}, runs={"infer_upstream": True})
+    writer = event("COMPLETE", "2026-11-20T10:00:01Z", run=key("A"), job="x.w", outputs=[dataset("d.s.D")])
+    parent = {"run": {"runId": key("P")}, "job": {"namespace": "ns", "name": "y"}}
+    reader = event(
+        run=key("B"), time="2026-11-20T10:00:02Z", job="y.r", run_facets={"parent": parent}, inputs=[dataset("d.s.D")]
+    )
+    for order in itertools.permutations([writer, reader]):
+        ledger = Told(folded, forgetful=True)
+        ledger.tell(*([one] for one in order))
+        assert upstreams(ledger) == {urn("B"): [urn("A")]}

@@ -117,3 +117,29 @@ def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
             told = Told(joined, forgetful=True)
             told.tell(*batches)
             assert kind(told, 2) == "BATCH_AD_HOC"
+
+
+def test_what_was_told_above_two_runs_reaches_the_lower_one_by_its_parents_other_id():
+    """The upper one comes last: the task in between has the plugin's id, and the application names OpenLineage's."""
+    joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": "plugin"}}})
+    said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
+    story = [
+        run(1, "stream", stream=True),
+        run(2, "daily.load", above=1, facets=said, producer=AIRFLOW, second=1),
+        run(3, "app", above=2, second=2),
+    ]
+    dumps = set()
+    for order in itertools.permutations(story):
+        told = Told(joined, forgetful=True)
+        told.tell(*([one] for one in order))
+        dumps.add(tuple(told.dump()))
+        assert kind(told, 3) == "STREAMING"
+    assert len(dumps) == 1
+
+
+def test_operations_of_an_application_that_nobody_told_of_have_nothing_from_each_other():
+    story = [run(2, "app.one", above=1, stream=True), run(3, "app.two", above=1, second=1)]
+    for order in itertools.permutations(story):
+        told = Told(Settings(identity={"granularity": "application"}), forgetful=True)
+        told.tell(*([one] for one in order))
+        assert (kind(told, 2), kind(told, 3)) == ("STREAMING", None)

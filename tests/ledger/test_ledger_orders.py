@@ -11,6 +11,8 @@ from gen_runs import group
 from samples import corpus, dataset, event, examples, needs_corpus
 from told import Told, catalogue, read, settings
 
+from dh_bridge import Settings
+
 SEED = 2026
 #: Groups of runs for each block; TESTS_GROUPS=1700 makes 10,200 of them.
 GROUPS = int(os.environ.get("TESTS_GROUPS", "60"))
@@ -25,10 +27,10 @@ def ways(events, chance):
     yield [doubled[:cut], events, doubled[cut:]]
 
 
-def strays(events, *, seed, profile="1.7", forgetful=True):
+def strays(events, *, seed, profile="1.7", forgetful=True, chosen=None):
     """Return the ways of telling ``events`` that end in another catalogue than all of them in one batch."""
     chance = random.Random(f"{SEED}/{seed}")  # noqa: S311 - reproducible, not secret
-    events, chosen = read(events), settings(profile=profile)
+    events, chosen = read(events), chosen or settings(profile=profile)
     whole = catalogue(events, chosen=chosen)
     return [way for way in ways(events, chance) if catalogue(*way, chosen=chosen, forgetful=forgetful) != whole]
 
@@ -38,6 +40,20 @@ def strays(events, *, seed, profile="1.7", forgetful=True):
 def test_generated_runs_end_in_the_same_catalogue(block, profile):
     late = [i for i in range(block * GROUPS, (block + 1) * GROUPS) if strays(group(SEED, i), seed=i, profile=profile)]
     assert late == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"identity": {"granularity": "application", "fold_runs": "keep"}, "runs": {"infer_upstream": True}},
+        {"edges": "window", "assertions": {"retire": "runs:1"}, "column_lineage": {"target": "both"}},
+        {"temporary": "collapse", "containers": "on", "tags": {"of_runs": "job"}, "runs": {"edges": True}},
+    ],
+    ids=["folded", "leaving", "collapsed"],
+)
+def test_generated_runs_end_in_the_same_catalogue_whatever_is_asked_for(said):
+    chosen = Settings(profile="1.7", **said)
+    assert [i for i in range(GROUPS // 2) if strays(group(SEED + 1, i), seed=i, chosen=chosen)] == []
 
 
 @pytest.mark.parametrize("number", [27, 75, 100, 374, 1073, 3180, 20127, 21019])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from samples import event
+from samples import dataset, event
 from told import Told, settings
 
 FIRST = event(job_facets={"sql": {"query": "select 1", "dialect": "postgres"}})
@@ -40,3 +40,15 @@ def test_told_at_once_or_the_other_way_round_there_is_one_query():
         told = Told(settings(queries="on"))
         told.tell(*batches)
         assert queries(told)[0] == ["alter table x rename to y"]
+
+
+def test_the_subjects_of_a_query_leave_with_the_run_that_told_of_them():
+    first = {**FIRST, "inputs": [dataset("d.s.t")]}
+    wanted = Told(settings(queries="on"))
+    wanted.tell([first, LATER, OTHER_RUN])
+    for batches in ([[first], [OTHER_RUN], [LATER]], [[OTHER_RUN], [first], [LATER]]):
+        told = Told(settings(queries="on"))
+        told.tell(*batches)
+        assert told.tell([OTHER_RUN], [LATER]) == []
+        kept = [line for line in told.dump() if b'"removed":true' not in line]
+        assert kept == wanted.dump()

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from samples import dataset, event, job_event
-from told import Told, settings
+from told import Told, catalogue, settings
 
 from dh_bridge import Settings
 
@@ -87,3 +87,16 @@ def test_nobody_says_when_a_flow_was_made_by_default():
     told = Told()
     told.tell([run(1)])
     assert "created" not in told.catalog.aspect(FLOW, "dataFlowInfo")
+
+
+def test_a_run_whose_last_snapshot_names_only_what_lineage_runs_through_has_no_outputs_any_more():
+    chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}))
+    pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
+    said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
+    first, second = (
+        event("RUNNING", f"2026-10-01T10:00:0{number}Z", job_facets=said, outputs=[dataset(f"d.s.{name}")])
+        for number, name in enumerate(("lasting", "tmp_x"))
+    )
+    whole = catalogue([first, second], chosen=chosen)
+    for order in ([[first], [second]], [[second], [first]], [[first], [second], [first]]):
+        assert catalogue(*order, chosen=chosen, forgetful=True) == whole

@@ -27,7 +27,7 @@ from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.openlineage.events import Event
@@ -66,8 +66,8 @@ class LedgerFold:
         self.late = 0
         #: what this batch renders, changed or not: URNs of what runs share, keys of runs
         self.again: Iterable[str] = ()
-        #: what runs share, as far as the last batch rendered it: of these entities every aspect was among its proposals
-        self.rendered: Mapping[str, Slots] = {}
+        #: what the last batch rendered as a whole: of these entities every aspect was among its proposals
+        self.rendered: set[str] = set()
         #: the runs of the last batch as they were settled
         self.closed: list[RunState] = []
 
@@ -101,13 +101,14 @@ class LedgerFold:
             if self._handover is not None:
                 self._handover.tell(state, history)
         retiring, replacing = self._retirement()
-        self.rendered = chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
+        chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
         histories = [history for _, history in done.values()]
         self.closed = states
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
         chosen.update({urn: self.shared.cells(urn) for urn in retiring})
         chosen.update(replacing)
+        self.rendered = {*chosen, *(state.urn for state in states if state.urn and state.whole)}
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
         written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":

@@ -51,11 +51,12 @@ class Heritage:
     def heirs(self, states: Iterable[RunState]) -> set[str]:
         """Return the keys of all runs below these."""
         found: set[str] = set()
-        left = [name for state in states for name in (state.urn, *state.cells.get(state.urn, {}).get(RUN_ALIAS, ()))]
+        left = [name for state in states for name in (state.urn, *_aliases(state))]
         while left:
-            new = set(self._keys(_BELOW, left.pop())) - found
-            found |= new
-            left.extend(new)
+            for key in self._keys(_BELOW, left.pop()):
+                if key not in found and (record := self._runs.record(key)) is not None:
+                    found.add(key)
+                    left += (key, *_aliases(record.state))
         return found
 
     def elders(self, states: Iterable[RunState]) -> set[str]:
@@ -63,7 +64,7 @@ class Heritage:
         found: set[str] = set()
         for state in states:
             above = parent_of(state)
-            while above is not None and above not in found and (known := self.state(above)) is not None:
+            while above is not None and (known := self.state(above)) is not None and known.key not in found:
                 found.add(known.key)
                 above = parent_of(known)
         return found
@@ -76,9 +77,11 @@ class Heritage:
     def state(self, urn: str) -> RunState | None:
         """Return what is known of a run that another one names, None for one that is not kept."""
         record = self._runs.record(urn)
-        if record is None:  # a mode may know the run by another id
-            record = next((self._runs.record(key) for key in self._keys(_ALIKE, f"run {urn}") if key != urn), None)
-        return None if record is None else record.state
+        if record is not None:
+            return record.state
+        # a mode may know the run by another id; operations that fold into it are kin of it, too
+        others = [self._runs.record(key) for key in sorted(self._keys(_ALIKE, f"run {urn}"))]
+        return next((one.state for one in others if one is not None and urn in _aliases(one.state)), None)
 
     def _keys(self, query: str, said: str) -> list[str]:
         """Return the keys of the runs that a query finds."""
@@ -87,3 +90,8 @@ class Heritage:
     def _slots(self, urn: str) -> Slots | None:
         found = self.state(urn)
         return None if found is None else found.cells.get(found.urn, {})
+
+
+def _aliases(state: RunState) -> Iterable[str]:
+    """Return the URNs by which others know a run."""
+    return state.cells.get(state.urn, {}).get(RUN_ALIAS, ())

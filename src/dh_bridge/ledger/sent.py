@@ -27,6 +27,12 @@ _OURS = ("/customProperties/",)
 _KEY = "/fieldPath"
 #: Of these nothing leaves that no facet has withdrawn, so what is not rendered any more is to go.
 _ALL_OURS = ("dataJobInputOutput", "upstreamLineage", "globalTags", "ownership", "editableSchemaMetadata")
+#: Of these neither, and they are written whole: what is rendered no more is sent empty.
+_EMPTIED: dict[str, dict[str, list[Any]]] = {
+    "querySubjects": {"subjects": []},
+    "dataProcessInstanceInput": {"inputs": []},
+    "dataProcessInstanceOutput": {"outputs": []},
+}
 #: the time of what is not to be sent again for its age alone
 _FOREVER = 1 << 60
 _REVIVED = ("dataFlow", "dataJob")
@@ -240,6 +246,8 @@ def _taken_back(urn: str, proposals: list[Proposal], known: Aspects) -> list[Pro
     said = {one.aspect_name for one in proposals}
     emptied = [name for name in _ALL_OURS if name not in said and name in known and known[name].parts]
     found = [patch(entity_type(urn), urn, name, []) for name in emptied]
+    left = _EMPTIED.keys() & known.keys() - said if said else ()  # nothing at all is said of what others carry
+    found += [upsert(entity_type(urn), urn, name, _EMPTIED[name]) for name in sorted(left)]
     if _is_removed(known) and "status" not in said:
         found.append(upsert(entity_type(urn), urn, "status", {"removed": False}))
     return found
