@@ -73,7 +73,8 @@ def test_a_facet_states_its_facts():
 def test_a_facet_that_strays_is_mended_and_what_it_has_more_is_kept():
     found, notes = stated(b'{"name":5,"number":"many","more":{"x":[1]},"other":null}')
     assert found == [("urn:run", RUN_NAME, 1, "5"), ("urn:run", RUN_PROPERTIES, "two+", {"two.more": '{"x":[1]}'})]
-    assert notes == [("$.run.facets.two.number", "malformed")]
+    kept = "kept:dataProcessInstanceProperties.customProperties[openlineage.two.more]"
+    assert notes == [("$.run.facets.two.number", "malformed"), ("$.run.facets.two.more", kept)]
 
 
 def test_the_same_unknown_leaf_of_many_entries_is_one_list():

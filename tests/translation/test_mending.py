@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dh_bridge.translation.mending import UNUSABLE, Mending, mended
+from dh_bridge.translation.mending import UNUSABLE, Mending, mended, text_of, whole_of
 
 
 class Inner(msgspec.Struct):
@@ -74,3 +74,14 @@ def test_a_document_that_lacks_what_the_whole_needs_is_unusable(document):
     mending = Mending()
     assert mended(document, Inner, mending) is UNUSABLE
     assert mending.malformed
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "whole"),
+    [
+        ("ann", "ann", None), (7, "7", 7), (" 7 ", " 7 ", 7), (1.5, "1.5", None), ("7.0", "7.0", 7), (True, "true", None),
+        ("", "", None), (None, "", None), ([7], "", None), ({"a": 7}, "", None), ("inf", "inf", None),
+    ],
+)  # fmt: skip
+def test_what_a_facet_without_a_struct_says_as_text_and_as_a_whole_number(value, text, whole):
+    assert (text_of(value), whole_of(value)) == (text, whole)

@@ -57,3 +57,11 @@ def test_a_crowded_bag_is_read_in_the_same_order_as_any_other():
         return [one for one in map(json.loads, lines(translate(said))) if one["aspectName"] == "dataJobInputOutput"]
 
     assert pairs(crowded) == pairs(plain)
+
+
+@pytest.mark.parametrize("bag", [[[1]], [{"a": 1}], [1]])
+def test_a_bag_that_is_no_object_is_malformed(bag):
+    said = event("COMPLETE")
+    said["run"]["facets"] = bag
+    (line,) = [line for path, line in reported([said]).items() if path.startswith("$.run.facets")]
+    assert (line["verdict"], line["reason"]) == ("withheld", "malformed")

@@ -9,6 +9,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.people import owner_urn
 from dh_bridge.translation.properties import capped, flattened
 from dh_bridge.translation.properties import kept as kept_text
@@ -60,17 +61,11 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
         return  # no flow is written for them (ruling 6)
     flow = at.job.flow_urn
     body = dict(dag)
-    description = body.pop("description", None) or body.pop("doc_md", None)
-    if isinstance(description, str) and description:
+    leaf = "description" if body.get("description") else "doc_md"
+    if description := text_of(body.get(leaf)):
+        del body[leaf]
         yield flow, JOB_FIELD, ("description", FIELD_DAG), capped(redacted(description), _DESCRIPTION_CAP)
-    settings = at.options.settings.owners
-    skip = frozenset(word.lower() for word in settings.skip)
-    for name in members(body.pop("owner", None) or ""):
-        urn = owner_urn(name, skip=skip, strip_domain=settings.strip_email_domain)
-        if urn is not None:
-            yield flow, OWNER, (urn, "DEVELOPER"), None
-        else:
-            at.withheld("dag.owner", "no-home:placeholder owner")
+    yield from _owners(body, flow, at)
     said = body.pop("tags", None) or ""
     tags = members(said)
     for tag in tags:
@@ -90,13 +85,28 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
         yield flow, JOB_PROPERTIES, "airflow.dag", properties
 
 
+def _owners(body: dict[str, Any], flow: str, at: Place) -> Statements:
+    """Yield the owners of a DAG, and take them out of what is kept of it."""
+    settings = at.options.settings.owners
+    skip = frozenset(word.lower() for word in settings.skip)
+    owners = members(text_of(body.get("owner")) or body.get("owner"))
+    if owners:
+        del body["owner"]
+    for name in owners:
+        urn = owner_urn(name, skip=skip, strip_domain=settings.strip_email_domain)
+        if urn is not None:
+            yield flow, OWNER, (urn, "DEVELOPER"), None
+        else:
+            at.withheld("dag.owner", "no-home:placeholder owner")
+
+
 def dag_run_statements(dag_run: dict[str, Any], at: Place, *, rung: int) -> Statements:
     """Yield what a DAG run says of the run: its id as the name, its type as the type."""
-    run_id = dag_run.get("run_id")
-    if isinstance(run_id, str) and run_id:
+    run_id = text_of(dag_run.get("run_id"))
+    if run_id:
         yield at.run, RUN_NAME, rung, run_id
-    run_type = dag_run.get("run_type")
-    if isinstance(run_type, str) and run_type:
+    run_type = text_of(dag_run.get("run_type"))
+    if run_type:
         yield at.run, RUN_TYPE, TYPE_AIRFLOW_RUN, run_type
     if dag_run.get("external_trigger") is True:
         yield at.run, RUN_TYPE, TYPE_EXTERNAL_TRIGGER, True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.translation.assertions import (
+    SPOILT,
     Check,
     Outcome,
     assertion_urns,
@@ -30,6 +31,7 @@ RESULT = "assertionRunEvent.result"
 #: Note of a leaf that tells of an error, with the URNs of check and dataset: only the other runs of the call tell whether
 #: the result stands (`skipped.py`).
 RESULT_NOTE = "result:"
+_MOST_FAILURES = 2**63  # counts of DataHub are 64 bits
 CHECK_LEAVES: dict[str, Leaf] = {
     "severity": mapped(INFO, RESULT),
     "name": mapped(INFO),
@@ -65,6 +67,17 @@ def success_of(word: bool | str | None, leaf: str, at: Place) -> bool | None:  #
     return success
 
 
+def note_unread(one: Facet, path: str, at: Place) -> None:
+    """Note for the report which leaves of a check at ``path`` say nothing that could be read."""
+    for leaf in one.__struct_fields__:
+        value = getattr(one, leaf)
+        for name, said in value.items() if isinstance(value, dict) else (("", value),):
+            if isinstance(said, str) and said.startswith(SPOILT):
+                at.withheld(f"{path}.{leaf}.{name}" if name else f"{path}.{leaf}", "non-serializable")
+        if leaf == "failures" and value is not None and not 0 <= value < _MOST_FAILURES:
+            at.withheld(f"{path}.{leaf}", "malformed")
+
+
 class Stated(msgspec.Struct, frozen=True, gc=False):
     """A check on a dataset: ``name`` is the dataset's when it is known here, ``platform`` whose check it is."""
 
@@ -95,7 +108,7 @@ def stated_checks(
     for position, (urn, check) in enumerate(zip(urns, checks, strict=True)):
         yield from stated(urn, check, dataset, at, leaf=leaves[position] if leaves else None)
         if check.name:
-            at.checks[dataset, check.name] = (urn, check)
+            at.checks.setdefault((dataset, check.name), {})[urn] = check
 
 
 def stated(urn: str, check: Check, dataset: str, at: Place, *, leaf: str | None = None) -> Statements:

@@ -233,6 +233,10 @@ def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statem
             found.setdefault(_POSITION.sub("", path), []).append(value)
     if not found:
         return
+    for path, value in extra if at.notes is not None else ():
+        if value is not None:
+            name = f"{PREFIX}{at.key}.{_POSITION.sub('', path)}"
+            at.reached(path, "kept", *(f"{aspect}.customProperties[{name}]" for aspect in PROPERTY_ASPECTS[at.attach]))
     properties = {}
     for path, values in found.items():
         written = kept_text(f"{at.key}.{path}", values[0] if len(values) == 1 else values)
@@ -249,6 +253,8 @@ def property_statement(at: Place, properties: dict[str, str], *, part: str = "")
 def whole_statement(at: Place) -> Statement:
     """Return the statement that keeps all of the facet under its key, noted: it says nothing that could be mapped here."""
     assert isinstance(at.raw, msgspec.Raw)  # noqa: S101 - `FacetSpec` puts it there
+    if at.notes is not None:  # what could not be read of it is kept as it is
+        at.notes[:] = [note for note in at.notes if not note[0].startswith(f"{at.where}.")]
     for leaf in ("_producer", "_schemaURL"):
         at.withheld(leaf, "envelope")
     at.reached("", "kept", *(f"{aspect}.customProperties[{PREFIX}{at.key}]" for aspect in PROPERTY_ASPECTS[at.attach]))

@@ -106,6 +106,9 @@ def map_facet(key: str, *, alone: tuple[str, ...] = (), doc: str, producer: str 
     """Return a run facet whose open map ``properties`` is one redacted JSON under ``key``; ``alone``: on their own too."""
 
     def state(opened: Open, place: Place) -> Statements:
+        if not isinstance(opened.body.get("properties"), dict):  # the older form
+            for leaf in opened.body:
+                place.reached(leaf, "kept", target.format(""))
         if opened.properties is None:
             opened.properties = _mapped(key, opened.body, alone, place)
         if opened.properties:

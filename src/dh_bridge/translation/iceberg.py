@@ -20,14 +20,14 @@ def whole(number: Number | None) -> Number | None:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def count(path: str, number: Number | None, at: Place) -> int | None:
-    """Return a number that is to be a count; None, noted, when it cannot be one."""
+def count(path: str, number: Number | None, at: Place, *kept: str) -> int | None:
+    """Return a number that is to be a count; None, noted, when it cannot be one: it is ``kept`` as it is."""
     found = whole(number)
     if found is None:
         return None
     if isinstance(found, int) and meaningful(found):
         return found
-    at.withheld(path, "malformed")
+    at.reached(path, "kept", *kept)
     return None
 
 

@@ -43,6 +43,7 @@ from dh_bridge.translation.sources import (
     note_described,
     note_dropped,
     note_job,
+    note_unpaired,
 )
 from dh_bridge.translation.transformations import descriptions_of, only_indirect, operation_of
 from dh_bridge.translation.upstreams import homes
@@ -160,7 +161,7 @@ class Reading:
         else:
             operation = f"{operation}+{OF_DATASET}" if operation else OF_DATASET
         if not is_urn(down) or not is_urn(up):
-            self.at.withheld(path, "too-large")  # ruling 18; its table's edge is kept
+            note_unpaired(self.at, path)  # ruling 18; its table's edge is kept
             return
         self._pairs.setdefault(target.endpoint or "", set()).add((operation, down, up))
         if self.describe(label, label_of(found, source), source):

@@ -73,6 +73,18 @@ def _text(value: Any) -> Any:
     return _only(value, str)
 
 
+def text_of(value: Any) -> str:
+    """Return what a facet that is read as plain JSON says as text, a number as it is written; "" for what is neither."""
+    found = _text(value)
+    return "" if found is UNUSABLE else found
+
+
+def whole_of(value: Any) -> int | None:
+    """Return a whole number that such a facet says, in figures or as text; None for what is none."""
+    found = _number(value, whole=True)
+    return None if found is UNUSABLE else found
+
+
 def _only(value: Any, kind: type) -> Any:
     return value if isinstance(value, kind) else UNUSABLE
 

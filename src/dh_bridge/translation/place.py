@@ -32,7 +32,7 @@ class Place:
     flow-level job, else dataJob); ``task`` the dataJob URN that carries inputs and outputs; ``dataset`` the dataset URN
     of the bag that is being read, with its ``name``, ``role`` and, when its schema was read, its ``columns``;
     ``inputs`` and ``mentioned`` the dataset URNs of the event, ``named`` what they are called, ``tested`` those that its
-    tests are about, ``checks`` the named checks that were read so far, ``explicit`` the dataset URNs whose lineage a
+    tests are about, ``checks`` the named checks that were read so far (dataset and name -> by URN), ``explicit`` the dataset URNs whose lineage a
     ``lineage`` facet of the event tells.
     ``key``, ``bag`` and ``where`` name the facet. ``subsets`` (side and dataset -> times it is named, predicate) and
     ``marks`` (dataset and assertion URN -> entry that told of it) are known once a subset was read.
@@ -66,7 +66,7 @@ class Place:
         self.options = options
         self.identity: Identity | Seen = options.identity.of(event)
         self.stamp = stamp
-        self.checks: dict[tuple[str, str], tuple[str, Check]] = {}
+        self.checks: dict[tuple[str, str], dict[str, Check]] = {}
         self.aliases: dict[tuple[str, str], Name] = {}
         self.resolve: Callable[[str, str], Name] = options.naming
 

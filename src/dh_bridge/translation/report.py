@@ -178,7 +178,7 @@ def _facet_leaf(path: Path, value: Any, event: Event, written: Aspects) -> _Verd
     attach, depth = place
     key, rest = str(path[depth]), path[depth + 1 :]
     empty = value in ({}, [])
-    if not rest:
+    if not rest or isinstance(path[depth], int):  # a list is no bag of facets (ruling 27)
         return "withheld", None, "no-home:empty" if empty else "malformed"
     if rest[0] in _PROVENANCE:
         return "withheld", None, "envelope"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet
@@ -13,6 +12,8 @@ if TYPE_CHECKING:
 
 #: Spark writes Long.MAX_VALUE for "unknown" (OpenLineage pull request 4165).
 _UNKNOWN = 2**63 - 1
+#: Columns of one profile: a server takes no longer array (`maxArrayLength`, facets.md 4.5).
+MOST_COLUMNS = 1000
 
 
 def meaningful(count: int) -> bool:
@@ -21,7 +22,7 @@ def meaningful(count: int) -> bool:
 
 
 def share_of(quantile: str) -> float | None:
-    """Return what part of a column lies below a quantile (``25`` and ``25%`` mean ``0.25``), None when it names none."""
+    """Return what part of a column lies below a quantile (``25`` and ``25%`` mean ``0.25``), None when it names none of it."""
     word = quantile.strip()
     try:
         share = float(word.rstrip("%"))
@@ -29,7 +30,7 @@ def share_of(quantile: str) -> float | None:
         return None
     if word.endswith("%") or share > 1:
         share /= 100
-    return share if math.isfinite(share) else None
+    return share if 0 <= share <= 1 else None
 
 
 class Statistics(Facet):

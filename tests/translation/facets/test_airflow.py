@@ -195,10 +195,13 @@ def test_a_page_that_is_no_page_is_only_kept():
     assert found.kept(DPI)["airflow.taskInstance.log_url"] == "file:///log"
 
 
-@pytest.mark.parametrize("tries", [True, 0, -1, "2", None])
+@pytest.mark.parametrize("tries", [True, 0, -1, "second", 2**31, 1.5, None])
 def test_what_is_no_try_number_is_no_attempt(tries):
-    found = task(facets=airflow(taskInstance={"try_number": tries}))
+    found = task(facets=airflow(taskInstance={"try_number": tries}), report=True)
     assert {point.get("attempt") for point in found.all(DPI, "dataProcessInstanceRunEvent")} == {1}
+    if tries is not None:
+        told_of = "dataProcessInstanceProperties.customProperties[openlineage.airflow.taskInstance.try_number]"
+        assert found.verdicts()["$.run.facets.airflow.taskInstance.try_number"] == ("kept", told_of)
 
 
 def test_the_duration_of_the_instance_serves_where_no_start_was_seen():
@@ -331,3 +334,24 @@ def test_the_data_interval_is_the_nominal_time_where_none_is_stated():
     assert "nominalTime.nominalEndTime" not in stated.kept(DPI)
     point = task(facets=airflow(dagRun={**DAG_RUN, "data_interval_end": DAG_RUN["data_interval_start"]})).kept(DPI)
     assert "nominalTime.nominalEndTime" not in point
+
+
+def test_a_description_and_an_owner_that_are_no_texts_are_kept():
+    found = task(facets=airflow(dag={"dag_id": "daily", "description": ["x"], "owner": {"name": "ann"}}), report=True)
+    assert found.kept(FLOW)["airflow.dag.description"] == '["x"]'
+    assert found.kept(FLOW)["airflow.dag.owner.name"] == "ann"
+    assert found.verdicts()["$.run.facets.airflow.dag.owner.name"][0] == "kept"
+
+
+def test_a_uuid_that_is_no_text_is_kept():
+    assert task(facets={"airflow": facet(taskUuid=[7])}).kept(DPI)["airflow.taskUuid"] == "[7]"
+
+
+def test_parts_that_are_no_objects_are_kept_as_they_are():
+    kept = task(facets={"airflow": facet(dag="daily", dagRun=["x"], task=7, taskInstance="t")}).kept(DPI)
+    assert [kept[f"airflow.{name}"] for name in ("dag", "dagRun", "task", "taskInstance")] == [
+        "daily",
+        '["x"]',
+        "7",
+        "t",
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import AIRFLOW, DPI, event, facet, told
+from facet_cases import AIRFLOW, DPI, event, facet, of_run, told
 
 
 def ended(state, kind="COMPLETE"):
@@ -45,3 +45,9 @@ def test_states_of_the_tasks_are_kept_and_write_no_other_runs():
 def test_nothing_said_is_nothing_kept():
     found = told(event("START"), event(run={"airflowState": facet(tasksState={}, dagRunState=None)}))
     assert not any(key.startswith("airflowState") for key in found.kept(DPI))
+
+
+def test_a_word_that_is_no_end_is_told_to_be_kept():
+    found = of_run("airflowState", facet(dagRunState="dozing"), report=True)
+    target = "dataProcessInstanceProperties.customProperties[openlineage.airflowState.dagRunState]"
+    assert found.verdicts()["$.run.facets.airflowState.dagRunState"] == ("kept", target)

@@ -21,7 +21,7 @@ def dag(**body):
 def test_tasks_are_kept_without_their_colours():
     found = dag(tasks=TASKS, taskTree={"load": {}}, taskGroups={})
     kept = found.kept(FLOW)
-    assert kept["airflow.tasks"] == '{"load":{"emits_ol_events":true,"operator":"a.B"},"odd":{}}'
+    assert kept["airflow.tasks"] == '{"load":{"emits_ol_events":true,"operator":"a.B"},"odd":7}'
     assert kept["airflow.taskTree"] == '{"load":{}}'
     assert "airflow.taskGroups" not in kept
     verdicts = found.verdicts()
@@ -97,3 +97,14 @@ def test_without_the_graph_tasks_are_jobs_all_the_same():
     assert not [one for one in found.proposals if one.aspect_name == "dataJobInputOutput"]
     for leaf in ("load.downstream_task_ids", "start.downstream_task_ids[0]", "lost.downstream_task_ids[2]"):
         assert found.verdicts()[f"$.job.facets.airflow.tasks.{leaf}"][0] == "kept"
+
+
+def test_tasks_that_are_no_tasks_are_kept_as_they_are():
+    assert dag(tasks=["load"]).kept(FLOW)["airflow.tasks"] == '["load"]'
+
+
+@pytest.mark.parametrize("after", [7, "gone"])
+def test_what_names_no_task_is_told_to_be_kept(after):
+    found = dag(tasks={"load": {"downstream_task_ids": after}})
+    path = "$.job.facets.airflow.tasks.load.downstream_task_ids"
+    assert found.verdicts()[path] == ("kept", "dataFlowInfo.customProperties[openlineage.airflow.tasks]")

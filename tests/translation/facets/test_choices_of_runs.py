@@ -110,6 +110,13 @@ def test_a_run_without_a_schedule_has_points_without_granularity(said):
     assert not any("eventGranularity" in one for one in found.all(DPI, EVENTS))
 
 
+def test_a_schedule_that_no_field_of_datahub_holds_is_no_granularity_and_costs_no_point():
+    said = facet(nominalStartTime="1900-01-01T00:00:00Z", nominalEndTime="2026-11-20T00:00:01Z")
+    found = of_run("nominalTime", said, runs={"granularity_from_nominal": True}).all(DPI, EVENTS)
+    assert len(found) == 2
+    assert not any("eventGranularity" in one for one in found)
+
+
 # -- edges of runs -----------------------------------------------------------------------------------------------------
 
 READ = {"inputStatistics": facet(rowCount=7, size=70)}

@@ -406,3 +406,11 @@ def test_the_old_word_for_an_entry_is_lost_with_the_last_of_its_pairs():
         *(f"fields.c1000.inputFields[{number}].field" for number in range(3)),
         "fields.c1000.transformationType",
     }
+
+
+def test_what_cannot_be_read_of_an_input_s_is_kept_with_the_rest_and_told_so():
+    body = facet(fields={"id": {"inputFields": [{"namespace": "n", "name": ["t"], "field": "id"}]}})
+    found = of_input("columnLineage", body, report=True)
+    path = "$.inputs[0].facets.columnLineage.fields.id.inputFields[0].name[0]"
+    assert found.verdicts()[path][0] == "kept"
+    assert '"name":["t"]' in found.kept(ORDERS)["columnLineage"]

@@ -75,10 +75,12 @@ def test_the_largest_last_update_wins_in_any_order():
         assert told(order).patched(ORDERS, "datasetProperties")["/lastModified"]["time"] == 1704153600000
 
 
-def test_a_time_that_is_none_is_malformed():
+def test_a_time_that_is_none_is_a_property_alone():
     found = of_input("dataQualityMetrics", facet(rowCount=1, lastUpdated="yesterday"), report=True)
     assert "/lastModified" not in found.patched(ORDERS, "datasetProperties")
-    assert found.verdicts()["$.inputs[0].facets.dataQualityMetrics.lastUpdated"] == ("withheld", "malformed")
+    target = "datasetProperties.customProperties[openlineage.dataQualityMetrics.lastUpdated]"
+    assert found.verdicts()["$.inputs[0].facets.dataQualityMetrics.lastUpdated"] == ("kept", target)
+    assert found.kept(ORDERS)["dataQualityMetrics.lastUpdated"] == "yesterday"
 
 
 def test_the_columns_are_counted_by_the_schema_alone():
@@ -150,3 +152,20 @@ def test_the_client_s_classes_are_read():
     found = profile(told(client_pair(input_facets={"dataQualityMetrics": made})))
     assert found["rowCount"] == 7
     assert found["fieldProfiles"][0]["median"] == "2"
+
+
+def test_a_quantile_of_large_whole_numbers_is_exact():
+    found = profile(of_input("dataQualityMetrics", facet(columnMetrics={"id": {"quantiles": {"0.5": 2**53 + 1}}})))
+    assert found["fieldProfiles"][0]["median"] == str(2**53 + 1)
+
+
+def test_of_columns_for_which_a_profile_has_no_room_the_report_says_so():
+    columns = {f"c{number:04}": {"nullCount": number, "sum": 1, "quantiles": {"0.5": 1}} for number in range(1001)}
+    found = of_input("dataQualityMetrics", facet(columnMetrics=columns), report=True)
+    assert len(profile(found)["fieldProfiles"]) == 1000
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
+    verdicts = found.verdicts()
+    assert verdicts[f"{where}.c0999.nullCount"][0] == "mapped"
+    assert verdicts[f"{where}.c1000.nullCount"] == ("withheld", "too-large")
+    assert verdicts[f'{where}.c1000.quantiles["0.5"]'] == ("withheld", "too-large")
+    assert verdicts[f"{where}.c1000.sum"][0] == "kept"

@@ -31,7 +31,7 @@ def test_documentation_says_more():
     assert found.patched(JOB, "dataJobInfo")["/description"] == "What it is"
 
 
-@pytest.mark.parametrize("text", [None, "", " ", 7, {}])
+@pytest.mark.parametrize("text", [None, "", " ", [7], {}])
 def test_what_says_nothing_changes_nothing(text):
     found = operation(name=text, description=text).patched(JOB, "dataJobInfo")
     assert found["/name"] == "load"

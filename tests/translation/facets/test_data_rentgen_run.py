@@ -86,7 +86,7 @@ def test_its_attempt_wins_over_airflow_s():
     assert {point["attempt"] for point in found.all(DPI, "dataProcessInstanceRunEvent")} == {2}
 
 
-@pytest.mark.parametrize("value", [None, "", "  ", 7, []])
+@pytest.mark.parametrize("value", [None, "", "  ", [7], []])
 def test_what_says_nothing_changes_nothing(value):
     found = properties(run(external_id=value, start_reason=value, started_by_user=value))
     assert found["name"] == OWN

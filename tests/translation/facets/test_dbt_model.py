@@ -199,3 +199,7 @@ def test_the_report_names_the_key():
     said = partitioned({"field": "Day", "granularity": "day"})[0].verdicts()
     assert said[leaf.format("field")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
     assert said[leaf.format("granularity")][0] == "kept"
+
+
+def test_a_configuration_that_is_no_object_is_kept():
+    assert of_output("dbt_model", facet(config=["view"])).kept(TOTALS)["dbt_model.config"] == '["view"]'

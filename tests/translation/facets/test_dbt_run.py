@@ -35,6 +35,6 @@ def test_a_placeholder_job_has_no_flow():
     assert dbt("unknown").entities("dataFlow") == set()
 
 
-@pytest.mark.parametrize("body", [facet(), facet(invocation_id=None, project_name=None), facet(invocation_id=7)])
+@pytest.mark.parametrize("body", [facet(), facet(invocation_id=None, project_name=None), facet(invocation_id=[7])])
 def test_what_is_no_id_names_nothing(body):
     assert dbt(body=body).one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]

@@ -16,6 +16,6 @@ def test_it_describes_the_dataset_where_no_documentation_is_stated():
     assert stated.patched(ORDERS, "datasetProperties")["/description"] == "b"
 
 
-@pytest.mark.parametrize("text", [None, "", " ", 7, ["x"]])
+@pytest.mark.parametrize("text", [None, "", " ", {}, ["x"]])
 def test_what_is_no_text_describes_nothing(text):
     assert "/description" not in of_input("description", facet(description=text)).patched(ORDERS, "datasetProperties")

@@ -65,3 +65,8 @@ def test_leaves_beside_the_inner_object_are_kept_where_it_does_not_say_the_same(
     assert found.kept(DPI)[f"{key}.orgId"] == "42"
     assert found.kept(DPI)[f"{key}.more"] == "m"
     assert found.verdicts()[f"$.run.facets.{key}.orgId"] == ("withheld", f"duplicate-of:{key}.orgId")
+
+
+def test_mount_points_that_are_no_list_are_kept():
+    body = facet(**{"environment-properties": {"mountPoints": "none"}})
+    assert of_run("environment-properties", body).kept(DPI)["environment-properties.mountPoints"] == "none"

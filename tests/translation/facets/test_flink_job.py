@@ -25,7 +25,7 @@ def test_a_dashboard_s_address_gives_the_page_of_the_job():
         )
 
 
-@pytest.mark.parametrize("job_id", [None, 7, ""])
+@pytest.mark.parametrize("job_id", [None, [7], ""])
 def test_what_is_no_id_names_nothing(job_id):
     found = told(pair(run={"flink_job": facet(jobId=job_id)}))
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]

@@ -24,3 +24,10 @@ def test_of_a_flow_level_job_it_is_the_flow_s():
 def test_an_empty_one_says_nothing():
     found = of_job("gcp_lineage", facet(displayName=None))
     assert found.patched(JOB, "dataJobInfo")["/name"] == "load"
+
+
+def test_a_name_that_is_a_number_is_shown_as_it_is_written_and_one_that_is_no_text_is_kept():
+    number = told(pair(job={"gcp_lineage": facet(displayName=2026)}))
+    assert number.patched(JOB, "dataJobInfo")["/name"] == "2026"
+    strange = told(pair(job={"gcp_lineage": facet(displayName={"de": "Laden"})}))
+    assert strange.kept(JOB)["gcp_lineage.displayName.de"] == "Laden"

@@ -39,7 +39,7 @@ def test_a_lifecycle_word_says_more():
     assert hive(facets=body).one(TOTALS, "operation")["operationType"] == "UPDATE"
 
 
-@pytest.mark.parametrize("query", [None, "", 7])
+@pytest.mark.parametrize("query", [None, "", [7]])
 def test_what_is_no_id_names_nothing(query):
     assert hive(query=query).one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
     assert told(pair(run={"hive_query": facet()})).has(DPI, "dataProcessInstanceProperties")

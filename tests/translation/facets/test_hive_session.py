@@ -13,7 +13,7 @@ def test_the_user_of_the_session_is_the_run_s():
     assert (kept["user"], kept["hive_session.clientIp"], kept["hive_session.sessionId"]) == ("ann", "10.0.0.1", "s")
 
 
-@pytest.mark.parametrize("name", ["anonymous", "hive", "", None, 7])
+@pytest.mark.parametrize("name", ["anonymous", "hive", "", None, [7]])
 def test_a_placeholder_is_nobody(name):
     found = of_run("hive_session", facet(username=name))
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == DATAHUB

@@ -132,7 +132,11 @@ def test_what_cannot_be_used_costs_only_itself():
     assert not found.has(TOTALS, "datasetProfile")
     assert "numAffectedRows" not in operation(found)
     verdicts = found.verdicts()
-    assert verdicts[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.totalRecords"] == ("withheld", "malformed")
+    assert verdicts[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.totalRecords"] == (
+        "kept",
+        "operation.customProperties",
+    )
+    assert operation(found)["customProperties"][f"openlineage.{KEY}.commitMetrics.totalRecords"] == "-1"
     assert verdicts[f"$.outputs[0].outputFacets.{KEY}.snapshotId"] == ("withheld", "malformed")
     assert found.kept(TOTALS)[f"{KEY}.commitMetrics.other"] == "2"
     for nothing in (facet(), facet(commitMetrics=None), facet(operation="")):

@@ -112,7 +112,8 @@ def test_what_cannot_be_used_costs_only_itself():
     where = f"$.inputs[0].inputFacets.{KEY}"
     assert verdicts[f"{where}.snapshotId"] == ("withheld", "malformed")
     assert verdicts[f"{where}.projectedFieldNames[2]"] == ("withheld", "too-large")
-    assert verdicts[f"{where}.scanMetrics.resultDataFiles"] == ("withheld", "malformed")
+    run = "dataProcessInstanceProperties.customProperties"
+    assert verdicts[f"{where}.scanMetrics.resultDataFiles"] == ("kept", run)
     assert found.kept(ORDERS)[f"{KEY}.scanMetrics.new"] == "3"
     for nothing in (facet(), facet(scanMetrics={}), facet(projectedFieldNames=None)):
         assert f"inputs.{KEY}" not in of_input(KEY, nothing, bag="inputFacets").kept(DPI)

@@ -153,3 +153,10 @@ def test_the_client_s_class_is_read():
     made = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(lifecycleStateChange=word)
     found = told(client_pair(outputs={"lifecycleStateChange": made}))
     assert found.one(TOTALS, "operation")["operationType"] == "UPDATE"
+
+
+def test_a_word_that_is_none_is_told_to_be_kept():
+    found = of_output("lifecycleStateChange", facet(lifecycleStateChange="EXPLODE"), report=True)
+    path = "$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"
+    assert found.verdicts()[path] == ("kept", "operation.customProperties")
+    assert found.one(TOTALS, "operation")["customProperties"]["openlineage.lifecycleStateChange"] == "EXPLODE"

@@ -252,6 +252,8 @@ def test_too_long_columns_are_withheld_and_their_table_s_edge_kept():
     assert f"/inputDatasetEdges/{OTHER}" in io(found)
     assert found.verdicts()["$.outputs[0].facets.lineage.fields.total.inputs[0].field"] == ("withheld", "too-large")
     assert found.verdicts()["$.outputs[0].facets.lineage.inputs[0].field"] == ("withheld", "too-large")
+    named = found.verdicts()["$.outputs[0].facets.lineage.fields.total.inputs[0].name"]
+    assert named == ("mapped", "dataJobInputOutput.inputDatasetEdges")
 
 
 def test_indirect_sources_are_dropped_by_setting_but_their_dataset_stays_an_input():

@@ -71,7 +71,7 @@ def test_every_leaf_is_kept():
     assert kept["spark_applicationDetails.userName"] == "ann"
 
 
-@pytest.mark.parametrize("body", [facet(), facet(applicationId=7, userName=None), facet(userName="")])
+@pytest.mark.parametrize("body", [facet(), facet(applicationId=[7], userName=None), facet(userName="")])
 def test_an_empty_one_says_nothing(body):
     properties = application(body).one(DPI, "dataProcessInstanceProperties")
     assert (properties["name"], properties["created"]["actor"]) == (DPI.rpartition(":")[2], DATAHUB)

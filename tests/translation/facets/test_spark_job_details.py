@@ -30,7 +30,7 @@ def test_the_description_never_describes_the_application():
     assert "/description" not in found.patched(FLOW, "dataFlowInfo")
 
 
-@pytest.mark.parametrize("text", ["", "  ", None, 7])
+@pytest.mark.parametrize("text", ["", "  ", None, [7]])
 def test_what_is_no_description_describes_nothing(text):
     found = of_run("spark_jobDetails", facet(jobDescription=text))
     assert "/description" not in found.patched(JOB, "dataJobInfo")

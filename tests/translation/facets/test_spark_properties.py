@@ -29,3 +29,9 @@ def test_leaves_beside_the_inner_object_are_kept():
 def test_an_empty_one_says_nothing():
     for body in (facet(), facet(properties={})):
         assert not any(key.startswith("spark") for key in of_run("spark_properties", body).kept(DPI))
+
+
+def test_where_the_older_form_is_kept_is_told():
+    verdicts = of_run("spark_properties", facet(**{"spark.master": "yarn"}), report=True).verdicts()
+    target = "dataProcessInstanceProperties.customProperties[openlineage.spark_properties]"
+    assert [verdict for where, verdict in verdicts.items() if "master" in where] == [("kept", target)]

@@ -143,3 +143,52 @@ def test_only_terminal_events_report():
 def test_the_client_s_class_is_read():
     made = test_run.TestRunFacet(tests=[test_run.TestExecution(name="a", status="pass", type="not_null")])
     assert results(told(client_pair(run={"test": made})))[ORDERS]["type"] == "SUCCESS"
+
+
+def of_columns(*tests, **checks):
+    """Return how the check ``n`` of each column ended, of which tests with that name tell as well."""
+    told_of = [{"assertion": "not_null", "name": "n", "column": name, **said} for name, said in checks.items()]
+    found = ran(*({"name": "n", **one} for one in tests), bag={"dataQualityAssertions": facet(assertions=told_of)})
+    fields = {
+        one.entity_urn: one.value["datasetAssertion"]["fields"][0].rpartition(",")[2].rstrip(")")
+        for one in found.proposals
+        if one.aspect_name == "assertionInfo"
+    }
+    ended = [one for one in found.proposals if one.aspect_name == "assertionRunEvent"]
+    return {fields[one.entity_urn]: one.value["result"] for one in ended}
+
+
+@pytest.mark.parametrize(("success", "status", "kind"), [
+    (True, "fail", "SUCCESS"), (False, "pass", "FAILURE"), (None, "pass", "SUCCESS"), (None, "fail", "FAILURE"),
+])  # fmt: skip
+def test_what_the_check_says_itself_wins_over_the_test_of_its_name(success, status, kind):
+    found = of_columns({"status": status}, id={"success": success})
+    assert found["id"]["type"] == kind
+    assert found["id"]["nativeResults"]["status"] == status
+
+
+def test_of_checks_of_one_name_a_test_is_that_of_its_column_else_the_next():
+    tests = [{"status": "pass"}, {"status": "fail", "params": {"column": "orders.a"}}, {"status": "pass"}]
+    found = of_columns(*tests, a={}, b={}, c={})
+    assert {column: result["type"] for column, result in found.items()} == {
+        "a": "FAILURE",
+        "b": "SUCCESS",
+        "c": "SUCCESS",
+    }
+    found = of_columns(*reversed(tests[:2]), a={}, b={})
+    assert {column: result["type"] for column, result in found.items()} == {"a": "FAILURE", "b": "SUCCESS"}
+
+
+def test_more_tests_than_checks_of_their_name_leave_what_the_check_says():
+    found = of_columns({"status": "pass"}, {"status": "pass"}, a={"success": False})
+    assert found["a"]["type"] == "FAILURE"
+
+
+SPOILT = "<<non-serializable: Decimal>>"
+
+
+def test_what_a_client_could_not_write_is_told_as_such():
+    found = ran({**UNIQUE, "expected": SPOILT, "failures": -1, "params": {"most": SPOILT}}, report=True)
+    assert found.verdicts()["$.run.facets.test.tests[0].expected"] == ("withheld", "non-serializable")
+    assert found.verdicts()["$.run.facets.test.tests[0].failures"] == ("withheld", "malformed")
+    assert found.verdicts()["$.run.facets.test.tests[0].params.most"] == ("withheld", "non-serializable")

@@ -23,7 +23,7 @@ def test_the_query_id_names_the_run_and_the_plan_is_only_hashed():
     assert found.verdicts()["$.run.facets.trino_metadata.query_id"] == ("mapped", "dataProcessInstanceProperties.name")
 
 
-@pytest.mark.parametrize("query", [None, "", 7, ["x"]])
+@pytest.mark.parametrize("query", [None, "", {}, ["x"]])
 def test_what_is_no_id_names_nothing(query):
     found = of_run("trino_metadata", facet(query_id=query))
     assert found.one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]

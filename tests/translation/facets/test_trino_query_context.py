@@ -69,7 +69,7 @@ def test_the_sql_says_more_and_a_lifecycle_word_most():
     assert query(job=sql, outputs=dropped).one(TOTALS, "operation")["operationType"] == "DROP"
 
 
-@pytest.mark.parametrize("user", ["", None, 7, {}])
+@pytest.mark.parametrize("user", ["", None, [7], {}])
 def test_what_is_no_user_is_none(user):
     assert "user" not in query(user=user).kept(DPI)
 

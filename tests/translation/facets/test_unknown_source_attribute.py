@@ -7,10 +7,15 @@ from facet_cases import DPI, facet, of_run
 
 
 def test_names_and_types_are_kept_and_the_bulk_is_withheld():
-    items = [{"name": "BashOperator", "type": "operator", "properties": {"bash_command": "x"}}, 7, {"name": 1}]
+    items = [
+        {"name": "BashOperator", "type": "operator", "properties": {"bash_command": "x"}},
+        7,
+        {"name": [1]},
+        {"name": 1},
+    ]
     found = of_run("unknownSourceAttribute", facet(unknownItems=items), report=True)
     kept = found.kept(DPI)
-    assert kept["unknownSourceAttribute.unknownItems"] == '[{"name":"BashOperator","type":"operator"},{}]'
+    assert kept["unknownSourceAttribute.unknownItems"] == '[{"name":"BashOperator","type":"operator"},{},{"name":"1"}]'
     assert {"unknownSourceAttribute.sha256", "unknownSourceAttribute.bytes"} <= kept.keys()
     assert not any("bash_command" in value for value in kept.values())
     path = "$.run.facets.unknownSourceAttribute.unknownItems[0].properties.bash_command"

@@ -147,3 +147,11 @@ def test_the_numbers_of_a_profile_are_those_of_the_last_event_that_measured_them
     for order in (events, events[::-1]):
         profile = told(order).one(ORDERS, "datasetProfile")
         assert (profile["rowCount"], profile["sizeInBytes"]) == (2, 5)
+
+
+def test_a_sum_that_is_larger_than_datahub_s_long_is_left_out():
+    metrics = {"addedRecords": 2**62, "removedRecords": 2**62}
+    commit = {"icebergCommitReport": facet(operation="overwrite", commitMetrics=metrics)}
+    found = operation(told(pair(outputs=[totals(outputFacets=commit)])))
+    assert "numAffectedRows" not in found
+    assert found["customProperties"]["openlineage.icebergCommitReport.commitMetrics.addedRecords"] == str(2**62)

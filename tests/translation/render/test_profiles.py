@@ -40,7 +40,11 @@ def value(**columns):
             "median": "3",
             "quantiles": [{"quantile": "0.25", "value": "1"}, {"quantile": "0.5", "value": "3"}, {"quantile": "0.75", "value": "4"}],
         }),
-        ({"quantiles": {"x": 1, "inf": 2, "nan": 3}}, {}),
+        ({"quantiles": {"x": 1, "inf": 2, "nan": 3, "-5": 4, "250": 5, "101%": 6}}, {}),
+        ({"quantiles": {"100": 2**53 + 1}}, {"quantiles": [{"quantile": "1", "value": str(2**53 + 1)}]}),
+        ({"distinctCount": 4, "nullCount": 12}, {"uniqueCount": 4, "nullCount": 12}),
+        ({"distinctCount": 4, "count": 3}, {"uniqueCount": 4}),
+        ({"sum": 4, "count": -3}, {}),
     ],
 )  # fmt: skip
 def test_a_column(measured, expected):

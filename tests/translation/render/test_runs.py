@@ -249,6 +249,21 @@ def test_statistics_are_summed_over_datasets_and_never_over_events():
     assert "outputs.statistics" not in kept
 
 
+def test_statistics_of_many_datasets_are_capped_and_their_sums_are_whole():
+    many = [
+        {**totals(outputFacets={"outputStatistics": facet(rowCount=2)}), "name": f"shop.public.t{at}"}
+        for at in range(99)
+    ]
+    kept = told(pair(outputs=many)).kept(DPI)
+    assert len(kept["outputs.statistics"]) == 4000
+    assert kept["outputs.rowCount"] == "198"
+
+
+def test_a_name_is_no_longer_than_any_other_text():
+    run = {"dataRentgen_run": facet(external_id="x" * 9000)}
+    assert len(properties(told(pair(run=run)))["name"]) == 4000
+
+
 # -- relationships ---------------------------------------------------------------------------------------------------
 
 
@@ -353,7 +368,7 @@ FAILED = {"type": "FAILURE", "nativeResultType": "airflow"}
     ("tries", "retries", "asked", "expected"),
     [
         (1, 2, True, RETRY), (2, 2, True, RETRY), (3, 2, True, FAILED), (1, 0, True, FAILED), (1, 2, False, FAILED),
-        (1, None, True, FAILED), (None, 2, True, FAILED), ("1", "2", True, FAILED), (True, 2, True, FAILED), (0, 2, True, FAILED),
+        (1, None, True, FAILED), (None, 2, True, FAILED), ("1", "2", True, RETRY), (True, 2, True, FAILED), (0, 2, True, FAILED),
     ],
 )  # fmt: skip
 def test_a_failed_airflow_try_is_up_for_retry_by_setting_while_tries_are_left(tries, retries, asked, expected):

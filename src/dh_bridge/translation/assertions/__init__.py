@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.assertions.check import Check, distinct, merge
+from dh_bridge.translation.assertions.check import SPOILT, Check, distinct, merge, said
 from dh_bridge.translation.assertions.errors import default_errors, result_error
 from dh_bridge.translation.assertions.identity import assertion_urn, assertion_urns
 from dh_bridge.translation.assertions.info import assertion_info, assertion_platform, untold_parameters
@@ -13,6 +13,7 @@ from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.assertions.tested import datasets_of_test
 
 __all__ = [
+    "SPOILT",
     "AssertionTable",
     "Check",
     "Outcome",
@@ -35,6 +36,7 @@ __all__ = [
     "read",
     "result_error",
     "run_event",
+    "said",
     "severity_of",
     "untold_context",
     "untold_parameters",

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 Source = Literal["dataQualityAssertions", "test", "greatExpectations_assertions"]
 
-_SPOILT = "<<non-serializable"
+SPOILT = "<<non-serializable"
+"""How a text begins that a client wrote in place of what is no JSON (ruling 27)."""
 _FILLED = (
     *("success", "column", "severity", "description", "expected", "actual", "content", "content_type", "failures"),
     *("name", "status"),
@@ -46,7 +47,7 @@ class Check(msgspec.Struct, gc=False):
 def said(value: Any) -> Any:
     """Return ``value``, None for what says nothing: empty text, NaN, what a client could not write (ruling 27)."""
     if isinstance(value, str):
-        return None if not value or value.isspace() or value.startswith(_SPOILT) else value
+        return None if not value or value.isspace() or value.startswith(SPOILT) else value
     if isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 - NaN
         return None
     return value

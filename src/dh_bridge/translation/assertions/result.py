@@ -26,10 +26,11 @@ def outcome(check: Check, platform: str, table: AssertionTable | None = None) ->
     """Return how a check ended; SKIPPED and UNKNOWN (nothing readable was said) are no result.
 
     A dbt test that fails without a value did not run: it errored, or its model failed (producers.md 3). Entries
-    older than the facet's version 1-1-0 never have a value; they are told by the leaves of 1-1-0.
+    older than the facet's version 1-1-0 never have a value; they are told by the leaves of 1-1-0. Of a check that a test
+    tells of as well, the test's word counts only where the check's own is missing (facets.md 2.3.3).
     """
     table = table if table is not None else default_table()
-    if check.status is not None:
+    if check.status is not None and (check.source == "test" or check.success is None):
         word = table.words.statuses.get(check.status.strip().lower())
         success = None if word not in ("SUCCESS", "FAILURE") else word == "SUCCESS"
         if word is None or word == "SKIPPED":

@@ -9,6 +9,7 @@ from dh_bridge.translation.airflow import members as listed
 from dh_bridge.translation.airflow_pages import job_page_statements, page_statements
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.given import configuration
+from dh_bridge.translation.mending import text_of, whole_of
 from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
@@ -33,6 +34,7 @@ _TASK_LEAVES = frozenset((
     "operator_provider_version", "task_group", "trigger_dag_id", "trigger_run_id",
     "external_dag_id", "external_task_id", "external_task_ids",
 ))  # fmt: skip
+_PARTS = ("dag", "dagRun", "task", "taskInstance")
 _JOB = "dataJobInfo.customProperties"
 _FLOW = "dataFlowInfo.customProperties"
 _EDGE = "dataJobInputOutput.inputDatajobEdges"
@@ -95,11 +97,12 @@ def airflow(opened: Open, at: Place) -> Statements:
     yield from job_page_statements(part(body, "dag").get("dag_id"), task.get("task_id"), at)
     properties = flattened("airflow.dagRun", with_conf(dag_run, at))
     flattened("airflow.taskInstance", instance, properties)
-    flattened("airflow", without(body, ("dag", "dagRun", "task", "taskInstance", "taskUuid")), properties)
+    parts = [name for name in _PARTS if isinstance(body.get(name), dict)]
+    flattened("airflow", without(body, ("taskUuid", *parts)), properties)
     uuid = body.get("taskUuid")
     if uuid == at.event.run_id:
         at.withheld("taskUuid", "duplicate-of:run.runId")
-    elif isinstance(uuid, str):
+    elif uuid is not None:
         properties["airflow.taskUuid"] = worded("airflow.taskUuid", uuid)
     if properties:
         yield property_statement(at, properties)
@@ -116,13 +119,12 @@ def with_conf(dag_run: dict[str, Any], at: Place) -> dict[str, Any]:
 
 def _name(dag_run: dict[str, Any], instance: dict[str, Any], at: Place) -> Statements:
     """Yield the label of a task's run: ``<dag run id>[map_index] #try`` (identity.md d)."""
-    run_id = dag_run.get("run_id")
-    if not isinstance(run_id, str) or not run_id:
+    run_id = text_of(dag_run.get("run_id"))
+    if not run_id:
         return
-    index = instance.get("map_index")
-    label = f"{run_id}[{index}]" if isinstance(index, int) and index >= 0 else run_id
-    tries = instance.get("try_number")
-    yield at.run, RUN_NAME, NAME_TASK, f"{label} #{tries}" if type(tries) is int else label
+    index, tries = whole_of(instance.get("map_index")), whole_of(instance.get("try_number"))
+    label = f"{run_id}[{index}]" if index is not None and index >= 0 else run_id
+    yield at.run, RUN_NAME, NAME_TASK, label if tries is None else f"{label} #{tries}"
 
 
 def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
@@ -162,17 +164,22 @@ def _external(task: dict[str, Any], at: Place) -> Statements:
 
 
 def _instance(instance: dict[str, Any], at: Place) -> Statements:
-    tries, duration = instance.get("try_number"), instance.get("duration")
-    if isinstance(tries, int) and not isinstance(tries, bool) and 0 < tries < _MOST_TRIES:
+    tries, duration = whole_of(instance.get("try_number")), instance.get("duration")
+    if tries is not None and 0 < tries < _MOST_TRIES:
         yield at.run, ATTEMPT, ATTEMPT_AIRFLOW, tries
+    else:
+        at.reached("taskInstance.try_number", "kept", f"{_RUN}[openlineage.airflow.taskInstance.try_number]")
     url = page(instance.get("log_url"))
     if url is not None:
         yield at.run, RUN_URL, URL_AIRFLOW_LOG, url
     if isinstance(duration, (int, float)) and not isinstance(duration, bool) and 0 <= duration < _MOST_SECONDS:
         yield at.run, DURATION, "", float(duration)
+    else:
+        at.reached("taskInstance.duration", "kept", f"{_RUN}[openlineage.airflow.taskInstance.duration]")
 
 
 def _tries_left(tries: Any, retries: Any, at: Place) -> Statements:
     """Yield whether Airflow tries again after this try; ``retries`` are those after the first try (identity.md f)."""
-    if type(tries) is int and tries > 0 and type(retries) is int:
+    tries, retries = whole_of(tries), whole_of(retries)
+    if tries is not None and tries > 0 and retries is not None:
         yield at.run, TRIES_LEFT, "", tries <= retries

@@ -36,7 +36,8 @@ def airflow_dag_run(opened: Open, at: Place) -> Statements:
     if seconds is not None and 0 <= seconds < _MOST_SECONDS:
         yield at.run, DURATION, "", float(seconds)  # no sooner: a whole number may be larger than any float
     properties = flattened("airflow.dagRun", with_conf(dag_run, at))
-    flattened("airflowDagRun", without(opened.body, ("dag", "dagRun")), properties)
+    parts = [name for name in ("dag", "dagRun") if isinstance(opened.body.get(name), dict)]
+    flattened("airflowDagRun", without(opened.body, parts), properties)
     if properties:
         yield property_statement(at, properties)
 

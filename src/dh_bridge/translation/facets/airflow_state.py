@@ -13,6 +13,8 @@ from dh_bridge.translation.slots import OUTCOME, TASK_STATE, Statements
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
+_STATE = "dataProcessInstanceProperties.customProperties[openlineage.airflowState.dagRunState]"
+
 
 @facet(
     "airflowState",
@@ -36,8 +38,10 @@ def airflow_state(opened: Open, at: Place) -> Statements:
     if properties:
         yield property_statement(at, properties)
     state = opened.body.get("dagRunState")
-    if isinstance(state, str) and state:
+    if isinstance(state, str) and state in OUTCOMES:
         yield at.run, OUTCOME, "", f"airflow:{state}"
+    else:  # no word for an end
+        at.reached("dagRunState", "kept", _STATE)
     if at.options.settings.airflow.silent_tasks == "runs" and at.event.terminal:
         yield from _states(part(opened.body, "tasksState"), part(opened.body, "tasksDuration"), at)
 

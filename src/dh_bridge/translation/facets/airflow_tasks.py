@@ -40,17 +40,18 @@ def airflow_tasks(opened: Open, at: Place) -> Statements:
     """Tasks without their colours, tree and groups as properties of the flow; every task is a job, with edges between them."""
     properties = {}
     for name, value in opened.body.items():
-        if name == "tasks":
-            value = {  # noqa: PLW2901 - the same leaf without its colours
-                task: {key: leaf for key, leaf in part(opened.body["tasks"], task).items() if key not in _COSMETIC}
-                for task in part(opened.body, "tasks")
-            }
+        if name == "tasks" and isinstance(value, dict):
+            value = {task: _without_colours(one) for task, one in value.items()}  # noqa: PLW2901 - the same leaf
         written = kept_text(f"airflow.{name}", value) if value not in ({}, []) else None
         if written:
             properties[f"airflow.{name}"] = written
     if properties:
         yield property_statement(at, properties)
     yield from _graph(part(opened.body, "tasks"), at)
+
+
+def _without_colours(task: Any) -> Any:
+    return {key: leaf for key, leaf in task.items() if key not in _COSMETIC} if isinstance(task, dict) else task
 
 
 def _graph(tasks: dict[str, Any], at: Place) -> Statements:
@@ -69,7 +70,11 @@ def _graph(tasks: dict[str, Any], at: Place) -> Statements:
         if not at.options.settings.airflow.task_graph:
             at.reached(where, "kept", *_KEPT)
             continue
-        for position, downstream in enumerate(members(part(tasks, task).get("downstream_task_ids") or "")):
+        told = part(tasks, task).get("downstream_task_ids")
+        after = members(told or "")
+        if told and jobs.keys().isdisjoint(after):
+            at.reached(where, "kept", *_KEPT)
+        for position, downstream in enumerate(after):
             if task in jobs and downstream in jobs and downstream != task:
                 yield jobs[downstream].job_urn, JOB_EDGE, jobs[task].job_urn, {}
             else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
-from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, stated_checks, success_of
+from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, note_unread, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.singular import asserted, is_singular, others
 
@@ -48,6 +48,8 @@ def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statemen
     checks, leaves = [], []
     for position, one in enumerate(facet.assertions or ()):
         success = success_of(one.success, f"assertions[{position}].success", at)
+        if at.notes is not None:
+            note_unread(one, f"assertions[{position}]", at)
         check = Check(
             assertion=one.assertion or one.name or "unknown", success=success, column=one.column, severity=one.severity,
             name=one.name, description=one.description, expected=one.expected, actual=one.actual,

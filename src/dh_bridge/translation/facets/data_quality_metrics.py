@@ -12,7 +12,7 @@ from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
-from dh_bridge.translation.statistics import meaningful, share_of
+from dh_bridge.translation.statistics import MOST_COLUMNS, meaningful, share_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -27,7 +27,7 @@ class ColumnMetrics(Facet):
     count: int | float | None = None
     min: int | float | str | None = None
     max: int | float | str | None = None
-    quantiles: dict[str, float] | None = None
+    quantiles: dict[str, int | float] | None = None
 
 
 class DataQualityMetrics(Facet):
@@ -91,10 +91,12 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
         try:
             yield at.dataset, LAST_MODIFIED, "", instant(facet.lastUpdated)[0]
         except (ValueError, OverflowError):
-            at.withheld("lastUpdated", "malformed")
+            at.reached("lastUpdated", "kept", f"{_PROPERTIES}[openlineage.dataQualityMetrics.lastUpdated]")
     yield from _columns(facet, at)
+    if at.notes is not None:
+        _note_columns(facet.columnMetrics or {}, at)
     sums = {
-        (at.name.column(name) if at.name is not None else name): {
+        _path(name, at): {
             leaf: getattr(metrics, leaf) for leaf in ("sum", "count") if getattr(metrics, leaf) is not None
         }
         for name, metrics in (facet.columnMetrics or {}).items()
@@ -108,20 +110,31 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
 
 def _columns(facet: DataQualityMetrics, at: Place) -> Statements:
     for name, metrics in (facet.columnMetrics or {}).items():
-        column = at.name.column(name) if at.name is not None else name
+        column = _path(name, at)
         for leaf in ("nullCount", "distinctCount", "sum", "count", "min", "max"):
             value = getattr(metrics, leaf)
             if value is not None and leaf in ("nullCount", "distinctCount") and not meaningful(value):
                 at.withheld(f"columnMetrics.{name}.{leaf}", "malformed")
             elif value is not None:
                 yield at.dataset, METRIC, (METRICS_RANK, "column", column, leaf), value
-        if at.notes is not None:
-            _note_derived(metrics, f"columnMetrics.{name}", at)
         for quantile, value in (metrics.quantiles or {}).items():
             if share_of(quantile) is None:
                 at.withheld(f"columnMetrics.{name}.quantiles.{quantile}", "malformed")
                 continue
             yield at.dataset, METRIC, (METRICS_RANK, "quantile", column, quantile), value
+
+
+def _note_columns(columns: dict[str, ColumnMetrics], at: Place) -> None:
+    """Note for the report which columns a profile has no room for, and where the sums and counts of the others are."""
+    for name in sorted(columns, key=lambda name: _path(name, at))[MOST_COLUMNS:]:
+        for leaf in ("nullCount", "distinctCount", "min", "max", "quantiles"):
+            at.withheld(f"columnMetrics.{name}.{leaf}", "too-large")
+    for name, metrics in columns.items():
+        _note_derived(metrics, f"columnMetrics.{name}", at)
+
+
+def _path(column: str, at: Place) -> str:
+    return at.name.column(column) if at.name is not None else column
 
 
 def _note_derived(metrics: ColumnMetrics, path: str, at: Place) -> None:

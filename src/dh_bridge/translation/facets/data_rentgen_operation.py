@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import capped, flattened
 from dh_bridge.translation.rungs import FIELD_OPERATION, FIELD_STATED
 from dh_bridge.translation.slots import JOB_FIELD, Statements
@@ -31,8 +32,8 @@ def data_rentgen_operation(opened: Open, at: Place) -> Statements:
     properties = flattened("dataRentgen_operation", opened.body)
     if properties:
         yield property_statement(at, properties)
-    name, description = opened.body.get("name"), opened.body.get("description")
-    if isinstance(name, str) and name.strip():
-        yield at.owner, JOB_FIELD, ("name", FIELD_STATED), name.strip()
-    if isinstance(description, str) and description.strip():
+    name, description = text_of(opened.body.get("name")).strip(), text_of(opened.body.get("description"))
+    if name:
+        yield at.owner, JOB_FIELD, ("name", FIELD_STATED), capped(name)
+    if description.strip():
         yield at.owner, JOB_FIELD, ("description", FIELD_OPERATION), capped(description, DESCRIPTION_CAP)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import (
     ATTEMPT_DATA_RENTGEN,
@@ -59,6 +60,8 @@ def data_rentgen_run(opened: Open, at: Place) -> Statements:
     tries = _attempt(body.get("attempt"))
     if tries is not None:
         yield at.run, ATTEMPT, ATTEMPT_DATA_RENTGEN, tries
+    else:
+        at.reached("attempt", "kept", f"{_KEPT}[openlineage.dataRentgen_run.attempt]")
     for leaf, rung in _URLS.items():
         url = page(body.get(leaf))
         if url is not None:
@@ -66,8 +69,7 @@ def data_rentgen_run(opened: Open, at: Place) -> Statements:
 
 
 def _text(body: dict[str, Any], leaf: str) -> str:
-    value = body.get(leaf)
-    return value.strip() if isinstance(value, str) else ""
+    return text_of(body.get(leaf)).strip()
 
 
 def _attempt(value: Any) -> int | None:

@@ -40,7 +40,8 @@ def dbt_model(opened: Open, at: Place) -> Statements:
     properties = flattened("dbt_model.config", body)
     if incremental:
         properties["dbt_model.config.incremental"] = worded("dbt_model.config.incremental", incremental)
-    flattened("dbt_model", {key: value for key, value in opened.body.items() if key != "config"}, properties)
+    rest = {key: value for key, value in opened.body.items() if key != "config" or not isinstance(config, dict)}
+    flattened("dbt_model", rest, properties)
     if properties:
         yield property_statement(at, properties)
         if at.owner and at.role == "output":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import NAME_INVOCATION
 from dh_bridge.translation.runstate import ANY_OWNER
@@ -36,8 +37,8 @@ def dbt_run(opened: Open, at: Place) -> Statements:
     properties = flattened("dbt_run", opened.body)
     if properties:
         yield property_statement(at, properties)
-    invocation = opened.body.get("invocation_id")
-    if isinstance(invocation, str) and invocation:
+    invocation = text_of(opened.body.get("invocation_id"))
+    if invocation:
         yield at.run, RUN_NAME, NAME_INVOCATION, invocation
     project = properties.get("dbt_run.project_name")
     if project and at.job is not None and at.owner != ANY_OWNER:

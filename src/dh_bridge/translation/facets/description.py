@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import capped, flattened
 from dh_bridge.translation.rungs import FIELD_WEAK
 from dh_bridge.translation.slots import DATASET_FIELD, Statements
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 def description(opened: Open, at: Place) -> Statements:
     """Description of the dataset where no documentation is stated."""
     body = dict(opened.body)
-    text = body.get("description")
-    if isinstance(text, str) and text.strip():
+    text = text_of(body.get("description"))
+    if text.strip():
         del body["description"]
         yield at.dataset, DATASET_FIELD, ("description", FIELD_WEAK), capped(text, DESCRIPTION_CAP)
     properties = flattened("description", body)

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.given import configuration
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.rungs import NAME_DATABRICKS, URL_DATABRICKS, USER_DATABRICKS, USER_TARGETS
 from dh_bridge.translation.slots import RUN_NAME, RUN_URL, RUN_USER, Statements
@@ -42,13 +43,15 @@ def environment_properties(opened: Open, at: Place) -> Statements:
         at.withheld(name, f"duplicate-of:{_KEY}.{name}")
     body = configuration(body, _KEY if nested else "", at)
     properties = flattened(_KEY, {**rest, **({"user": user} if user is not None else {}), **body})
-    if isinstance(mounts, list):
+    if mounts is not None and not isinstance(mounts, list):
+        properties[f"{_KEY}.mountPoints"] = worded(f"{_KEY}.mountPoints", mounts)
+    elif mounts is not None:
         if at.options.settings.spark.mount_points == "keep":
             at.reached(f"{_KEY}.mountPoints" if nested else "mountPoints", "kept", _MOUNTS)
             properties[f"{_KEY}.mountPoints"] = worded(f"{_KEY}.mountPoints", mounts)
         properties[f"{_KEY}.mountPoints.count"] = str(len(mounts))
-    if isinstance(user, str) and user:
-        yield at.run, RUN_USER, USER_DATABRICKS, user
+    if name := text_of(user):
+        yield at.run, RUN_USER, USER_DATABRICKS, name
     yield from _job_run(inner if isinstance(inner, dict) else opened.body, at)
     if properties:
         yield property_statement(at, properties)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import NAME_FLINK, OPERATION_STREAM, URL_FLINK, URL_FLINK_RUNNING, page
 from dh_bridge.translation.slots import OPERATION, RUN_NAME, RUN_URL, Statements
@@ -35,8 +36,8 @@ def flink_job(opened: Open, at: Place) -> Statements:
     properties = flattened("flink_job", opened.body)
     if properties:
         yield property_statement(at, properties)
-    job_id = opened.body.get("jobId")
-    if isinstance(job_id, str) and job_id:
+    job_id = text_of(opened.body.get("jobId"))
+    if job_id:
         yield at.run, RUN_NAME, NAME_FLINK, job_id
         dashboard = page(at.event.namespace)
         if dashboard is not None:

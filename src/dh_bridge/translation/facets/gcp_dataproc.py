@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import NAME_APPLICATION, URL_DATAPROC
 from dh_bridge.translation.slots import RUN_NAME, RUN_URL, Statements
@@ -30,8 +31,8 @@ def gcp_dataproc(opened: Open, at: Place) -> Statements:
     if properties:
         yield property_statement(at, properties)
     yield from _page(opened.body, at)
-    application = opened.body.get("appId")
-    if isinstance(application, str) and application:
+    application = text_of(opened.body.get("appId"))
+    if application:
         yield at.run, RUN_NAME, NAME_APPLICATION, application
 
 
@@ -41,12 +42,12 @@ _KINDS = {"batchId": "batches", "jobId": "jobs", "sessionId": "interactive"}
 
 def _page(body: dict[str, Any], at: Place) -> Statements:
     """Yield the page of the batch, job or session in Google's console, for which the event lacks the region."""
-    region, project = at.options.settings.links.dataproc_region, body.get("projectId")
-    if region is None or not isinstance(project, str) or not project:
+    region, project = at.options.settings.links.dataproc_region, text_of(body.get("projectId"))
+    if region is None or not project:
         return
     for leaf, word in _KINDS.items():
-        name = body.get(leaf)
-        if isinstance(name, str) and name:
+        name = text_of(body.get(leaf))
+        if name:
             where = f"{word}/{region}/{quote(name, safe='')}"
             url = f"https://console.cloud.google.com/dataproc/{where}?project={quote(project, safe='')}"
             yield at.run, RUN_URL, URL_DATAPROC, url

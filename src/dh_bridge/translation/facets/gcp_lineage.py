@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.mending import text_of
+from dh_bridge.translation.properties import capped, flattened
 from dh_bridge.translation.slots import JOB_FIELD, Statements
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 def gcp_lineage(opened: Open, at: Place) -> Statements:
     """The name to show for the job or flow; its origin as properties."""
     body = dict(opened.body)
-    name = body.pop("displayName", None)
-    if isinstance(name, str) and name:
-        yield at.owner, JOB_FIELD, ("name", 0), name
+    name = text_of(body.get("displayName"))
+    if name:
+        del body["displayName"]
+        yield at.owner, JOB_FIELD, ("name", 0), capped(name)
     properties = flattened("gcp_lineage", body)
     if properties:
         yield property_statement(at, properties)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.beside import beside
-from dh_bridge.translation.checks import INFO, RESULT, stated_checks, success_of
+from dh_bridge.translation.checks import INFO, RESULT, note_unread, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
     checks = []
     for position, one in enumerate(facet.assertions or ()):
         success = success_of(one.success, f"assertions[{position}].success", at)
+        if at.notes is not None:
+            note_unread(one, f"assertions[{position}]", at)
         checks.append(
             Check(
                 assertion=one.expectationType or "unknown", success=success, column=one.column,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import NAME_QUERY, OPERATION_HIVE
 from dh_bridge.translation.slots import OPERATION, RUN_NAME, SUBTYPES, Statements
@@ -32,11 +33,11 @@ def hive_query(opened: Open, at: Place) -> Statements:
     properties = flattened("hive_query", opened.body)
     if properties:
         yield property_statement(at, properties)
-    query = opened.body.get("queryId")
-    if isinstance(query, str) and query:
+    query = text_of(opened.body.get("queryId"))
+    if query:
         yield at.run, RUN_NAME, NAME_QUERY, query
-    operation = opened.body.get("operationName")
-    if isinstance(operation, str) and operation:
+    operation = text_of(opened.body.get("operationName"))
+    if operation:
         yield at.owner, SUBTYPES, "operator", operation[:_LONGEST]
         for output in at.outputs:
             yield output, OPERATION, OPERATION_HIVE, operation

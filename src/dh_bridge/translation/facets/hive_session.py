@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import USER_HIVE, USER_TARGETS
 from dh_bridge.translation.slots import RUN_USER, Statements
@@ -35,10 +36,10 @@ def hive_session(opened: Open, at: Place) -> Statements:
     properties = flattened("hive_session", body)
     if properties:
         yield property_statement(at, properties)
-    user = opened.body.get("username")
-    if isinstance(user, str) and user and user.lower() not in _PLACEHOLDERS:
+    user = text_of(opened.body.get("username"))
+    if user and user.lower() not in _PLACEHOLDERS:
         yield at.run, RUN_USER, USER_HIVE, user
-    elif user is not None:
+    else:
         at.reached(
             "username", "kept", "dataProcessInstanceProperties.customProperties[openlineage.hive_session.username]"
         )

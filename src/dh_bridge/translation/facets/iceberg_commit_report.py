@@ -125,7 +125,7 @@ def _affected(facet: IcebergCommitReport, at: Place) -> Statements:
         return
     if "outputStatistics" in at.keys and "rowCount" in beside(at, "outputStatistics"):
         return
-    counts = [count(f"commitMetrics.{leaf}", getattr(facet.commitMetrics, leaf), at) for leaf in leaves]
+    counts = [count(f"commitMetrics.{leaf}", getattr(facet.commitMetrics, leaf), at, _OPERATION) for leaf in leaves]
     said = [rows for rows in counts if rows is not None]
     if said:
         yield at.dataset, AFFECTED_ROWS, "", sum(said)
@@ -136,13 +136,13 @@ def _totals(said: CommitMetrics | None, at: Place) -> Statements:
     if said is None:
         return
     other = _OPERATION if at.role == "output" and at.run else _DATASET
-    rows = count("commitMetrics.totalRecords", said.totalRecords, at)
+    rows = count("commitMetrics.totalRecords", said.totalRecords, at, other)
     if rows is not None and not any(getattr(said, leaf) for leaf in _DELETES):
         yield at.dataset, METRIC, (TOTALS_RANK, "rowCount"), rows
         at.reached("commitMetrics.totalRecords", "mapped", _ROWS, other)
     elif rows is not None:
         at.reached("commitMetrics.totalRecords", "kept", other)
-    size = count("commitMetrics.totalFilesSizeInBytes", said.totalFilesSizeInBytes, at)
+    size = count("commitMetrics.totalFilesSizeInBytes", said.totalFilesSizeInBytes, at, other)
     if size is not None:
         yield at.dataset, METRIC, (TOTALS_RANK, "sizeInBytes"), size
         at.reached("commitMetrics.totalFilesSizeInBytes", "mapped", _BYTES, other)

@@ -141,6 +141,6 @@ def _filled(facet: IcebergScanReport, at: Place) -> Statements:
     for metric, leaf in _COUNTS.items():
         if leaf in said:
             continue
-        number = count(f"scanMetrics.{metric}", getattr(facet.scanMetrics, metric), at)
+        number = count(f"scanMetrics.{metric}", getattr(facet.scanMetrics, metric), at, _RUN if at.run else _EDGE)
         if number is not None:
             yield at.task, STATISTIC, ("input", at.dataset, leaf), number

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.operation_types import operation_of_word
 from dh_bridge.translation.properties import capped, worded
 from dh_bridge.translation.rungs import OPERATION_LIFECYCLE
 from dh_bridge.translation.slots import (
@@ -74,6 +75,8 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
                     "lifecycleStateChange",
                     {"lifecycleStateChange": word, **earlier},
                 )
+                if operation_of_word(word) is None:
+                    at.reached("lifecycleStateChange", "kept", "operation.customProperties", _WORD[-1])
             if at.task:
                 key = "output", at.dataset, "lifecycleStateChange"
                 yield at.task, EDGE_PROPERTIES, key, {"lifecycleStateChange": word}

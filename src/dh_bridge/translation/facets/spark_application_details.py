@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import (
     NAME_APPLICATION,
@@ -48,10 +49,10 @@ def spark_application_details(opened: Open, at: Place) -> Statements:
     properties = flattened("spark_applicationDetails", body)
     if properties:
         yield property_statement(at, properties)
-    if isinstance(body.get("applicationId"), str) and body["applicationId"]:
-        yield at.run, RUN_NAME, NAME_APPLICATION, body["applicationId"]
-    if isinstance(body.get("userName"), str) and body["userName"]:
-        yield at.run, RUN_USER, USER_SPARK, body["userName"]
+    if application := text_of(body.get("applicationId")):
+        yield at.run, RUN_NAME, NAME_APPLICATION, application
+    if user := text_of(body.get("userName")):
+        yield at.run, RUN_USER, USER_SPARK, user
     for leaf, rung in _URL_RUNGS.items():
         first = page(str(body.get(leaf) or "").split(",", 1)[0])
         if first is not None:

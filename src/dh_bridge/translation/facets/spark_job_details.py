@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import capped, flattened
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import FIELD_WEAK
@@ -28,8 +29,8 @@ def spark_job_details(opened: Open, at: Place) -> Statements:
     properties = flattened("spark_jobDetails", opened.body)
     if properties:
         yield property_statement(at, properties)
-    text = opened.body.get("jobDescription")
+    text = text_of(opened.body.get("jobDescription"))
     if at.options.settings.spark.job_description == "run":
         at.reached("jobDescription", "kept", _KEPT)
-    elif isinstance(text, str) and text.strip() and at.job is not None and at.job.level == "job":
+    elif text.strip() and at.job is not None and at.job.level == "job":
         yield at.owner, JOB_FIELD, ("description", FIELD_WEAK), capped(redacted(text), DESCRIPTION_CAP)

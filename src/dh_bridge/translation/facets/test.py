@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome
-from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, stated, stated_checks
+from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome, said
+from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, note_unread, stated, stated_checks
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.singular import asserted, is_singular, others
@@ -54,6 +54,7 @@ _UNTOLD = ("description", "expected", "actual", "failures", "content", "contentT
 def test(facet: Tests, at: Place) -> Statements:
     """One assertion per test and tested dataset (the event's inputs, else its outputs); skipped ones stay on the run."""
     skipped, untold = [], []
+    merged: list[tuple[str, Check, str | None]] = []
     loose: dict[str, list[tuple[Check, str | None]]] = {}
     for position, one in enumerate(facet.tests or ()):
         check = Check(
@@ -61,6 +62,8 @@ def test(facet: Tests, at: Place) -> Statements:
             expected=one.expected, actual=one.actual, content=one.content, content_type=one.contentType,
             params=one.params or {}, failures=one.failures, source="test", status=one.status,
         )  # fmt: skip
+        if at.notes is not None:
+            note_unread(one, f"tests[{position}]", at)
         ended = outcome(check, at.assertion_platform)
         if ended == "SKIPPED":
             skipped.append(one.name)
@@ -76,16 +79,32 @@ def test(facet: Tests, at: Place) -> Statements:
         else:
             leaf = f"tests[{position}].status" if at.notes is not None else None
             for dataset in datasets:
-                same = at.checks.get((dataset, one.name))
-                if same is None:
-                    loose.setdefault(dataset, []).append((check, leaf))
+                if (dataset, one.name) in at.checks:
+                    merged.append((dataset, check, leaf))
                 else:
-                    yield from stated(same[0], merge(same[1], check), dataset, at, leaf=leaf)
+                    loose.setdefault(dataset, []).append((check, leaf))
+    yield from _merged(merged, at)
     for dataset, pairs in loose.items():
         yield from stated_checks([one for one, _ in pairs], dataset, at, leaves=[leaf for _, leaf in pairs])
     lists = {"test.skipped": skipped, "test.results": untold}
     if properties := {key: worded(key, entries) for key, entries in lists.items() if entries}:
         yield property_statement(at, properties)
+
+
+def _merged(tests: list[tuple[str, Check, str | None]], at: Place) -> Statements:
+    """Yield each test as what it adds to the check of its name: of several, that of its column, else the next that is left."""
+    left = {(dataset, test.name): dict(at.checks[dataset, test.name or ""]) for dataset, test, _ in tests}
+    for dataset, test, leaf in sorted(tests, key=lambda one: not _columns(one[1])):
+        named, columns = left[dataset, test.name], _columns(test)
+        urn = next((urn for urn, one in named.items() if one.column in columns), next(iter(named)))
+        same = named.pop(urn) if len(named) > 1 else named[urn]
+        yield from stated(urn, merge(same, test), dataset, at, leaf=leaf)
+
+
+def _columns(test: Check) -> set[str]:
+    """Return what the column that a test names may be called: it may stand behind its table."""
+    column = said(test.params.get("column"))
+    return {column, column.rpartition(".")[2]} if isinstance(column, str) else set()
 
 
 def _note_skipped(path: str, at: Place) -> None:

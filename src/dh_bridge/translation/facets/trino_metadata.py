@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.bulk import without_bulk
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import NAME_QUERY
 from dh_bridge.translation.slots import RUN_NAME, Statements
@@ -33,6 +34,6 @@ def trino_metadata(opened: Open, at: Place) -> Statements:
     flattened("trino_metadata", body, properties)
     if properties:
         yield property_statement(at, properties)
-    query = body.get("query_id")
-    if isinstance(query, str) and query:
+    query = text_of(body.get("query_id"))
+    if query:
         yield at.run, RUN_NAME, NAME_QUERY, query

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import OPERATION_TRINO, USER_TARGETS, USER_TRINO
 from dh_bridge.translation.slots import OPERATION, RUN_USER, SUBTYPES, Statements
@@ -31,10 +32,10 @@ def trino_query_context(opened: Open, at: Place) -> Statements:
     properties = flattened("trino_query_context", opened.body)
     if properties:
         yield property_statement(at, properties)
-    user, kind = opened.body.get("user"), opened.body.get("query_type")
-    if isinstance(user, str) and user:
+    user, kind = text_of(opened.body.get("user")), text_of(opened.body.get("query_type"))
+    if user:
         yield at.run, RUN_USER, USER_TRINO, user
-    if isinstance(kind, str) and kind:
+    if kind:
         if at.job is not None and not at.job.shared:  # the queries of one job may be of any kind
             yield at.owner, SUBTYPES, "operator", kind[:_LONGEST]
         for output in at.outputs:

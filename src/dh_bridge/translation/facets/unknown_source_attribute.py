@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
+from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import digest_properties, worded
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def unknown_source_attribute(opened: Open, at: Place) -> Statements:
     items = opened.body.get("unknownItems")
     properties = digest_properties("unknownSourceAttribute", bytes(at.raw))
     rows = [
-        {key: item[key] for key in ("name", "type") if isinstance(item.get(key), str)}
+        {key: said for key in ("name", "type") if (said := text_of(item.get(key)))}
         for item in (items if isinstance(items, list) else [])
         if isinstance(item, dict)
     ]

@@ -108,7 +108,7 @@ def _results(
     run_slots, slots = state.cells.get(state.urn, {}), state.cells[dataset]
     url = first_rung(run_slots, RUN_URL)
     context = runtime_context(state, run_slots)
-    time = millis(stamp[0])
+    time, measured = millis(stamp[0]), _measured(slots)
     for (urn, mark), check, part in _parted(results, slots, stamp):
         stated: Stated = slots[CHECKS][urn][1]
         column = stated.name.column(check.column) if stated.name is not None and check.column else check.column
@@ -116,8 +116,8 @@ def _results(
             check,
             profile=options.profile,
             platform=stated.platform,
-            row_count=_metric(slots, mark, "rowCount"),
-            missing_count=_metric(slots, mark, "column", column, "nullCount") if column else None,
+            row_count=_metric(measured, mark, "rowCount"),
+            missing_count=_metric(measured, mark, "column", column, "nullCount") if column else None,
             external_url=url,
             warn_as=options.settings.assertions.warn_as,
         )
@@ -157,14 +157,20 @@ def _parted(results: dict[Any, Cell], slots: Slots, stamp: Stamp) -> list[tuple[
     return [found[name][1:] for name in sorted(found)]
 
 
-def _metric(slots: Slots, mark: Mark | None, *path: str) -> int | None:
-    """Return what the run measured of the dataset; of a part only what was measured of that part."""
-    found = [
-        value
-        for key, (stamp, value) in sorted(slots.get(METRIC, {}).items(), key=lambda one: one[0][0])
-        if key[1:] == path and (mark is None or (stamp[:3], stamp[3] >> 2) == (mark[0], mark[2]))
-    ]
-    return int(found[0]) if found else None
+def _measured(slots: Slots) -> dict[tuple[str, ...], list[Cell]]:
+    """Return what the run measured of the dataset, by path; of several sources the one of lower rank first."""
+    found: dict[tuple[str, ...], list[Cell]] = {}
+    for key, cell in sorted(slots.get(METRIC, {}).items(), key=lambda one: one[0][0]):
+        found.setdefault(key[1:], []).append(cell)
+    return found
+
+
+def _metric(measured: dict[tuple[str, ...], list[Cell]], mark: Mark | None, *path: str) -> int | None:
+    """Return what was measured at ``path``; of a part only what was measured of that part."""
+    for stamp, number in measured.get(path, ()):
+        if mark is None or (stamp[:3], stamp[3] >> 2) == (mark[0], mark[2]):
+            return int(number)
+    return None
 
 
 def runtime_context(state: RunState, slots: Slots) -> dict[str, str]:

@@ -18,6 +18,7 @@ _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _UNITS = (("WEEK", 7 * _DAY), ("DAY", _DAY), ("HOUR", _HOUR), ("MINUTE", _MINUTE), ("SECOND", 1))
 _MONTHS_OF_A_YEAR = 12
 _MONTHS = (("YEAR", _MONTHS_OF_A_YEAR), ("QUARTER", 3), ("MONTH", 1))
+_MOST_INT = 2**31 - 1
 
 
 def partition(slots: Slots) -> dict[str, Any]:
@@ -48,9 +49,12 @@ def window(start: datetime, end: datetime) -> dict[str, Any] | None:
 
 
 def _counted(length: int, units: tuple[tuple[str, int], ...]) -> dict[str, Any] | None:
-    """Return how many of the first unit that counts ``length`` exactly."""
-    found = ({"unit": unit, "multiple": length // size} for unit, size in units if length and length % size == 0)
-    return next(found, None)
+    """Return how many of the first unit that counts ``length`` exactly; None for more than the field, an int, holds."""
+    for unit, size in units:
+        multiple, rest = divmod(length, size)
+        if 0 < multiple <= _MOST_INT and not rest:
+            return {"unit": unit, "multiple": multiple}
+    return None
 
 
 def _nominal(slots: Slots) -> tuple[str | None, str | None]:

@@ -27,6 +27,7 @@ from dh_bridge.translation.slots import (
     SCHEMA,
     SQL,
 )
+from dh_bridge.translation.statistics import meaningful
 from dh_bridge.translation.subsets import parts_of, whole
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     if kind == "UPDATE" and options.settings.operations.overwrite_as == "custom" and _overwrote(slots):
         found |= {"operationType": "CUSTOM", "customOperationType": "OVERWRITE"}
     rows = counts.get("rowCount", value(slots, AFFECTED_ROWS))
-    if rows is not None:
+    if rows is not None and meaningful(rows):  # a sum may be larger than DataHub's long
         found["numAffectedRows"] = rows
     found["sourceType"] = "DATA_PROCESS"
     found["customProperties"] = dict(sorted(properties.items()))

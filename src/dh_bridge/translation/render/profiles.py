@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.statistics import share_of
+from dh_bridge.translation.statistics import MOST_COLUMNS, share_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.laws import Cell
 
-_MOST_COLUMNS = 1000
 _encode = msgspec.json.Encoder().encode
 
 
@@ -30,7 +29,7 @@ def profile_value(metrics: dict[Any, Cell]) -> dict[str, Any]:
             found[key[1]] = measured
     if columns:
         rows = found.get("rowCount")
-        found["fieldProfiles"] = [_field_profile(name, columns[name], rows) for name in sorted(columns)[:_MOST_COLUMNS]]
+        found["fieldProfiles"] = [_field_profile(name, columns[name], rows) for name in sorted(columns)[:MOST_COLUMNS]]
     return found
 
 
@@ -45,16 +44,16 @@ def _field_profile(column: str, measured: dict[str, Any], rows: int | None) -> d
     found: dict[str, Any] = {"fieldPath": column}
     if distinct is not None:
         found["uniqueCount"] = distinct
-        if (share := _over(distinct, present)) is not None:
+        if (share := _share(distinct, present)) is not None:
             found["uniqueProportion"] = share
     if nulls is not None:
         found["nullCount"] = nulls
-        if (share := _over(nulls, rows)) is not None:
+        if (share := _share(nulls, rows)) is not None:
             found["nullProportion"] = share
     for leaf in ("min", "max"):
         if leaf in measured:
             found[leaf] = _text(measured[leaf])
-    if measured.get("sum") is not None and (mean := _over(measured["sum"], count)) is not None:
+    if (mean := _over(measured.get("sum"), count)) is not None:
         found["mean"] = _text(mean)
     quantiles = _quantiles(measured.get("quantiles", {}))
     for quantile, number in quantiles:
@@ -65,9 +64,15 @@ def _field_profile(column: str, measured: dict[str, Any], rows: int | None) -> d
     return found
 
 
+def _share(part: float, whole: float | None) -> float | None:
+    """Return which part of a whole it is; None where the whole is not known, or the smaller one: it was measured apart."""
+    found = _over(part, whole)
+    return found if found is not None and found <= 1 else None
+
+
 def _over(part: float | None, whole: float | None) -> float | None:
-    """Return a quotient; None where a number is not known, and where no float holds it."""
-    if part is None or not whole:
+    """Return a quotient; None where a number is not known or none to divide by, and where no float holds it."""
+    if part is None or whole is None or whole <= 0:
         return None
     try:
         found = part / whole

@@ -139,7 +139,7 @@ def _properties(state: RunState, slots: Slots, job: Job | None, history: History
     url = page_of(slots)
     if url:
         found["externalUrl"] = url
-    found["name"] = _name(slots, job) or state.run_id
+    found["name"] = capped(_name(slots, job) or state.run_id)
     kind = type_of(slots)
     if kind:
         found["type"] = kind
@@ -215,7 +215,7 @@ def _statistics(state: RunState) -> dict[str, str]:
     for (direction, dataset), counts in counts_of(state).items():
         tables.setdefault(direction, {})[dataset] = counts
     for direction, table in sorted(tables.items()):
-        found[f"{direction}s.statistics"] = text(table)
+        found[f"{direction}s.statistics"] = capped(text(table))
         for leaf in ("rowCount", "size", "fileCount"):
             said = [counts[leaf] for counts in table.values() if leaf in counts]
             if said:
