@@ -253,14 +253,6 @@ def bears_out(line, before, after):
     return at_target(after, line["target"]) != at_target(before, line["target"])
 
 
-def told_by_a_test(document, path):
-    check = document
-    for step in path[:-1]:
-        check = check[step]
-    tests = document.get("run", {}).get("facets", {}).get("test", {}).get("tests", [])
-    return str(check.get("name")).rpartition(".")[2] in [str(test.get("name")).rpartition(".")[2] for test in tests]
-
-
 def exempt(line, document, path, value, **how):  # noqa: PLR0911 - a line for each excuse
     """Return whether the leaf is one that ruling 29 excuses."""
     profile = bridge(how["profile"])
@@ -277,8 +269,6 @@ def exempt(line, document, path, value, **how):  # noqa: PLR0911 - a line for ea
         for step in path[:-2]:
             columns = columns[step]
         return len(columns) == 1  # a single column has no order
-    if path[-1] == "success" and told_by_a_test(document, path):
-        return True  # of one check in two facets, the test's word counts (facets.md 2.3.3)
     same = repeated(document, path, value)
     if len(same) > 1 and written(put(document, same, other(path, value)), **how) != written(document, **how):
         return True  # said twice is one statement (facets.md 0.6.1)
