@@ -167,7 +167,7 @@ def test_what_would_be_ignored_is_a_usage_error(words, reason, run, tmp_path):
 
 def test_line_that_cannot_be_read_is_answered_and_the_others_are(run):
     good = b'{"namespace": "s3://lake", "name": "a"}\n'
-    deep = b'{"namespace": "s3://lake", "name": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}\n"
+    deep = b'{"namespace": "s3://lake", "name": "a", "x": ' + b"[" * 999_999 + b"]" * 999_999 + b"}\n"
     broken = b'{"namespace": "s3://lake", "name": "\xff"}\n'
     result = run("urn", "-", stdin=b"\xef\xbb\xbf" + good + broken + deep + good)
     first, second, third, last = map(json.loads, result.stdout.splitlines())

@@ -12,7 +12,7 @@ from samples import dataset, event
 from truth import bridge, lies
 
 from dh_bridge.translation.facets import registry
-from dh_bridge.translation.report import leaves, shown
+from dh_bridge.translation.leaves import leaves, shown
 
 CLASSES, DEFINITIONS = classes(), schemas()
 VERDICTS = {"mapped", "kept", "withheld"}

@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from dh_bridge.settings.naming import Env
+
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 _GROUP = re.compile(r"\{(\w*)\}")
-
-Env = Literal[
-    "CERT",
-    "CORP",
-    "DEV",
-    "EI",
-    "NON_PROD",
-    "PRD",
-    "PRE",
-    "PROD",
-    "QA",
-    "RVW",
-    "SANDBOX",
-    "SBX",
-    "SIT",
-    "STG",
-    "TEST",
-    "TST",
-    "UAT",
-]
-"""DataHub's FabricType: what its environment filter knows."""
-
-FABRIC_TYPES = frozenset(get_args(Env))
 
 
 def _regex(text: str) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 
 Env = Literal[
-    "DEV", "TEST", "QA", "UAT", "EI", "PRE", "STG", "NON_PROD", "PROD",
-    "CORP", "RVW", "PRD", "TST", "SIT", "SBX", "SANDBOX", "CERT",
+    "CERT", "CORP", "DEV", "EI", "NON_PROD", "PRD", "PRE", "PROD",
+    "QA", "RVW", "SANDBOX", "SBX", "SIT", "STG", "TEST", "TST", "UAT",
 ]  # fmt: skip
+"""DataHub's FabricType: what its environment filter knows."""
+FABRIC_TYPES = frozenset(get_args(Env))
 Text = Annotated[str, StringConstraints(min_length=1)]
 Platform = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Instance = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]

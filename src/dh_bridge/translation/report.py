@@ -7,18 +7,16 @@ proposals of what the leaf is about (`Written.near`).
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT, NAMES
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import misplaced, registry
+from dh_bridge.translation.leaves import document, leaves, shown
 from dh_bridge.translation.place import ABOUT
 from dh_bridge.translation.redaction import names_of, replaced
 
@@ -26,12 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dh_bridge.openlineage.events import Event
+    from dh_bridge.translation.leaves import Path
     from dh_bridge.translation.place import Attach
     from dh_bridge.translation.written import Aspects, Written
 
-_decode = msgspec.json.Decoder().decode
 _POSITION = re.compile(r"\[\d+\]")
-_PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 _BAG = re.compile(r"\$(?:\.(run|job|dataset)|\.(inputs|outputs)\[\d+\])\.(facets|inputFacets|outputFacets)\Z")
 _REACHED = ("mapped", "kept")
 #: Targets whose values went through redaction.
@@ -39,39 +36,6 @@ _PROPERTIES = ("customProperties", ".properties", ".runtimeContext", ".partition
 _PROVENANCE = ("_producer", "_schemaURL")
 
 Line = dict[str, Any]
-Path = tuple[Any, ...]
-
-
-def leaves(document: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield (path, value) of every leaf: a scalar, a null, an empty object or array."""
-    waiting: list[tuple[Path, Any]] = [(path, document)]  # a stack of its own: JSON may be nested hundreds deep
-    while waiting:
-        place, found = waiting.pop()
-        if isinstance(found, dict) and found:
-            waiting += [((*place, key), member) for key, member in reversed(found.items())]
-        elif isinstance(found, list) and found:
-            waiting += [((*place, position), found[position]) for position in range(len(found) - 1, -1, -1)]
-        else:
-            yield place, found
-
-
-def shown(path: Sequence[Any]) -> str:
-    """Return a path as people write it: ``$.inputs[0].facets.schema``; odd keys are quoted."""
-    found = "$"
-    for step in path:
-        if isinstance(step, int):
-            found += f"[{step}]"
-        else:
-            found += f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]'
-    return found
-
-
-def _document(raw: bytes) -> Any:
-    """Return an event as plain JSON; where a number of it is beyond all doubles, numbers as they are written."""
-    try:
-        return _decode(raw)
-    except msgspec.DecodeError:
-        return json.loads(raw, parse_int=str, parse_float=str)
 
 
 class Report:
@@ -103,7 +67,7 @@ class Report:
     def add(self, event: Event, notes: list[tuple[str, str]], written: Written | None) -> None:
         """Add the lines of one event; ``written`` knows what its run wrote, None where a filter left the event out."""
         about, noted = _sorted(notes)
-        for path, value in leaves(_document(event.raw)):
+        for path, value in leaves(document(event.raw)):
             places = list(accumulate(map(_step, path), initial="$"))
             datasets = [about[place] for place in places if place in about]
             near = written.near(datasets) if written is not None else {}

@@ -12,7 +12,7 @@ import msgspec
 
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import data_flow_urn, data_job_urn, run_urn
-from dh_bridge.settings.identity import FABRIC_TYPES
+from dh_bridge.settings.naming import FABRIC_TYPES
 from dh_bridge.translation.identity.granularity import OPERATION, TASK
 from dh_bridge.translation.identity.job import AIRFLOW
 

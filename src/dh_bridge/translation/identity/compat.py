@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.urns import run_urn
-from dh_bridge.settings.identity import FABRIC_TYPES
+from dh_bridge.settings.naming import FABRIC_TYPES
 from dh_bridge.translation.identity.job import ENDPOINT
 from dh_bridge.translation.identity.lints import COMPAT_REFUSED
 

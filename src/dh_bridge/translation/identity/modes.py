@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from dh_bridge.datahub.urns import data_flow_urn, data_job_urn
-from dh_bridge.settings.identity import FABRIC_TYPES
+from dh_bridge.settings.naming import FABRIC_TYPES
 from dh_bridge.translation.identity.job import Job
 from dh_bridge.translation.identity.lints import NAME_CUT
 from dh_bridge.translation.identity.splitting import Parts
