@@ -140,10 +140,10 @@ def test_a_proposal_that_the_profile_refuses_has_reached_nothing():
 
 def told_to_a_ledger(*batches, **chosen):
     """Return (verdict, target or reason) by path, of the last batch's event."""
-    file = Catalog(":memory:")
-    ledger = Ledger(file, compiled(Settings(**chosen)), CatalogSink(file), clock=lambda: NOW, report=True)
-    for batch in batches:
-        translation, _ = ledger.take(read(batch))
+    with CatalogSink(Catalog(":memory:")) as sink:
+        ledger = Ledger(sink.catalog, compiled(Settings(**chosen)), sink, clock=lambda: NOW, report=True)
+        for batch in batches:
+            translation, _ = ledger.take(read(batch))
     return {line["path"]: (line["verdict"], line["target"] or line["reason"]) for line in translation.report.lines()}
 
 
