@@ -139,15 +139,38 @@ def test_generated_runs_end_in_the_same_catalogue():
         assert len(dumps) == 1
 
 
-def test_a_writer_that_was_let_go_is_forgotten_and_what_was_told_stays():
+def test_a_writer_that_was_let_go_is_upstream_for_as_long_as_its_reader_is_kept():
+    """Late readers that are let go, too, come between, and a reader of the same job, which has no upstream."""
     few = Settings(runs={"infer_upstream": True}, ledger={"max_runs": 1})
-    runs = {"A": {"job": "a"}, "B": {"job": "b"}}
-    ledger = Told(few)
-    ledger.tell([told({"run": "A", "type": "COMPLETE", "time": 1, "outputs": {"D": None}}, runs)])
-    ledger.tell([told({"run": "B", "type": "START", "time": 2, "inputs": {"D": None}}, runs)])
-    assert upstreams(ledger) == {urn("B"): [urn("A")]}
-    count = ledger.catalog.connection.execute("SELECT count(*) FROM handed").fetchone()
-    assert count == (1,)
+    runs = {name: {"job": name.lower()} for name in "ABCEF"} | {"G": {"job": "a"}}
+    ledger = Told(few, forgetful=True)
+    ledger.tell([told({"run": "A", "type": "COMPLETE", "time": 1, "outputs": {"D": None, "E": None}}, runs)])
+    ledger.tell([told({"run": "B", "type": "START", "time": 4, "inputs": {"D": None}}, runs)])
+    for name, kind in (("C", "RUNNING"), ("G", "RUNNING"), ("C", "COMPLETE"), ("G", "COMPLETE"), ("E", "COMPLETE")):
+        ledger.tell([told({"run": name, "type": kind, "time": 3, "inputs": {"D": None}}, runs)])
+        ledger.tell([told({"run": "B", "type": "RUNNING", "time": 5}, runs)])
+        assert upstreams(ledger)[urn("B")] == [urn("A")]
+    rows = "SELECT run.key, dataset, wrote FROM handed JOIN run ON run.id = run"
+    assert len(ledger.catalog.connection.execute(rows).fetchall()) == 2  # what was read and written of D
+    ledger.tell([told({"run": "F", "type": "START", "time": 6, "inputs": {"E": None}}, runs)])
+    ledger.tell([told({"run": "B", "type": "COMPLETE", "time": 7}, runs)])
+    assert [key for key, *_ in ledger.catalog.connection.execute(rows)] == [urn("F")]
+    assert ledger.catalog.connection.execute("SELECT count(*) FROM heritage").fetchone() == (0,)
+
+
+def test_a_run_that_is_above_a_writer_no_more_takes_over_from_it():
+    runs = {"R": {"job": "r"}, "M": {"job": "m", "parent": "R"}, "W": {"job": "w", "parent": "M"}}
+    moved = runs | {"M": {"job": "m", "parent": "X"}}
+    story = [
+        told({"run": "R", "type": "START", "time": 9, "inputs": {"D": None}}, runs),
+        told({"run": "M", "type": "START", "time": 1}, runs),
+        told({"run": "W", "type": "COMPLETE", "time": 2, "outputs": {"D": None}}, runs),
+        told({"run": "M", "type": "RUNNING", "time": 3}, moved),
+    ]
+    for order in itertools.permutations(story):
+        ledger = Told(ON, forgetful=True)
+        ledger.tell(*([one] for one in order))
+        assert upstreams(ledger) == {urn("R"): [urn("W")]}
 
 
 def test_an_operation_of_an_application_that_nobody_told_of_is_not_its_own_parent():

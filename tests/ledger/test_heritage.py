@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 from samples import event
-from told import Told, settings
+from told import Told
 
 from dh_bridge import Settings
 
@@ -93,12 +93,28 @@ def test_a_circle_of_parents_ends_where_it_began():
     assert len(dumps) == 1
 
 
-def test_a_parent_that_was_let_go_hands_nothing_down_any_more_and_is_no_trouble():
-    told = Told(settings(ledger=settings().ledger.model_copy(update={"max_runs": 1})))
+@pytest.mark.parametrize("upstream", [False, True])
+def test_a_parent_that_was_let_go_hands_down_what_it_did_for_as_long_as_a_run_below_it_is_kept(upstream):
+    few = Settings(ledger={"max_runs": 1}, runs={"infer_upstream": upstream})
+    told = Told(few, forgetful=True)
     told.tell([dag_run(), dag_run(kind="COMPLETE", second=1)], [run(2, "app", above=1, second=2)])
-    assert kind(told, 2) == "BATCH_AD_HOC"
-    told.tell([run(2, "app", above=1, kind="COMPLETE", second=3)])
-    assert kind(told, 1) == "BATCH_AD_HOC"
+    told.tell([run(2, "app", above=1, kind="COMPLETE", second=3)], [run(3, "app.sql", above=2, second=4)])
+    told.tell([run(3, "app.sql", above=2, kind="RUNNING", second=5)])
+    assert [kind(told, number) for number in (1, 2, 3)] == ["BATCH_AD_HOC"] * 3
+    rows = "SELECT run.key FROM heritage JOIN run ON run.id = run"
+    kept = [key for (key,) in told.catalog.connection.execute(rows)]
+    told.tell([run(3, "app.sql", above=2, kind="COMPLETE", second=6)], [run(4, "else", second=7)])
+    left = told.catalog.connection.execute(rows).fetchall()
+    assert (len(kept), left) == (3, [])
+
+
+def test_what_a_parent_had_from_above_it_hands_down_when_both_were_let_go():
+    told = Told(Settings(ledger={"max_runs": 1}))
+    told.tell([run(1, "stream", stream=True), run(2, "task", above=1), run(3, "app", above=2)])
+    told.tell([run(1, "stream", kind="COMPLETE")], [run(2, "task", above=1, kind="COMPLETE")])
+    assert told.catalog.connection.execute("SELECT count(*) FROM run WHERE state IS NULL").fetchone() == (2,)
+    told.tell([run(3, "app", above=2, kind="RUNNING", second=9)])
+    assert kind(told, 3) == "STREAMING"
 
 
 def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
@@ -117,6 +133,23 @@ def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
             told = Told(joined, forgetful=True)
             told.tell(*batches)
             assert kind(told, 2) == "BATCH_AD_HOC"
+
+
+@pytest.mark.parametrize("runs", ["plugin", "links"])
+def test_a_child_names_its_task_by_the_id_that_is_written_whenever_the_task_tells_it(runs):
+    """The second try, which the child names, has another id of its own, and the same one of the plugin's."""
+    joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": runs}}})
+    said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
+    first, second = (run(number, "daily.load", above=9, facets=said, producer=AIRFLOW) for number in (1, 3))
+    story = [first, second, run(2, "app", above=3, stream=True, second=1)]
+    found = set()
+    for order in itertools.permutations(story):
+        told = Told(joined, forgetful=True)
+        told.tell(*([one] for one in order))
+        relationships = "dataProcessInstanceRelationships"
+        found.add(told.catalog.aspect(f"urn:li:dataProcessInstance:{key(2)}", relationships)["parentInstance"])
+    (task,) = found
+    assert task not in {f"urn:li:dataProcessInstance:{key(number)}" for number in (1, 3)}
 
 
 def test_what_was_told_above_two_runs_reaches_the_lower_one_by_its_parents_other_id():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 from collections import defaultdict
@@ -168,3 +169,34 @@ def test_temporary_datasets_are_run_through_whichever_run_is_told_first():
     assert not any(b"tmp_x" in line for line in whole)
     for order in ([[writer], [reader]], [[reader], [writer]]):
         assert catalogue(*order, chosen=chosen, forgetful=True) == whole
+
+
+def test_what_a_snapshot_leaves_out_was_written_all_the_same():
+    chosen = Settings(profile="1.7", materialize="outputs", schema={"write": "outputs"})
+    pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
+    said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
+    schema = {"schema": {"fields": [{"name": "c", "type": "int"}]}}
+    first, second = (
+        at("RUNNING", second, run=RUN, job_facets=said, outputs=[dataset(f"d.s.{name}", facets=schema)])
+        for second, name in enumerate(("left", "kept"))
+    )
+    whole = catalogue([first, second], chosen=chosen)
+    assert {line.split(b"d.s.")[1][:4] for line in whole if b'"schemaMetadata"' in line} == {b"left", b"kept"}
+    for order in ([[first], [second]], [[second], [first]]):
+        assert catalogue(*order, chosen=chosen, forgetful=True) == whole
+
+
+def test_what_an_operation_wrote_its_application_did_whatever_snapshots_the_application_sends():
+    chosen = Settings(profile="1.7", identity={"granularity": "application", "fold_runs": "keep"})
+    pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
+    said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "emissionPattern": pattern}}
+    above = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name": "app"}}}
+    story = [
+        at("START", 1, run=RUN, job="app.one", run_facets=above, outputs=[dataset("d.s.a")]),
+        at("COMPLETE", 9, run=PARENT, job="app", inputs=[dataset("d.s.a")]),
+        at("START", 2, run=PARENT, job="app", job_facets=said, outputs=[dataset("d.s.b")]),
+    ]
+    whole = catalogue(story, chosen=chosen)
+    assert sum(b'"operation"' in line for line in whole) == 2
+    for order in itertools.permutations(story):
+        assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole

@@ -10,6 +10,9 @@ from gen_runs import group
 from samples import dataset, event
 from told import NOW, Told, read, settings
 
+from dh_bridge import Settings
+from dh_bridge.ledger.pruning import forget
+
 DAY = 86_400
 RUN, OTHER = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
 
@@ -122,19 +125,22 @@ def test_an_open_run_is_kept_for_its_end():
     assert count(told, "run", "state IS NULL") == 0
 
 
-def test_what_is_kept_is_bounded_by_age():
+@pytest.mark.parametrize("upstream", [False, True])
+def test_what_is_kept_is_bounded_by_age(upstream):
     clock = Clock()
-    told = Told(clock=clock)
+    told = Told(Settings(runs={"infer_upstream": upstream}), clock=clock)
     sizes = []
     for day in range(75):
         clock.now += DAY
         run = f"018cc251-f400-734d-88b3-{day:012}"
         parent = {"run": {"runId": f"118cc251-f400-734d-88b3-{day:012}"}, "job": {"namespace": "ns", "name": "up"}}
-        told.tell([at("START", 1, run=run, run_facets={"parent": parent}, inputs=[dataset("d.s.a")])])
-        told.tell([at("COMPLETE", 2, run=run, outputs=[dataset("d.s.b")])])
-        tables = ("touch", "kin", "sent", "sent_point", "shared")
+        inputs = [dataset("d.s.a"), dataset("d.s.b")]
+        told.tell([at("START", 1, run=run, job=f"j{day % 2}", run_facets={"parent": parent}, inputs=inputs)])
+        told.tell([at("COMPLETE", 2, run=run, job=f"j{day % 2}", outputs=[dataset("d.s.b")])])
+        tables = ("touch", "kin", "sent", "sent_point", "shared", "heritage", "handed")
         sizes.append([count(told, "run", "state IS NOT NULL"), *(count(told, table) for table in tables)])
     assert sizes[45] == sizes[-1]
+    assert bool(sizes[-1][-1]) == upstream
     assert sizes[-1][0] <= 32
 
 
@@ -168,6 +174,18 @@ def test_a_run_that_never_ends_costs_no_more_with_each_of_its_events():
     assert max(sizes[1:]) - min(sizes[1:]) < 60_000
 
 
+def test_what_one_run_takes_back_is_asked_of_all_others_and_held_of_none():
+    told = Told()
+    pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
+    said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
+    runs = [f"018cc251-f400-734d-88b3-{number:012}" for number in range(30)]
+    told.tell([at("START", 1, run=run, job_facets=said, outputs=[dataset("d.s.left")]) for run in runs])
+    records = told.ledger._fold.runs._records
+    told.ledger._fold.forget()
+    told.tell([at("RUNNING", 2, run=runs[-1], job_facets=said, outputs=[dataset("d.s.kept")])])
+    assert list(records) == [f"urn:li:dataProcessInstance:{runs[-1]}"]
+
+
 def test_lineage_through_a_temporary_dataset_outlives_the_run_that_wrote_it():
     clock = Clock()
     chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}))
@@ -189,3 +207,22 @@ def test_old_deliveries_are_found_by_their_time():
     told = Told()
     rows = told.catalog.connection.execute("EXPLAIN QUERY PLAN DELETE FROM delivery WHERE last < 1").fetchall()
     assert ["delivery_last" in row[3] for row in rows] == [True]
+
+
+def test_of_runs_that_are_pruned_nothing_is_left_for_others():
+    """The number of one may be given to another run."""
+    told = Told(Settings(ledger={"max_runs": 1}, runs={"infer_upstream": True}))
+    said = {"jobType": {"processingType": "STREAMING", "integration": "X"}}
+    above, writer = (OTHER[:-1] + number for number in "89")
+    parent = {"parent": {"run": {"runId": above}, "job": {"namespace": "ns", "name": "up"}}}
+    told.tell(
+        [
+            at("COMPLETE", 1, run=above, job="up", job_facets=said),
+            at("COMPLETE", 1, run=writer, job="app.w", outputs=[dataset("d.s.a")]),
+            at("START", 2, run=OTHER, job="app", run_facets=parent, inputs=[dataset("d.s.a")]),
+        ]
+    )
+    assert [count(told, table) for table in ("run", "heritage", "handed")] == [3, 2, 2]
+    with told.catalog.transaction():
+        forget(told.catalog, [f"urn:li:dataProcessInstance:{run}" for run in (above, writer)], settings().ledger)
+    assert [count(told, table) for table in ("run", "heritage", "handed")] == [1, 1, 1]

@@ -89,14 +89,30 @@ def test_nobody_says_when_a_flow_was_made_by_default():
     assert "created" not in told.catalog.aspect(FLOW, "dataFlowInfo")
 
 
-def test_a_run_whose_last_snapshot_names_only_what_lineage_runs_through_has_no_outputs_any_more():
+@pytest.mark.parametrize("job", ["etl.load", "app"])
+def test_a_run_whose_last_snapshot_names_only_what_lineage_runs_through_has_no_outputs_any_more(job):
+    """A job that is a flow has had some, so it has its twin."""
     chosen = settings(filters=settings().filters.model_copy(update={"through": ("*.tmp_*",)}))
     pattern = {"eventTrigger": "EVENT", "eventContentMode": "COMPLETE_SNAPSHOT"}
     said = {"jobType": {"processingType": "STREAMING", "integration": "X", "emissionPattern": pattern}}
     first, second = (
-        event("RUNNING", f"2026-10-01T10:00:0{number}Z", job_facets=said, outputs=[dataset(f"d.s.{name}")])
+        event("RUNNING", f"2026-10-01T10:00:0{number}Z", job=job, job_facets=said, outputs=[dataset(f"d.s.{name}")])
         for number, name in enumerate(("lasting", "tmp_x"))
     )
     whole = catalogue([first, second], chosen=chosen)
+    assert any(b'"dataJobInfo"' in line for line in whole)
     for order in ([[first], [second]], [[second], [first]], [[first], [second], [first]]):
+        assert catalogue(*order, chosen=chosen, forgetful=True) == whole
+
+
+def test_what_an_application_names_itself_is_written_though_its_operation_calls_it_temporary():
+    chosen = Settings(temporary="collapse", identity={"granularity": "application", "fold_runs": "keep"})
+    key = "018cc251-f400-734d-88b3-000000000001"
+    above = {"parent": {"run": {"runId": key}, "job": {"namespace": "ns", "name": "etl"}}}
+    application = event("COMPLETE", "2026-10-01T10:00:00Z", run=key, job="etl", outputs=[dataset("d.s.x")])
+    operation = run(2, writes="xy", said="x", job="etl.j2")
+    operation["run"]["facets"] = above
+    whole = catalogue([application, operation], chosen=chosen)
+    assert sum(b'"operation"' in line and b"d.s.x," in line for line in whole) == 1
+    for order in ([[application], [operation]], [[operation], [application]]):
         assert catalogue(*order, chosen=chosen, forgetful=True) == whole

@@ -116,6 +116,21 @@ def test_the_order_of_events_does_not_matter(runs):
         assert sorted(map(ndjson_line, translated(order, airflow={"runs": runs}))) == wanted
 
 
+def test_of_two_runs_that_claim_one_id_it_is_the_same_one_in_every_order():
+    """A producer gave one id to the tasks of two DAG runs; a child names it, and an event that tells no DAG run."""
+
+    def task(dag_run):
+        return event(
+            "shop.daily.load", TASK_RUN, facets={"airflow": {**airflow()["airflow"], "dagRun": {"run_id": dag_run}}}
+        )
+
+    child = event("app", APP_RUN, minute=4, producer=SPARK, facets=parent("shop.daily.load", TASK_RUN))
+    end = event("shop.daily.load", TASK_RUN, "FAIL", 2, facets=parent("shop.daily", DAG_RUN))
+    story = [task("one"), task("two"), child, end]
+    orders = [translated(order, airflow={"runs": "plugin"}) for order in itertools.permutations(story)]
+    assert len({tuple(sorted(map(ndjson_line, found))) for found in orders}) == 1
+
+
 def test_whole_runs_under_the_plugins_id_hold_every_try():
     proposals = translated(airflow={"runs": "plugin"})
     points = [

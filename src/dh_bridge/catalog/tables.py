@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dh_bridge.errors import SinkError
 
-VERSION = 7
+VERSION = 8
 """``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
 
 _APPLICATION = 0x64684272
@@ -141,6 +141,11 @@ _MIGRATIONS = (
     """
     CREATE INDEX delivery_last ON delivery (last);
     """,
+    # 7 -> 8. Who wrote or read a version, and what was being written at a time, is found however often a dataset was.
+    """
+    CREATE INDEX handed_version ON handed (dataset, version, wrote, last) WHERE version IS NOT NULL;
+    CREATE INDEX handed_span ON handed (dataset, last) WHERE wrote = 1 AND first < last;
+    """,
 )
 
 
@@ -160,7 +165,8 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     """
     place = str(path)
     if readonly and place != _MEMORY and not Path(place).is_file():
-        raise SinkError("there is no such catalogue", where=place, now="write one with --to catalog:FILE")
+        now = "`emit --to catalog:FILE` writes a catalogue, `emit --ledger FILE` a ledger"
+        raise SinkError("there is no such catalogue or ledger", where=place, now=now)
     try:
         connection = _open(place, readonly=readonly)
     except sqlite3.Error as error:

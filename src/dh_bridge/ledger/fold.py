@@ -57,10 +57,12 @@ class LedgerFold:
         self.runs = Runs(connection)
         self._kin = Kin(connection)
         runs = options.settings.runs
-        self._heritage = Heritage(connection, self.runs, whole=runs.infer_upstream)
+        joined = options.settings.identity.mode == "join"
+        self._heritage = Heritage(connection, self.runs, whole=runs.infer_upstream, joined=joined)
         self._handover = HandOver(connection, self.runs, self._heritage, runs) if runs.infer_upstream else None
         ledger, leaving = options.settings.ledger, options.settings
-        self.retention = Retention(connection, ledger, self.runs, self.shared, self._kin, leaving=leaving)
+        known = (self.runs, self.shared, self._kin, self._heritage, self._handover)
+        self.retention = Retention(connection, ledger, *known, leaving=leaving)
         self.rejected: list[Rejected] = []
         #: events of this batch that came after the ledger had let go of their run (ruling 12)
         self.late = 0
@@ -96,10 +98,10 @@ class LedgerFold:
             others |= {urn for urn in self._told if urn.startswith(RUN)}
             self.shared.changed |= self._told - others
             self._told = set()
-        for state, history in done.values():
+        for state, _ in done.values():
             self._heritage.tell(state)
-            if self._handover is not None:
-                self._handover.tell(state, history)
+        if self._handover is not None:
+            self._handover.tell(done.values())
         retiring, replacing = self._retirement()
         chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
@@ -152,11 +154,12 @@ class LedgerFold:
         if self._handover is None:
             return set()
         found, drops = self._heritage.elders(elders), self.options.settings.identity.fold_runs == "drop"
+        changed = set()
         for key, (state, history) in done.items():
             record = self.runs.record(key)
             if record is not None:
-                found |= self._handover.note(record.number, state, history, carried=drops and key in carried)
-        return found
+                changed |= self._handover.note(record.number, state, history, carried=drops and key in carried)
+        return found | self._handover.readers(changed)
 
     def _pour(self, keys: Iterable[str], done: Settled) -> set[str]:
         """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""

@@ -1,14 +1,15 @@
 """Which run handed data down to which, across batches: `translation/handing_down.py` over all runs that are kept.
 
-A table knows when which run read and wrote what. A run that comes, or says more, changes those that read after it.
+A table knows when which run read and wrote what. A run that comes, or says more, changes those that read after it, until
+others write. What a run wrote that is let go stays for as long as a run is kept that took over from it.
 """
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.handing_down import Write, parent_of, reads_of, tell_upstream, winners, writes_of
+from dh_bridge.ledger.writers import Row, Writers, hashed
+from dh_bridge.translation.handing_down import Write, reads_of, tell_upstream, winners, writes_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -22,33 +23,13 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runstate import RunState
 
 _DAY, _SECOND = 86_400_000_000, 1_000_000
-_MOST = 1_000
-"""Runs that wrote a dataset within the window and are looked at for one reader, the last ones first."""
 _KNOWN = "SELECT dataset, wrote, job, first, last, version FROM handed WHERE run = ?"
 _PUT = "INSERT INTO handed (run, dataset, wrote, job, first, last, version) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_WRITERS = """
-    SELECT run, job, first, last, version FROM handed WHERE dataset = ? AND wrote = 1 AND last >= ? AND first <= ? ORDER BY last DESC, run LIMIT ?
-"""
-_EXACT_WRITERS = """
-    SELECT run, job, first, last, version FROM handed WHERE dataset = ? AND wrote = 1 AND version = ? ORDER BY last DESC, run LIMIT ?
-"""
-_READERS = """
-    SELECT run FROM handed WHERE dataset = ? AND wrote = 0 AND last >= ? AND last <= ?
-"""
-_EXACT_READERS = """
-    SELECT run FROM handed WHERE dataset = ? AND wrote = 0 AND version = ?
-"""
-
-
-class _Row(NamedTuple):
-    """That a run read (``first`` = ``last``: when) or wrote a dataset; dataset and job are hashes."""
-
-    dataset: bytes
-    wrote: int
-    job: bytes
-    first: int
-    last: int
-    version: str | None
+_READERS = "SELECT run FROM handed WHERE dataset = ? AND wrote = 0 AND last >= ? AND last <= ?"
+_EXACT_READERS = "SELECT run FROM handed WHERE dataset = ? AND version = ? AND wrote = 0"
+_READ = "SELECT dataset, wrote, job, first, last, version FROM handed WHERE run = ? AND dataset = ? AND wrote = 0"
+_MOST = 100
+"""Readers of what a run wrote that is let go: where there are more, one of them is taken to need it."""
 
 
 class HandOver:
@@ -62,58 +43,96 @@ class HandOver:
         self._skew = settings.upstream_skew_seconds * _SECOND
         self._window = settings.upstream_window_days * _DAY
 
-    def note(self, number: int, state: RunState, history: History, *, carried: bool) -> set[str]:
-        """Remember what a settled run read and wrote; return the keys of the runs that may have read what is new of it.
+    def note(self, number: int, state: RunState, history: History, *, carried: bool) -> set[Row]:
+        """Remember what a settled run read and wrote; return what of it is new, or is so no more.
 
         ``carried``: another run has it, and this one is not written.
         """
         new = set() if carried else set(_rows(state, history))
-        old = {_Row(*row) for row in self._connection.execute(_KNOWN, (number,))}
+        old = {Row(*row) for row in self._connection.execute(_KNOWN, (number,))}
         if new == old:
             return set()
         self._connection.execute("DELETE FROM handed WHERE run = ?", (number,))
         self._connection.executemany(_PUT, ((number, *row) for row in new))
-        return set(self._readers(old ^ new))
+        return old ^ new
 
-    def tell(self, state: RunState, history: History) -> None:
-        """Fold into a settled run the runs that it takes over from."""
-        found = (winners(read, self._writers(read), self._above, self._settings) for read in reads_of(state, history))
-        tell_upstream(state, found)
+    def readers(self, changed: Iterable[Row]) -> set[str]:
+        """Return the keys of the runs that may have read what changed, as it was noted."""
+        writers = self._writers()
+        return {writers.key(number) for number in self._readers(changed, writers)}
 
-    def _readers(self, writes: Iterable[_Row]) -> Iterator[str]:
-        """Yield the runs that read while what changed of these counts: of a stream that went on, after it was seen last."""
+    def _readers(self, changed: Iterable[Row], writers: Writers) -> set[int]:
+        """Return the runs that read while what changed counts: of a stream that went on, after it was seen last."""
         spans: dict[tuple[Any, ...], list[int]] = {}
-        for row in writes:
+        for row in changed:
             if row.wrote:
                 spans.setdefault((row.dataset, row.first, row.job, row.version), []).append(row.last)
-        for (dataset, first, _, version), lasts in spans.items():
-            since = min(lasts) if len(lasts) > 1 else first
-            span = (dataset, since - self._skew, max(lasts) + self._window)
-            found = self._connection.execute(_READERS, span).fetchall()
-            if version is not None:
-                found += self._connection.execute(_EXACT_READERS, (dataset, version)).fetchall()
-            yield from (self._runs.key(number) for (number,) in found)
+        found: set[int] = set()
+        for (dataset, first, _, _), lasts in spans.items():
+            since, last = min(lasts) if len(lasts) > 1 else first, max(lasts)
+            until, others = writers.newer(dataset, last)
+            found |= self._numbers(_READERS, dataset, since - self._skew, min(last + self._window, until - 1))
+            states = [state for urn in others if (state := self._heritage.state(urn)) is not None]
+            found |= {self._runs.kept(state).number for state in states}
+        for dataset, version in {(dataset, version) for dataset, _, _, version in spans if version is not None}:
+            found |= self._numbers(_EXACT_READERS, dataset, version)
+        return found
 
-    def _writers(self, read: Read) -> Iterator[Write]:
-        dataset, limit = _hash(read.dataset), read.time + self._skew
-        rows = self._connection.execute(_WRITERS, (dataset, limit - self._window, limit, _MOST)).fetchall()
-        if read.version is not None:
-            rows += self._connection.execute(_EXACT_WRITERS, (dataset, read.version, _MOST)).fetchall()
-        for number, job, first, last, version in dict.fromkeys(rows):
-            known = read.job if job == _hash(read.job) else job.hex()
-            yield Write(read.dataset, self._runs.key(number), known, first, last, version)
+    def tell(self, done: Iterable[tuple[RunState, History]]) -> None:
+        """Fold into settled runs the runs that they take over from."""
+        writers = self._writers()
 
-    def _above(self, run: str) -> str | None:
-        state = self._heritage.state(run)
-        return None if state is None else parent_of(state)
+        def written(read: Read) -> Iterator[Write]:
+            row = _read(read)
+            for number, one in writers.of(read.run, row):
+                job = read.job if one.job == row.job else one.job.hex()
+                yield Write(read.dataset, writers.key(number), job, one.first, one.last, one.version)
+
+        for state, history in done:
+            found = (winners(read, written(read), writers.above, self._settings) for read in reads_of(state, history))
+            tell_upstream(state, found)
+
+    def _writers(self) -> Writers:
+        return Writers(self._connection, self._runs, self._heritage, self._settings)
+
+    def let_go(self, number: int) -> None:
+        """Forget a run that was let go, but for what it wrote and others need, and what others wrote and only this one needed."""
+        rows = [Row(*row) for row in self._connection.execute(_KNOWN, (number,))]
+        self._connection.execute("DELETE FROM handed WHERE run = ? AND wrote = 0", (number,))
+        writers = self._writers()
+        written = {(number, row) for row in rows if row.wrote}
+        for read in rows:
+            if not read.wrote:
+                written.update(writers.of(writers.key(number), read))
+        for writer, row in sorted(written):
+            if self._is_gone(writer) and not self._is_needed(writer, row, writers):
+                self._connection.execute("DELETE FROM handed WHERE run = ? AND dataset = ?", (writer, row.dataset))
+                self._heritage.release(writers.key(writer))
+
+    def _is_gone(self, number: int) -> bool:
+        (gone,) = self._connection.execute("SELECT state IS NULL FROM run WHERE id = ?", (number,)).fetchone()
+        return bool(gone)
+
+    def _is_needed(self, writer: int, row: Row, writers: Writers) -> bool:
+        """Whether a run that is kept took over from a writer, or may have."""
+        readers = self._readers([row], writers)
+        if len(readers) > _MOST:
+            return True
+        for number in readers:
+            for read in self._connection.execute(_READ, (number, row.dataset)).fetchall():
+                if any(one == writer for one, _ in writers.of(writers.key(number), Row(*read))):
+                    return True
+        return False
+
+    def _numbers(self, query: str, *values: Any) -> set[int]:
+        return {number for (number,) in self._connection.execute(query, values)}
 
 
-def _rows(state: RunState, history: History) -> Iterator[_Row]:
+def _rows(state: RunState, history: History) -> Iterator[Row]:
     for write in writes_of(state, history):
-        yield _Row(_hash(write.dataset), 1, _hash(write.job), write.first, write.last, write.version)
-    for read in reads_of(state, history):
-        yield _Row(_hash(read.dataset), 0, _hash(read.job), read.time, read.time, read.version)
+        yield Row(hashed(write.dataset), 1, hashed(write.job), write.first, write.last, write.version)
+    yield from map(_read, reads_of(state, history))
 
 
-def _hash(urn: str) -> bytes:
-    return blake2b(urn.encode(), digest_size=8).digest()
+def _read(read: Read) -> Row:
+    return Row(hashed(read.dataset), 0, hashed(read.job), read.time, read.time, read.version)

@@ -1,4 +1,7 @@
-"""Who has what from whom above: a run that comes, or says more, after those below it changes them, too (facets.md 3.3)."""
+"""Who has what from whom above: a run that comes, or says more, after those below it changes them, too (facets.md 3.3).
+
+Of a run that is let go stays what it hands down, for as long as a run below it is kept.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.handing_down import parent_of
 from dh_bridge.translation.heritage import handed_down, inherit
-from dh_bridge.translation.slots import PARENT, RUN_ALIAS
+from dh_bridge.translation.joined import repoint
+from dh_bridge.translation.laws import BEFORE
+from dh_bridge.translation.rungs import TYPE_ABOVE, TYPE_PROCESSING, TYPE_PROCESSING_ABOVE
+from dh_bridge.translation.slots import PARENT, RUN_ALIAS, RUN_TYPE, UPSTREAM_RUN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,16 +27,29 @@ _KNOWN = "SELECT parent, handed FROM heritage WHERE run = ?"
 _NOTE = "INSERT OR REPLACE INTO heritage (run, parent, handed) VALUES (?, ?, ?)"
 _BELOW = "SELECT run FROM heritage WHERE parent = ?"
 _ALIKE = "SELECT run FROM kin WHERE token = ?"
+_LEAVE = "UPDATE heritage SET handed = ? WHERE run = ?"
+#: of a run that was let go
+_LEFT = "SELECT parent, handed, heritage.run FROM run JOIN heritage ON heritage.run = run.id WHERE key = ? AND state IS NULL"
+_NEEDED = "SELECT 1 FROM heritage WHERE parent = ? UNION ALL SELECT 1 FROM handed WHERE run = ? LIMIT 1"
 
 
 class Heritage:
     """Parents of runs, and what runs hand down."""
 
-    def __init__(self, connection: sqlite3.Connection, runs: Runs, *, whole: bool = False) -> None:
-        """``whole``: the parents of all runs are asked for, not only of those that lack something."""
+    def __init__(
+        self, connection: sqlite3.Connection, runs: Runs, *, whole: bool = False, joined: bool = False
+    ) -> None:
+        """``whole``: the parents of all runs are asked for, not only of those that lack something.
+
+        ``joined``: others may know a run by another id than the one that is written.
+        """
         self._connection = connection
         self._runs = runs
-        self._whole = whole
+        self._joined = joined
+        self._whole = whole or joined
+        #: with `whole`: runs that are above a run no more, until somebody asks for those above
+        self._former: set[str] = set()
+        self._notes_former = whole
 
     def note(self, number: int, state: RunState) -> bool:
         """Remember the parent of a run and what the run hands down; return whether that is news to those below it."""
@@ -42,10 +61,12 @@ class Heritage:
         if parent is not None and (self._whole or not (processing and kind)):  # one that has both asks nobody above
             above = parent[0]
         if processing or kind:
-            handed = f"{processing} {kind}"
+            handed = _written(processing, kind)
         if (above, handed) == before:
-            return False
+            return self._joined and any(not self._is_noted(number, alias) for alias in _aliases(state))
         self._connection.execute(_NOTE, (number, above, handed))
+        if self._notes_former and before[0] is not None and before[0] != above:
+            self._former.add(before[0])
         return True
 
     def heirs(self, states: Iterable[RunState]) -> set[str]:
@@ -60,38 +81,101 @@ class Heritage:
         return found
 
     def elders(self, states: Iterable[RunState]) -> set[str]:
-        """Return the keys of all runs above these that are kept."""
+        """Return the keys of all runs that are kept and above these, or were so until now."""
         found: set[str] = set()
-        for state in states:
-            above = parent_of(state)
-            while above is not None and (known := self.state(above)) is not None and known.key not in found:
-                found.add(known.key)
-                above = parent_of(known)
+        seen: set[str] = set()
+        lowest = {parent_of(state) for state in states} | self._former
+        self._former.clear()
+        for one in lowest:
+            above = one
+            while above is not None and above not in seen:
+                seen.add(above)
+                known = self.state(above)
+                if known is not None:
+                    found.add(known.key)
+                above = self.parent(above)
         return found
 
     def tell(self, state: RunState) -> None:
         """Fold into a settled run what it has from above."""
-        if state.urn:
-            inherit(state, self._slots)
+        if not state.urn:
+            return
+        inherit(state, self._slots)
+        if self._joined:
+            named = {parent_of(state), *state.cells.get(state.urn, {}).get(UPSTREAM_RUN, ())} - {None}
+            repoint(state, {urn: known.urn for urn in named if (known := self.alias(urn)) is not None})
+
+    def alias(self, urn: str) -> RunState | None:
+        """Return the run that others know by a URN under which it is not written."""
+        # operations that fold into a run are kin of it, too
+        others = [self._runs.record(key) for key in sorted(self._keys(_ALIKE, f"run {urn}"))]
+        return next((one.state for one in others if one is not None and urn in _aliases(one.state)), None)
 
     def state(self, urn: str) -> RunState | None:
         """Return what is known of a run that another one names, None for one that is not kept."""
         record = self._runs.record(urn)
         if record is not None:
             return record.state
-        # a mode may know the run by another id; operations that fold into it are kin of it, too
-        others = [self._runs.record(key) for key in sorted(self._keys(_ALIKE, f"run {urn}"))]
-        return next((one.state for one in others if one is not None and urn in _aliases(one.state)), None)
+        return self.alias(urn)
+
+    def parent(self, urn: str) -> str | None:
+        """Return the URN of the run above one that is kept, or that left who it is."""
+        known = self.state(urn)
+        if known is not None:
+            return parent_of(known)
+        left = self._left(urn)
+        return left[0] if left is not None else None
+
+    def leave(self, number: int) -> None:
+        """Note what a run that is let go hands down with all that it has from above."""
+        if self._connection.execute(_BELOW, (self._runs.key(number),)).fetchone() is None:
+            return
+        state = self._runs.by_number(number).state.copy()
+        self.tell(state)
+        slots = state.cells.get(state.urn, {})
+        processing, kind = handed_down(slots)
+        processing = processing or value(slots, RUN_TYPE, TYPE_PROCESSING_ABOVE)
+        self._connection.execute(_LEAVE, (_written(processing, kind), number))
+
+    def release(self, urn: str | None) -> None:
+        """Forget what runs left that were let go, this one and those above it, unless somebody needs it."""
+        while urn is not None and (left := self._left(urn)) is not None:
+            above, _, number = left
+            if self._connection.execute(_NEEDED, (urn, number)).fetchone() is not None:
+                return
+            self._connection.execute("DELETE FROM heritage WHERE run = ?", (number,))
+            urn = above
 
     def _keys(self, query: str, said: str) -> list[str]:
         """Return the keys of the runs that a query finds."""
         return [self._runs.key(number) for (number,) in self._connection.execute(query, (said,)).fetchall()]
 
+    def _is_noted(self, number: int, alias: str) -> bool:
+        return self._connection.execute(f"{_ALIKE} AND run = ?", (f"run {alias}", number)).fetchone() is not None
+
     def _slots(self, urn: str) -> Slots | None:
         found = self.state(urn)
-        return None if found is None else found.cells.get(found.urn, {})
+        if found is not None:
+            return found.cells.get(found.urn, {})
+        left = self._left(urn)
+        return _handed(left[1]) if left is not None and left[1] is not None else None
+
+    def _left(self, urn: str) -> tuple[str | None, str | None, int] | None:
+        """Return parent, heritage and number of a run that was let go, None when it left nothing."""
+        found: tuple[str | None, str | None, int] | None = self._connection.execute(_LEFT, (urn,)).fetchone()
+        return found
 
 
 def _aliases(state: RunState) -> Iterable[str]:
     """Return the URNs by which others know a run."""
     return state.cells.get(state.urn, {}).get(RUN_ALIAS, ())
+
+
+def _written(processing: str | None, kind: str | None) -> str:
+    return f"{processing} {kind}"
+
+
+def _handed(text: str) -> Slots:
+    """Return the cells of a run that hand down what is written."""
+    said = dict(zip((TYPE_PROCESSING, TYPE_ABOVE), text.split(" ", 1), strict=True))
+    return {RUN_TYPE: {key: (BEFORE, word) for key, word in said.items() if word != "None"}}

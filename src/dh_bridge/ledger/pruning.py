@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.ledger.heritage import Heritage
 from dh_bridge.ledger.kin import Kin
 from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
@@ -68,7 +69,8 @@ def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings) -> None
             if row[1]:
                 kept.append(row[0])
     runs, shared, kin = Runs(file.connection), Shared(file.connection), Kin(file.connection)
-    Retention(file.connection, settings, runs, shared, kin).forget(kept, numbers)
+    heritage = Heritage(file.connection, runs)
+    Retention(file.connection, settings, runs, shared, kin, heritage).forget(kept, numbers)
 
 
 def retired_checks(file: Catalog, rule: str) -> list[str]:

@@ -2,7 +2,8 @@
 
 What such a run contributes stays for good in what runs share; its state goes, and with it what was sent of the run itself.
 Its key stays, so that a late event is known for one, and is handled as a stateless run without START. With it stays what the
-runs have said by now that were settled together with it: without it they would say less the next time, and erase.
+runs have said by now that were settled together with it, and what others have from it, those below it and those that read what it
+wrote, while they are kept: without it they would say less the next time, and erase.
 
 An open run may be told of by others alone: an application is silent for months while the runs below it name it.
 """
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
+    from dh_bridge.ledger.handover import HandOver
+    from dh_bridge.ledger.heritage import Heritage
     from dh_bridge.ledger.kin import Kin
     from dh_bridge.ledger.runs import Runs
     from dh_bridge.ledger.shared import Shared
@@ -54,6 +57,8 @@ class Retention:
         runs: Runs,
         shared: Shared,
         kin: Kin,
+        heritage: Heritage,
+        handover: HandOver | None = None,
         *,
         leaving: Settings | None = None,
     ) -> None:
@@ -67,6 +72,7 @@ class Retention:
         #: evictions of one batch: more than can be new in it, so that a backlog shrinks and no batch stands still for it
         self._most = 2 * settings.batch
         self._runs, self._shared, self._kin = runs, shared, kin
+        self._heritage, self._handover = heritage, handover
 
     def apply(self, now: int) -> int:
         """Evict what is due at ``now`` (milliseconds) between two batches; return how many runs went."""
@@ -116,7 +122,7 @@ class Retention:
         for number in sorted(gone):
             for other in self._kin.family(number) - poured:
                 poured.add(other)
-                said = self._runs.by_number(other).contribution
+                said = self._runs.contribution(other)
                 self._shared.pour_for_good(said)
                 jobs |= {urn for urn, slots in said.items() if SEEN in slots}
         if self._leaving is not None:
@@ -131,16 +137,22 @@ class Retention:
     def forget(self, kept: Iterable[int], numbers: Iterable[int]) -> None:
         """Let runs go that are ``kept``, and forget of all these ``numbers`` that they were there."""
         self.evict(kept)
-        self._connection.executemany("DELETE FROM run WHERE id = ?", ((number,) for number in numbers))
+        for table, column in (("heritage", "run"), ("handed", "run"), ("run", "id")):
+            query = f"DELETE FROM {table} WHERE {column} = ?"  # noqa: S608 - names of ours
+            self._connection.executemany(query, ((number,) for number in numbers))
         self._tally.forget()  # a number may be given once more
 
     def _let_go(self, number: int) -> None:
         execute = self._connection.execute
+        self._heritage.leave(number)
         urn = self._runs.evict(number)
         execute("DELETE FROM kin WHERE run = ?", (number,))
-        execute("DELETE FROM heritage WHERE run = ?", (number,))
         execute("DELETE FROM story WHERE run = ?", (number,))
-        execute("DELETE FROM handed WHERE run = ?", (number,))
+        if self._handover is not None:
+            self._handover.let_go(number)
+        else:
+            execute("DELETE FROM handed WHERE run = ?", (number,))
+        self._heritage.release(urn)
         touched = self._shared.let_go(number)
         # what runs say of another run is of use until that one is gone, and while one of them is here
         for other, left in touched:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dh_bridge.ledger.facts import Facts
 from dh_bridge.openlineage.events import TERMINAL
@@ -98,6 +98,18 @@ class Runs(dict[str, RunState]):
         if found is None:
             raise LookupError(f"run {key} is not kept")
         return found
+
+    def contribution(self, number: int) -> Cells:
+        """Return what a run that is known to be kept contributes; it is not remembered, as many may be asked for."""
+        key = self.key(number)
+        record = self._records.get(key)
+        if record is not None:
+            return record.contribution
+        (data,) = self._connection.execute("SELECT state FROM run WHERE id = ?", (number,)).fetchone()
+        if data is None:
+            raise LookupError(f"run {key} is not kept")
+        _, found = self.facts.unpacked(data, where=f"run {key}")
+        return cast("Cells", found)
 
     def evict(self, number: int) -> str:
         """Forget the state of a run, not that it was there (ruling 12); return its key.

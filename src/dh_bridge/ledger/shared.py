@@ -7,6 +7,7 @@ output out), the cell is folded anew from the runs that touch it and from ``base
 from __future__ import annotations
 
 from collections import OrderedDict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.ledger.left import without_left
@@ -91,13 +92,10 @@ class Shared:
         """Fold the cells anew of which a run took something back."""
         for urn, places in self._stale.items():
             entity = self._made(urn)
-            contributions = [entity.base]
-            for number in self.touching(urn):
-                found = runs.by_number(number).contribution
-                if urn in found:
-                    contributions.append(found[urn])
+            left = (runs.contribution(number).get(urn, {}) for number in self.touching(urn))
+            found = _folded(places, chain([entity.base], left))
             for slot, key in places:
-                self._put(urn, entity.cells, slot, key, _folded(slot, key, contributions))
+                self._put(urn, entity.cells, slot, key, found.get((slot, key)))
         self._stale.clear()
 
     def touching(self, urn: str) -> set[int]:
@@ -224,11 +222,13 @@ class Shared:
         return found
 
 
-def _folded(slot: Slot, key: Any, contributions: Iterable[Slots]) -> Cell | None:
-    """Return the fold of one cell over all who contribute to it, None when nobody does any more."""
-    found: Cell | None = None
+def _folded(places: set[tuple[Slot, Any]], contributions: Iterable[Slots]) -> dict[tuple[Slot, Any], Cell]:
+    """Return the fold of some cells over all who contribute to them; those to which nobody does any more are left out."""
+    found: dict[tuple[Slot, Any], Cell] = {}
     for slots in contributions:
-        cell = slots.get(slot, {}).get(key)
-        if cell is not None:
-            found = cell if found is None else slot.law(found, cell)
+        for place in places:
+            slot, key = place
+            cell = slots.get(slot, _NOTHING).get(key)
+            if cell is not None:
+                found[place] = slot.law(found[place], cell) if place in found else cell
     return found

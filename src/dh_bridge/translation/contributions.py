@@ -39,6 +39,8 @@ from dh_bridge.translation.slots import (
 from dh_bridge.translation.upstreams import pour_upstreams
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from dh_bridge.translation.history import History
     from dh_bridge.translation.laws import Cell, Stamp
     from dh_bridge.translation.options import Options
@@ -62,11 +64,15 @@ def settle_placeholders(state: RunState) -> None:
         state.cells.pop(ANY_TASK, None)
 
 
-def settle_twins(state: RunState) -> None:
-    """Let the twin dataJob of a flow-level job exist where the run's events of that job have inputs or outputs (ruling 5)."""
+def settle_twins(state: RunState, tasks: Collection[str] | None = None) -> None:
+    """Let the twin dataJob of a flow-level job exist where the run's events of that job have inputs or outputs (ruling 5).
+
+    ``tasks``: the URNs of those that had some; None: what is left of them counts.
+    """
     for job, (_, stamp) in state.jobs.values():
         slots = state.cells.get(job.job_urn, {})
-        if job.level == "flow" and not job.placeholder and not job.skip and (INPUT in slots or OUTPUT in slots):
+        has_io = (INPUT in slots or OUTPUT in slots) if tasks is None else job.job_urn in tasks
+        if job.level == "flow" and not job.placeholder and not job.skip and has_io:
             fold(state.cells, ((job.job_urn, JOB, "", job),), stamp)
 
 
@@ -75,10 +81,15 @@ def settle_snapshots(state: RunState) -> None:
     if value(state.cells.get(state.urn, {}), CONTENT_MODE) != _SNAPSHOT:
         return
     state.listed = frozenset(io_of(state, OUTPUT))
-    for slots in state.cells.values():
+    had = set()
+    for urn, slots in state.cells.items():
         gone = {side: _leave_last(slots, slot) for side, slot in (("input", INPUT), ("output", OUTPUT))}
         if any(gone.values()):  # lineage between columns follows the datasets (facets.md 3.8)
             forget_columns(slots, gone)
+            lasting = frozenset().union(*gone.values()) - state.through
+            if any(DATASET in state.cells.get(dataset, ()) for dataset in lasting):
+                had.add(urn)
+    settle_twins(state, had)
 
 
 def _leave_last(slots: Slots, slot: Slot) -> frozenset[str]:
@@ -222,8 +233,8 @@ def counts_of(state: RunState) -> dict[tuple[str, str], dict[str, int]]:
 
 
 def outputs_of(state: RunState) -> set[str]:
-    """Return the datasets that the run writes, or that a dataset event is about."""
-    found: set[str] = set()
+    """Return the datasets that the run writes or, by an older snapshot, wrote, or that a dataset event is about."""
+    found = {*(state.listed - state.through)}
     for urn, slots in state.cells.items():
         if OUTPUT in slots:
             found.update(slots[OUTPUT])

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runstate import RunState
 
 COUNTER = "upstream.inferred"
-_MOST_TIED = 10
+MOST_TIED = 10
+"""Runs that hand one dataset down to a reader, at most."""
 _MOST_RUNS = 100
 _DAY, _SECOND = 86_400_000_000, 1_000_000
 
@@ -92,8 +93,8 @@ def winners(
     ``above`` gives the URN of a run's parent. A job that feeds itself has no older writer instead: that would be wrong.
     """
     # An application repeats what its jobs read and wrote: neither of two runs is to be inside the other.
-    inside = {read.run, *_ancestors(read.run, above)}
-    left = [write for write in writes if write.run not in inside and read.run not in _ancestors(write.run, above)]
+    inside = {read.run, *ancestors(read.run, above)}
+    left = [write for write in writes if write.run not in inside and read.run not in ancestors(write.run, above)]
     exact = [write for write in left if read.version is not None and write.version == read.version]
     if exact:
         last = exact
@@ -105,7 +106,7 @@ def winners(
         newest = max((time for time, _ in found), default=0)
         last = [write for time, write in found if time == newest]
     runs = sorted(write.run for write in last if settings.upstream_self_edges or not read.job or write.job != read.job)
-    return runs[:_MOST_TIED]
+    return runs[:MOST_TIED]
 
 
 def tell_upstream(state: RunState, chosen: Iterable[list[str]]) -> None:
@@ -125,7 +126,8 @@ def parent_of(state: RunState) -> str | None:
     return None if parent is None else str(parent[0])
 
 
-def _ancestors(run: str, above: Callable[[str], str | None]) -> set[str]:
+def ancestors(run: str, above: Callable[[str], str | None]) -> set[str]:
+    """Return the URNs of all runs above a run."""
     found: set[str] = set()
     parent = above(run)
     while parent is not None and parent not in found:

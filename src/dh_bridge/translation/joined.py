@@ -46,7 +46,7 @@ def tell_alias(event: Event, state: RunState, at: Place) -> None:
 
 def matched(states: list[RunState]) -> list[RunState]:
     """Return the states, those of one run under two ids made one, and parents by the ids that are written."""
-    aliases = {alias: state for state in states for alias in state.cells.get(state.urn, {}).get(RUN_ALIAS, ())}
+    aliases = _aliases(states)
     if not aliases:
         return states
     kept = []
@@ -58,7 +58,7 @@ def matched(states: list[RunState]) -> list[RunState]:
             _absorb(other, state)
     urns = {alias: other.urn for alias, other in aliases.items()}
     for state in kept:
-        _repoint(state, urns)
+        repoint(state, urns)
         said = state.cells.get(state.urn, {}).get(RUN_ALIAS)
         if said:  # of several tries the last one names the run
             state.run_id = max(said.values())[1]
@@ -67,12 +67,14 @@ def matched(states: list[RunState]) -> list[RunState]:
 
 def by_key(states: Iterable[RunState]) -> dict[str, RunState]:
     """Return settled runs by the keys that their events were folded under: one of two ids is there by both."""
-    found: dict[str, RunState] = {}
-    for state in states:
-        for alias in state.cells.get(state.urn, {}).get(RUN_ALIAS, ()):
-            found[alias] = state
-        found[state.key] = state
-    return found
+    known = list(states)
+    return {**_aliases(known), **{state.key: state for state in known}}
+
+
+def _aliases(states: list[RunState]) -> dict[str, RunState]:
+    """Return runs by the URNs under which others know them; of two that claim one it is the first by URN."""
+    ordered = sorted(states, key=lambda state: state.urn, reverse=True)
+    return {alias: state for state in ordered for alias in state.cells.get(state.urn, {}).get(RUN_ALIAS, ())}
 
 
 def told(
@@ -174,7 +176,8 @@ def _absorb(state: RunState, other: RunState) -> None:
         state.jobs[urn] = max(state.jobs.get(urn, entry), entry, key=lambda one: one[1])
 
 
-def _repoint(state: RunState, urns: dict[str, str]) -> None:
+def repoint(state: RunState, urns: dict[str, str]) -> None:
+    """Let a run name its parent and upstream runs by the ids that are written."""
     slots = state.cells.get(state.urn, {})
     if PARENT in slots:
         stamp, (parent, *job) = slots[PARENT][""]

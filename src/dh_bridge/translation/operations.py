@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import TERMINAL
+from dh_bridge.translation.contributions import io_of
 from dh_bridge.translation.fold import pour, value
 from dh_bridge.translation.identity.granularity import APPLICATION
-from dh_bridge.translation.slots import FOLDED, INPUT, OUTPUT, PARENT, STATISTIC
+from dh_bridge.translation.slots import DATASET, FOLDED, INPUT, OUTPUT, PARENT, STATISTIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.translation.laws import Cell, Stamp
@@ -81,6 +82,8 @@ def _above(state: RunState, by_urn: dict[str, RunState]) -> RunState | None:
 
 
 def _hand(state: RunState, above: RunState, sums: dict[tuple[str, tuple[str, str, str]], Cell]) -> None:
+    if state.listed or above.listed:  # what a snapshot leaves out was written, and so was what it is silent of
+        above.listed = frozenset({*_listed(above), *_listed(state)})
     for entity, slots in state.cells.items():
         for slot in (INPUT, OUTPUT):
             if slot in slots:
@@ -88,7 +91,12 @@ def _hand(state: RunState, above: RunState, sums: dict[tuple[str, tuple[str, str
         for key, (stamp, count) in slots.get(STATISTIC, {}).items():
             old = sums.get((entity, key))
             sums[entity, key] = (stamp, count) if old is None else (max(stamp, old[0]), count + old[1])
-    above.through |= state.through
+    named = {urn for urn, slots in above.cells.items() if DATASET in slots}  # that is written all the same
+    above.through |= state.through - named
+
+
+def _listed(state: RunState) -> Iterable[str]:
+    return state.listed or io_of(state, OUTPUT)
 
 
 def _end(state: RunState, named: dict[str, tuple[Stamp, str]]) -> None:
