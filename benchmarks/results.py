@@ -133,6 +133,6 @@ def put(name: str, head: str, pages: Sequence[str]) -> None:
     parts = "\n\n".join(part.strip() for part in (head, *pages))
     block = f"<!-- {name} -->\n{parts}\n<!-- end -->\n"
     text = PAGE.read_text(encoding="utf-8")
-    old = re.compile(rf"<!-- {re.escape(name)} -->\n.*?<!-- end -->\n", re.DOTALL)
+    old = re.compile(rf"<!-- {name} -->\n.*?<!-- end -->\n", re.DOTALL)
     text = old.sub(lambda _: block, text) if old.search(text) else f"{text.rstrip()}\n\n{block}"
     PAGE.write_text(text, encoding="utf-8")

@@ -128,7 +128,6 @@ def main() -> None:
         help="measure each row N times; the fastest counts",
     )
     parser.add_argument("--window", help="window of the long file in events (default: that of the settings)")
-    parser.add_argument("--build", metavar="WORDS", help="which Python this is: its tables get a block of their own")
     parser.add_argument("--write", action="store_true", help="write benchmarks/RESULTS.md")
     options = parser.parse_args()
     pages = [machine()]
@@ -141,19 +140,9 @@ def main() -> None:
         for step in steps:
             pages.append(markdown(step()))
             print("\n" + pages[-1], end="", flush=True)
-    if options.write and options.build:
-        put(f"speed of {options.build}", OTHER_HEAD.format(turns=options.turns, build=options.build), pages)
-    elif options.write:
+    if options.write:
         put("speed", HEAD.format(turns=options.turns), pages)
 
-
-OTHER_HEAD = """## Speed with another Python: {build}
-
-Written by `make bench ARGS="--memory 0M --turns {turns} --build '{build}' --write"`, measured as above. How Python was compiled counts:
-pyenv does it without the optimisations (profiles, at link time) that the packages of Debian, the images of Docker Hub and the
-interpreters of uv have.
-
-"""
 
 HEAD = """## Speed and memory
 
