@@ -175,6 +175,13 @@ def test_an_event_with_a_number_that_json_does_not_know_is_read(told, form, inde
     assert [run for _, run in found] == ["r"] * form.count("{}")
 
 
+def test_a_broken_array_stays_as_it_came_whatever_is_mended_elsewhere():
+    broken = b'[{"a": NaN}, {"b": "NaN"]'
+    (letter,) = events_of(broken, "x")
+    assert letter.raw == broken
+    assert "not a JSON array" in letter.reason
+
+
 def test_a_missing_file_is_one_dead_letter_and_the_next_path_is_read(tmp_path):
     (tmp_path / "there.json").write_bytes(LINES[0])
     found = summary(read_events([tmp_path / "gone.json", tmp_path / "there.json"]), tmp_path)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.catalog.fine_grained import check_entries
 from dh_bridge.catalog.shapes import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
+from dh_bridge.datahub import pointers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +96,7 @@ class Draft:
 def _apply_one(operation: Any, draft: Draft, undo: list[tuple[dict[str, Any], str, Any]]) -> None:
     """Apply one operation to the draft's tree, noting in ``undo`` what each changed place held."""
     kind, path = _head(operation)
-    segments = _segments(path)
+    segments = pointers.steps(path)
     if segments[0] not in draft.touched:
         draft.lay_out(segments[0])
     shape: Shape = draft.template
@@ -140,10 +141,3 @@ def _head(operation: Any) -> tuple[str, str]:
     if not isinstance(path, str) or not path.startswith("/"):
         raise PatchError(f"path {path!r} does not start with a slash")
     return kind, path
-
-
-def _segments(path: str) -> list[str]:
-    """Return the unescaped parts of a JSON pointer."""
-    if "~" not in path:
-        return path[1:].split("/")
-    return [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from dh_bridge.datahub import pointers
 from dh_bridge.datahub.structs import Compiler, Marker, conform, urn_of, urn_type
 
 if TYPE_CHECKING:
@@ -97,17 +98,15 @@ class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):
     def __missing__(self, path: str) -> tuple[Slot, tuple[tuple[str, str], ...]]:
         if path[:1] != "/":
             raise ValueError("not a JSON pointer")
-        steps = path[1:].split("/")
-        if "~" in path:
-            if _bad_escape(path):
-                raise ValueError("not a JSON pointer")
-            steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
-        for slot in self._slots.get((steps[0], len(steps)), ()):
-            if slot.takes(steps) and "" not in steps:
+        if "~" in path and _bad_escape(path):
+            raise ValueError("not a JSON pointer")
+        parts = pointers.steps(path)
+        for slot in self._slots.get((parts[0], len(parts)), ()):
+            if slot.takes(parts) and "" not in parts:
                 break
         else:
             raise ValueError("the server's template of this aspect does not know this path")
-        place = (slot, slot.keys(steps))
+        place = (slot, slot.keys(parts))
         self._remember(path, place)
         return place
 

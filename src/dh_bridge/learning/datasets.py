@@ -8,8 +8,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
-from dh_bridge.learning.places import alike, best, groups, strangers
+from dh_bridge.learning.places import alike, best, groups, unlike
 from dh_bridge.learning.sample import Sample
+from dh_bridge.settings.naming import PATTERN_SIGNS
 from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.identity.hints import facet
 from dh_bridge.translation.naming.namespaces import canonical
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _PLACES = 8
 """Namespaces that are told apart for one dataset; more say nothing new."""
-_SIGNS = frozenset("{}[]*")  # mean something in a pattern of naming.rules
 
 
 class _Pair(NamedTuple):
@@ -159,17 +159,18 @@ def _one_place(pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> I
         reasons = sorted({found.why for found in inside if found.why is not None})
         canonical_one = best(group, counts)
         aliases = [namespace for namespace in group if namespace != canonical_one]
-        apart = strangers(group)
-        unlike = "" if apart is None else f", but {shown(apart[0])} and {shown(apart[1])} are not alike"
+        apart = unlike(group)
         differ, compared = sum(found.differ for found in inside), sum(found.compared for found in inside)
         yield Finding(
             "one-location",
-            f"{'; '.join(reasons)}: {times(len(names), 'dataset')} under several of them ({listed(names)}){unlike}"
+            f"{'; '.join(reasons)}: {times(len(names), 'dataset')} under several of them ({listed(names)}){apart}"
             + _differ(differ),
             sum(counts.get(namespace, 0) for namespace in group),
             ("naming", "locations"),
             {"canonical": canonical_one, "aliases": aliases},
-            sure=apart is None and 2 * differ <= compared and not any(_SIGNS & set(namespace) for namespace in aliases),
+            sure=not apart
+            and 2 * differ <= compared
+            and not any(PATTERN_SIGNS & set(namespace) for namespace in aliases),
         )
 
 

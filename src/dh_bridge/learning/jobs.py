@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
-from dh_bridge.learning.places import alike, best, groups, strangers, url
+from dh_bridge.learning.places import alike, best, groups, unlike, url
 from dh_bridge.learning.sample import Sample
 from dh_bridge.translation.identity.dbt_nodes import unique_name
 from dh_bridge.translation.identity.hints import hints
@@ -166,11 +166,9 @@ class Jobs:
             pairs = [pair for pair in combinations(group, 2) if pair in shared]
             jobs = sorted({name for pair in pairs for name in shared[pair]})
             why = "; ".join(sorted({reasons[pair] for pair in pairs if pair in reasons}))
-            text = f"{why}: {times(len(jobs), 'job')} under several of them ({listed(jobs)})"
-            apart = strangers(group)
-            if apart is not None:
-                text += f", but {shown(apart[0])} and {shown(apart[1])} are not alike"
-            yield _alias(group, counts, text, sure=apart is None)
+            apart = unlike(group)
+            text = f"{why}: {times(len(jobs), 'job')} under several of them ({listed(jobs)}){apart}"
+            yield _alias(group, counts, text, sure=not apart)
         for pair, jobs in shared.items():
             both = [found for namespace in pair if (found := url(namespace)) is not None]
             if pair not in reasons and len(both) == len(pair) and len(jobs) >= _SURE_JOBS:

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.learning.finding import shown, times
+from dh_bridge.settings.document import literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,7 +106,7 @@ def inline(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {inline(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(inline, value)) + "]"
-    text = str(value).replace("${", "$${")  # a settings file fills in variables
+    text = literal(str(value))
     if _PLAIN(text) and text.lower() not in _WORDS:
         return text
     if not _UNPRINTABLE.search(text):

@@ -6,6 +6,8 @@ import ipaddress
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.learning.finding import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -74,9 +76,14 @@ def groups(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     return [list(members) for members in sorted({tuple(sorted(members)) for members in group.values()})]
 
 
-def strangers(group: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first two of a group that do not look like one place themselves: an address may be either's."""
-    return next((pair for pair in combinations(group, 2) if alike(*pair) is None), None)
+def unlike(group: Iterable[str]) -> str:
+    """Return which two of a group do not look like one place themselves, "" where all do: an address may be either's."""
+    pairs = (
+        f", but {shown(one)} and {shown(other)} are not alike"
+        for one, other in combinations(group, 2)
+        if alike(one, other) is None
+    )
+    return next(pairs, "")
 
 
 def _address(text: str) -> Address:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dh_bridge.translation.history import History
     from dh_bridge.translation.runstate import RunState
 
-_DAY, _SECOND = 86_400_000_000, 1_000_000
 _KNOWN = "SELECT dataset, wrote, job, first, last, version FROM handed WHERE run = ?"
 _PUT = "INSERT INTO handed (run, dataset, wrote, job, first, last, version) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _READERS = "SELECT run FROM handed WHERE dataset = ? AND wrote = 0 AND last >= ? AND last <= ?"
@@ -40,8 +39,6 @@ class HandOver:
         self._runs = runs
         self._heritage = heritage
         self._settings = settings
-        self._skew = settings.upstream_skew_seconds * _SECOND
-        self._window = settings.upstream_window_days * _DAY
 
     def note(self, number: int, state: RunState, history: History, *, carried: bool) -> set[Row]:
         """Remember what a settled run read and wrote; return what of it is new, or is so no more.
@@ -71,7 +68,7 @@ class HandOver:
         for (dataset, first, _, _), lasts in spans.items():
             since, last = min(lasts) if len(lasts) > 1 else first, max(lasts)
             until, others = writers.newer(dataset, last)
-            found |= self._numbers(_READERS, dataset, since - self._skew, min(last + self._window, until - 1))
+            found |= self._numbers(_READERS, dataset, since - writers.skew, min(last + writers.window, until - 1))
             states = [state for urn in others if (state := self._heritage.state(urn)) is not None]
             found |= {self._runs.kept(state).number for state in states}
         for dataset, version in {(dataset, version) for dataset, _, _, version in spans if version is not None}:

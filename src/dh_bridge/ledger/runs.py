@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from hashlib import blake2b
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from dh_bridge.ledger.facts import Facts
 from dh_bridge.openlineage.events import TERMINAL
@@ -70,14 +70,9 @@ class Runs(dict[str, RunState]):
         if record is not None:
             self._records.move_to_end(key)
             return record
-        row = self._connection.execute("SELECT id, state FROM run WHERE key = ?", (key,)).fetchone()
-        if row is None:
-            return None
-        if row[1] is None:
-            self.evicted.add(key)
-            return None
-        record = Record(row[0], *self.facts.unpacked(row[1], where=f"run {key}"))
-        self._remember(key, record)
+        record = self._stored(key)
+        if record is not None:
+            self._remember(key, record)
         return record
 
     def known(self, key: str) -> bool:
@@ -102,14 +97,21 @@ class Runs(dict[str, RunState]):
     def contribution(self, number: int) -> Cells:
         """Return what a run that is known to be kept contributes; it is not remembered, as many may be asked for."""
         key = self.key(number)
-        record = self._records.get(key)
-        if record is not None:
-            return record.contribution
-        (data,) = self._connection.execute("SELECT state FROM run WHERE id = ?", (number,)).fetchone()
-        if data is None:
+        found = self._records.get(key)
+        if found is None:
+            found = self._stored(key)
+        if found is None:
             raise LookupError(f"run {key} is not kept")
-        _, found = self.facts.unpacked(data, where=f"run {key}")
-        return cast("Cells", found)
+        return found.contribution
+
+    def _stored(self, key: str) -> Record | None:
+        row = self._connection.execute("SELECT id, state FROM run WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        if row[1] is None:
+            self.evicted.add(key)
+            return None
+        return Record(row[0], *self.facts.unpacked(row[1], where=f"run {key}"))
 
     def evict(self, number: int) -> str:
         """Forget the state of a run, not that it was there (ruling 12); return its key.

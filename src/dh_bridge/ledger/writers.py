@@ -60,8 +60,9 @@ class Writers:
         self._runs = runs
         self._heritage = heritage
         self._settings = settings
-        self._skew = settings.upstream_skew_seconds * _SECOND
-        self._window = settings.upstream_window_days * _DAY
+        #: microseconds that clocks may differ, and that what was written counts
+        self.skew = settings.upstream_skew_seconds * _SECOND
+        self.window = settings.upstream_window_days * _DAY
         self._keys: dict[int, str] = {}
         self._parents: dict[str, str | None] = {}
         self._exact: dict[tuple[bytes, str], list[tuple[int, Row]]] = {}
@@ -86,7 +87,7 @@ class Writers:
         if found:
             return found
         newest = 0
-        for number, row in self._by(read.dataset, read.last + self._skew):
+        for number, row in self._by(read.dataset, read.last + self.skew):
             if row.last < newest:
                 break
             time = min(row.last, max(row.first, read.last))
@@ -126,7 +127,7 @@ class Writers:
     def _by(self, dataset: bytes, limit: int) -> Iterator[tuple[int, Row]]:
         """Return the writers by a time: those that went on, then those that ended by then, the last ones first."""
         execute = self._connection.execute
-        ended = (dataset, limit - self._window, limit, _MOST)
+        ended = (dataset, limit - self.window, limit, _MOST)
         rows = chain(execute(_GOING_ON, (dataset, limit, _MOST)).fetchall(), execute(_ENDED, ended))
         return ((number, Row(*row)) for number, *row in rows)
 

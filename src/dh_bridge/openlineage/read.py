@@ -21,7 +21,7 @@ from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.parsing import finite, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
 _GZIP = b"\x1f\x8b"
@@ -64,17 +64,23 @@ def events_of(raw: bytes, place: str, zone: tzinfo = timezone.utc) -> Iterator[E
     raw = raw.removeprefix(_BOM)
     if raw[:1] == b"[":
         try:
-            members: Iterable[msgspec.Raw] = _decode_list(raw)
+            members = _members(raw)
         except (msgspec.DecodeError, RecursionError) as error:
-            if (mended := finite(raw)) is not None:
-                yield from events_of(mended, place, zone)
-                return
             yield DeadLetter(place, f"not a JSON array of events: {error}", raw)
             return
         for position, member in enumerate(members):
             yield _one(bytes(member), f"{place}[{position}]", zone)
     else:
         yield _one(raw, place, zone)
+
+
+def _members(raw: bytes) -> list[msgspec.Raw]:
+    try:
+        return _decode_list(raw)
+    except msgspec.DecodeError:
+        if (mended := finite(raw)) is None:
+            raise
+        return _decode_list(mended)
 
 
 def _one(raw: bytes, place: str, zone: tzinfo) -> Event | DeadLetter:

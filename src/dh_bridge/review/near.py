@@ -8,7 +8,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from dh_bridge.datahub.urns import dataset_urn, is_urn, parse
-from dh_bridge.settings.naming import Env
+from dh_bridge.settings.document import literal
+from dh_bridge.settings.naming import PATTERN_SIGNS, Env
 from dh_bridge.sinks.base import absent
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _PLATFORM = "urn:li:dataPlatform:"
 _QUOTES = str.maketrans("", "", '"`[]')
-_SIGNS = frozenset("{}[]*")  # mean something in a pattern of naming.rules
 _REST = ".{*rest}"
 _FEW = 5
 
@@ -148,7 +148,7 @@ def _written(rule: dict[str, str], differs: list[str], hosts: tuple[str, str]) -
     """Return a line of YAML for the settings file (flow style, which JSON is part of), "" where no pattern can say it."""
     namespace = rule.get("namespace", "")
     texts = namespace, rule.get("name", "").removesuffix(_REST), rule.get("rename", "").removeprefix("{rest}")
-    if any(_SIGNS & set(text) for text in texts):
+    if any(PATTERN_SIGNS & set(text) for text in texts):
         return ""
     if differs == ["host"]:
         location = {"canonical": namespace.replace(*hosts, 1), "aliases": [namespace]}
@@ -157,7 +157,7 @@ def _written(rule: dict[str, str], differs: list[str], hosts: tuple[str, str]) -
 
 
 def _flow(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("${", "$${")  # a settings file fills in variables
+    return literal(json.dumps(value, ensure_ascii=False))
 
 
 def _told(name: str, namespace: str | None) -> str:

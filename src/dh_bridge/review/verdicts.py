@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from dh_bridge.catalog.dump import canonical
 from dh_bridge.catalog.shapes import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
+from dh_bridge.datahub import pointers
 from dh_bridge.review.merging import SETS
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def verdict(change: Change) -> Verdict:
     _compare(wanted, there, "", gone, other)
     if after is None:
         gone.clear()  # what says nothing may as well be absent
-    taken = [_steps(path) for path in sorted(change.taken)]
-    other += ["/" + "/".join(steps) for steps in taken if _holds(there, steps) and not _holds(wanted, steps)]
+    taken = [pointers.steps(path) for path in sorted(change.taken)]
+    other += ["/" + "/".join(parts) for parts in taken if _holds(there, parts) and not _holds(wanted, parts)]
     if not gone and not other:
         return Verdict("held", [], None)
     return Verdict("overwritten" if other else "trimmed", other or gone, writer(change.before))
@@ -75,13 +76,8 @@ def _compare(wanted: Any, there: Any, path: str, gone: list[str], other: list[st
         other.append(path)
 
 
-def _steps(path: str) -> list[str]:
-    """Return the unescaped parts of a JSON pointer."""
-    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
-
-
-def _holds(tree: Any, steps: list[str]) -> bool:
+def _holds(tree: Any, path: list[str]) -> bool:
     """Say whether anything is left where a patch takes something away."""
-    for step in steps:
+    for step in path:
         tree = tree.get(step) if isinstance(tree, dict) else None
     return tree not in (None, [], {})

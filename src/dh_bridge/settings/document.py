@@ -102,6 +102,11 @@ def dotted(path: Steps) -> str:
     return text.removeprefix(".")
 
 
+def literal(text: str) -> str:
+    """Return text as a settings file has to write it, lest a variable be filled in."""
+    return text.replace("${", "$${")
+
+
 def substituted(text: str, environ: Mapping[str, str], where: str) -> str:
     """Return ``text`` with its ``${VAR}`` filled in; a SettingsError names a variable that is not set."""
 

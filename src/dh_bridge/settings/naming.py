@@ -14,6 +14,8 @@ Env = Literal[
 ]  # fmt: skip
 """DataHub's FabricType: what its environment filter knows."""
 FABRIC_TYPES = frozenset(get_args(Env))
+PATTERN_SIGNS = frozenset("{}[]*")
+"""What means something in the patterns of rules and locations, and can stand for itself in none."""
 Text = Annotated[str, StringConstraints(min_length=1)]
 Platform = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 Instance = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.datahub import pointers
+
 if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
 
@@ -43,14 +45,14 @@ def values_at(proposal: Proposal, path: str = "") -> list[Any]:
     """
     if path and not path.startswith("/"):  # of "result/type" nothing but "type" would be looked up
         raise ValueError(f"{path!r} is no JSON pointer: write {'/' + path!r}")
-    steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+    wanted = pointers.steps(path)
     if proposal.change_type == "UPSERT":
-        return list(_below(proposal.value, steps))
+        return list(_below(proposal.value, wanted))
     found: list[Any] = []
     for operation in operations(proposal):
-        own = [step.replace("~1", "/").replace("~0", "~") for step in operation["path"].split("/")[1:]]
-        if operation["op"] in _OPERATIONS and _agree(own, steps):
-            found += _below(operation.get("value"), steps[len(own) :])
+        own = pointers.steps(operation["path"])
+        if operation["op"] in _OPERATIONS and _agree(own, wanted):
+            found += _below(operation.get("value"), wanted[len(own) :])
     return found
 
 

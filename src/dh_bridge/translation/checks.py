@@ -11,6 +11,7 @@ from dh_bridge.translation.assertions import (
     Check,
     Outcome,
     assertion_urns,
+    count_of,
     default_table,
     ended_as,
     outcome,
@@ -31,7 +32,6 @@ RESULT = "assertionRunEvent.result"
 #: Note of a leaf that tells of an error, with the URNs of check and dataset: only the other runs of the call tell whether
 #: the result stands (`skipped.py`).
 RESULT_NOTE = "result:"
-_MOST_FAILURES = 2**63  # counts of DataHub are 64 bits
 CHECK_LEAVES: dict[str, Leaf] = {
     "severity": mapped(INFO, RESULT),
     "name": mapped(INFO),
@@ -74,7 +74,7 @@ def note_unread(one: Facet, path: str, at: Place) -> None:
         for name, said in value.items() if isinstance(value, dict) else (("", value),):
             if isinstance(said, str) and said.startswith(SPOILT):
                 at.withheld(f"{path}.{leaf}.{name}" if name else f"{path}.{leaf}", "non-serializable")
-        if leaf == "failures" and value is not None and not 0 <= value < _MOST_FAILURES:
+        if leaf == "failures" and value is not None and count_of(value) is None:
             at.withheld(f"{path}.{leaf}", "malformed")
 
 

@@ -7,7 +7,7 @@ from dh_bridge.translation.assertions.errors import default_errors, result_error
 from dh_bridge.translation.assertions.identity import assertion_urn, assertion_urns
 from dh_bridge.translation.assertions.info import assertion_info, assertion_platform, untold_parameters
 from dh_bridge.translation.assertions.reading import Reading, read
-from dh_bridge.translation.assertions.result import Outcome, assertion_result, ended_as, outcome, severity_of
+from dh_bridge.translation.assertions.result import Outcome, assertion_result, count_of, ended_as, outcome, severity_of
 from dh_bridge.translation.assertions.run_event import batch_spec, check_partition, run_event, untold_context
 from dh_bridge.translation.assertions.table import AssertionTable, default_table, load
 from dh_bridge.translation.assertions.tested import datasets_of_test
@@ -25,6 +25,7 @@ __all__ = [
     "assertion_urns",
     "batch_spec",
     "check_partition",
+    "count_of",
     "datasets_of_test",
     "default_errors",
     "default_table",

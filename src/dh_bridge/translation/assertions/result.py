@@ -110,11 +110,12 @@ def _counts(
     if found["unexpectedCount"] is None and platform == "dbt":
         # what dbt measures is the number of failures (facets.md 2.8)
         found["unexpectedCount"] = check.actual
-    counts = {field: _count(value) for field, value in found.items()}
+    counts = {field: count_of(value) for field, value in found.items()}
     return {field: value for field, value in counts.items() if value is not None}
 
 
-def _count(value: Any) -> int | None:
+def count_of(value: Any) -> int | None:
+    """Return a count that DataHub's long holds, None for what is none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value if 0 <= value <= _MOST_LONG else None
     found = number(value)

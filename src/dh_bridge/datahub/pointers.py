@@ -1,0 +1,9 @@
+"""JSON pointers, by which patches name their places."""
+
+from __future__ import annotations
+
+
+def steps(path: str) -> list[str]:
+    """Return the unescaped parts of a pointer; none of the empty one, which is the whole document."""
+    found = path.split("/")[1:]
+    return [step.replace("~1", "/").replace("~0", "~") for step in found] if "~" in path else found
