@@ -55,7 +55,7 @@ def test_a_broker_that_is_killed_and_comes_back_loses_and_doubles_nothing(own_br
 
 def test_a_broker_that_stays_away_is_told_and_nothing_follows_later(own_broker, registry):
     topic = own_broker.topic("proposals")
-    with open_sink(f"kafka:{own_broker.bootstrap}", options(topic, registry.url, timeout=2.0)) as sink:
+    with open_sink(f"kafka:{own_broker.bootstrap}", options(topic, registry.url, timeout=5.0)) as sink:
         assert sink.emit(numbered(0, 10)).delivered == 10
         own_broker.kill()
         with pytest.raises(SinkError, match=r"Connect to .* failed|brokers are down|timed out") as caught:

@@ -8,14 +8,18 @@ that ``dec_hook`` looks up. A hook costs 90 ns per URN against 340 ns for a patt
 
 from __future__ import annotations
 
+import operator
 from functools import cache
 from keyword import iskeyword
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas, urns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _REMEMBERED = 16_384
 _SOUND = 1024
@@ -53,14 +57,23 @@ REFUSALS = (ValueError, msgspec.ValidationError)
 
 
 class Marker:
-    """A type that msgspec does not know; ``seen[value]`` returns an instance of it, or raises ValueError."""
+    """A type that msgspec does not know; ``seen[value]`` returns an instance of it, or raises ValueError.
+
+    ``kind[value]`` is the same: so a check can ask the type with no function of ours in between, which would take as long as
+    the look-up itself.
+    """
 
     seen: ClassVar[Any]
+    __class_getitem__: ClassVar[Any]
+
+    @classmethod
+    def told_by(cls, seen: Any) -> None:
+        """Let ``seen`` tell what the type's values are."""
+        cls.seen, cls.__class_getitem__ = seen, seen.__getitem__
 
 
-def look_up(kind: type[Marker], value: Any) -> Any:
-    """Return the marker of ``value``: the ``dec_hook`` of every check."""
-    return kind.seen[value]
+#: The ``dec_hook`` of every check: the marker of a value.
+look_up: Callable[[Any, Any], Any] = operator.getitem
 
 
 def conform(value: Any, kind: Any) -> None:
@@ -95,7 +108,7 @@ def urn_type(allowed: frozenset[str] = frozenset()) -> type[Marker]:
     class Urn(Marker):
         pass
 
-    Urn.seen = SeenUrns(Urn(), allowed)
+    Urn.told_by(SeenUrns(Urn(), allowed))
     return Urn
 
 
@@ -208,7 +221,7 @@ class Compiler:
         class Union(Marker):
             pass
 
-        Union.seen = Branches(Union(), {schemas.wire_name(branch): self.type_of(branch) for branch in branches})
+        Union.told_by(Branches(Union(), {schemas.wire_name(branch): self.type_of(branch) for branch in branches}))
         return Union
 
 

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from dh_bridge.datahub import schemas, structs, urns
+from dh_bridge.datahub.alike import AlikeFields
 from dh_bridge.datahub.patches import patch
 from dh_bridge.datahub.proposal import Proposal, Remembered
 from dh_bridge.errors import AspectError
@@ -56,6 +57,7 @@ _REMEMBERED = 32_768
 # The one aspect that is large and the same hour after hour: a list of fields that was found sound is not walked again
 # while it is the same object (it is never changed: the translation remembers it by the facet's bytes).
 _LARGE = "schemaMetadata"
+_KINDS = 1024
 _FIELD_BYTES = 600  # what the objects of a field take beside its description
 _NOW = "the translation is at fault, please report it; this aspect is left out"
 _places = re.compile(r" - at `(.*?)`").findall
@@ -169,10 +171,20 @@ class _Large:
         self._check = check
         #: lists that were found sound, by identity
         self._sound: Memory[list[Any]] = Memory()
+        #: as above, of fields that stand for many others
+        self._kinds: dict[int, dict[str, Any]] = {}
 
     def __call__(self, value: Any) -> None:
         """Check the whole aspect; of fields that were found sound before, that they are the same object."""
         fields = value.get("fields") if type(value) is dict else None
+        if type(fields) is AlikeFields:
+            known = self._kinds
+            kinds = [kind for kind in fields.kinds if known.get(id(kind)) is not kind]
+            self._check({**value, "fields": kinds})
+            if len(known) + len(kinds) > _KINDS:
+                known.clear()
+            known.update([(id(kind), kind) for kind in kinds])
+            return
         if fields is not None and self._sound.get(id(fields)) is fields:
             self._check({**value, "fields": []})
             return

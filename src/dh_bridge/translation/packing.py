@@ -22,6 +22,7 @@ _SLOTS = "dh_bridge.translation.slots"
 _KNOWN = frozenset(
     {
         ("builtins", "frozenset"),  # what sound pairs of columns are read back as
+        ("builtins", "list"),  # what fields that are alike are read back as
         ("dh_bridge.translation.assertions.check", "Check"),
         ("dh_bridge.translation.checks", "Stated"),
         ("dh_bridge.translation.columns.schema_fields", "SchemaFields"),

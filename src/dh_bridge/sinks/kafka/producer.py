@@ -35,6 +35,8 @@ DEFAULTS: dict[str, str] = {
     "message.max.bytes": str(TOPIC_LIMIT),
     "partitioner": "murmur2_random",  # as the Java clients of DataHub: one URN, one partition, whoever writes
     "queue.buffering.max.messages": "1000000",
+    # a broker that is back is found within the time of a message; by default the client may look every ten seconds only
+    "reconnect.backoff.max.ms": "1000",
 }
 MUST: dict[str, object] = {"acks": "all", "delivery.report.only.error": True}
 IDEMPOTENT = "enable.idempotence"

@@ -26,11 +26,6 @@ _INSIDE = "no-home:the inside of a container"
 _RECORD = ColumnType("RecordType", {}, "", "struct", "struct")
 
 
-def end_of(kind: ColumnType, wire: dict[str, Any] | None = None, *, loop: bool = False) -> dict[str, Any]:
-    """Return what a schema field says of its type, at the end of its JSON."""
-    return {"type": wire or kind.wire, "nativeDataType": kind.native, "recursive": loop, "isPartOfKey": False}
-
-
 def description_of(text: str) -> str:
     """Return a description, cut where it is longer than DataHub takes."""
     return text if len(text) <= DESCRIPTION_CAP else capped(text, DESCRIPTION_CAP)
@@ -159,7 +154,7 @@ class Walk:
             texts = [column.description] if column.description else []
             texts += [f"{inside.name}: {inside.description}" for inside in said]  # _element: a phone number
             field["description"] = description_of("\n".join(texts))
-        self.fields.append(field | end_of(kind, wire, loop=loop))
+        self.fields.append(field | kind.end(wire, loop=loop))
 
     def _nested(self, field: Field, name: str, kind: ColumnType, children: list[Field], at: _At) -> None:
         own = _as_parent(kind, children)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from dh_bridge.translation.columns.nested import MOST_FIELDS, Walk, description_of, end_of, ordinal
+from dh_bridge.datahub.alike import AlikeFields
+from dh_bridge.translation.columns.nested import MOST_FIELDS, Walk, description_of, ordinal
 from dh_bridge.translation.columns.types import TypeTable, default_types
 
 if TYPE_CHECKING:
@@ -113,20 +114,22 @@ def _flat(
         return None
     if all(field.ordinal_position is not None for field in fields):
         fields = sorted(fields, key=ordinal)
-    ends: dict[str | None, tuple[bool, dict[str, Any]]] = {}
+    kinds: dict[str | None, tuple[dict[str, Any], dict[str, Any]]] = {}
     found = []
     for field in fields:
         if field.fields:
             return None
-        if (known := ends.get(text := field.type)) is None:
-            kind = table.read(text, platform)
-            if expand and kind.children:
+        if (kind := kinds.get(field.type)) is None:
+            read = table.read(field.type, platform)
+            if expand and read.children:
                 return None
-            known = ends[text] = not kind.required, end_of(kind)
-        nullable, end = known
-        if field.description:
-            said = description_of(field.description)
-            found.append({"fieldPath": columns[field.name], "nullable": nullable, "description": said, **end})
+            kind = kinds[field.type] = read.plain
+        # A copy with its texts exchanged takes two thirds of what a new object does.
+        if text := field.description:
+            one = kind[1].copy()
+            one["description"] = description_of(text)
         else:
-            found.append({"fieldPath": columns[field.name], "nullable": nullable, **end})
-    return found
+            one = kind[0].copy()
+        one["fieldPath"] = columns[field.name]
+        found.append(one)
+    return AlikeFields(found, [one for kind in kinds.values() for one in kind])

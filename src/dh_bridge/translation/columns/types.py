@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,7 +31,7 @@ _UNSAFE = re.compile(r"[.\[\]\s]+")
 _NUMBER = re.compile(r"-?\d+")
 
 
-class ColumnType(msgspec.Struct, frozen=True):
+class ColumnType(msgspec.Struct, frozen=True, dict=True):
     """A type text, read.
 
     ``wire`` is the SchemaFieldDataType JSON; ``short`` what a container says of this type as its element;
@@ -48,6 +48,16 @@ class ColumnType(msgspec.Struct, frozen=True):
     children: list[Field] = []
     required: bool = False
     missing: bool = False
+
+    def end(self, wire: dict[str, Any] | None = None, *, loop: bool = False) -> dict[str, Any]:
+        """Return what a schema field says of its type, at the end of its JSON."""
+        return {"type": wire or self.wire, "nativeDataType": self.native, "recursive": loop, "isPartOfKey": False}
+
+    @cached_property
+    def plain(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The field of a column of this type, without and with a description: copies of it are given their texts."""
+        start = {"fieldPath": "", "nullable": not self.required}
+        return {**start, **self.end()}, {**start, "description": "", **self.end()}
 
 
 class TypeTable:
