@@ -8,6 +8,7 @@ from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.leaving import forget_columns, tell_seen
+from dh_bridge.translation.nameless import keep_on_run, nameless
 from dh_bridge.translation.queries import sql_text, tell_queries
 from dh_bridge.translation.retiring import tell_checked
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
@@ -107,30 +108,40 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
     settle_twins(state)
     if options.queries:
         tell_queries(state, history, actor_of(state.cells.get(state.urn, {}), options), options)
+    many = frozenset([job.job_urn for job, _ in nameless(state)])
+    if many:
+        keep_on_run(state)
     if shared is not state.cells:
         merge(shared, state.cells)
     if options.flow_created:
         _tell_first_seen(state, shared)
-    terminal = max(history.terminals) if history.terminals else None
     counts = history.completed or state.kind == "dataset"
     for urn, slots in list(state.cells.items()):
         if counts and LIFECYCLE in slots:
             pour(shared.setdefault(urn, {}).setdefault(STATUS, {}), STATUS, slots[LIFECYCLE])
         if CHECKS in slots:
             _pour_checks(slots[CHECKS], state, shared)
-        if SQL in slots:
-            stamp, text = sql_text(slots[SQL][""])
-            fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
-        if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots or NAMED_INPUT in slots):
-            last = terminal or (history.last if not state.urn else None)
-            _pour_edges(urn, state, last, shared, actor_of(state.cells.get(state.urn, {}), options))
-            if options.settings.edges != "accumulate":
-                tell_seen(urn, state, history, shared)
+        if urn not in many:
+            _pour_job(urn, slots, state, history, shared, options)
     if options.settings.assertions.retire != "off":
         tell_checked(state, history, shared)
     if options.settings.airflow.silent_tasks == "runs":
         tell_silent(state, shared, options)
     pour_upstreams(state, shared, options)
+
+
+def _pour_job(  # noqa: PLR0913 - the parts of one step
+    urn: str, slots: Slots, state: RunState, history: History, shared: Cells, options: Options
+) -> None:
+    """Fold the statement of a job, and its edges."""
+    if SQL in slots:
+        stamp, text = sql_text(slots[SQL][""])
+        fold(shared, ((urn, SQL_TEXT, "", text),), stamp)
+    if urn != ANY_TASK and (INPUT in slots or OUTPUT in slots or NAMED_INPUT in slots):
+        last = max(history.terminals) if history.terminals else (history.last if not state.urn else None)
+        _pour_edges(urn, state, last, shared, actor_of(state.cells.get(state.urn, {}), options))
+        if options.settings.edges != "accumulate":
+            tell_seen(urn, state, history, shared)
 
 
 def _tell_first_seen(state: RunState, shared: Cells) -> None:

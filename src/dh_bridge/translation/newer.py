@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.nameless import nameless
 from dh_bridge.translation.runstate import kinds_of
 from dh_bridge.translation.slots import RUN_TYPE, SQL
 
@@ -31,5 +32,7 @@ def newer_aspects(states: Collection[RunState], options: Options) -> int:
         if not subtypes and value(state.cells.get(state.urn, {}), RUN_TYPE, "job_type"):
             found += 1
         if not logic:
-            found += sum([SQL in slots and urn.startswith("urn:li:dataJob:") for urn, slots in state.cells.items()])
+            left = {job.job_urn for job, _ in nameless(state)}
+            jobs = [urn for urn in state.cells if urn.startswith("urn:li:dataJob:") and urn not in left]
+            found += sum([SQL in state.cells[urn] for urn in jobs])
     return found

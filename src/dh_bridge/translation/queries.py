@@ -13,6 +13,8 @@ from dh_bridge.bundled import table
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import query_urn
 from dh_bridge.translation.fold import fold, value
+from dh_bridge.translation.properties import capped
+from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.slots import (
     FINE_LINEAGE,
     INPUT,
@@ -41,6 +43,12 @@ def sql_text(cell: Cell) -> tuple[Stamp, str]:
     stamp, last = max(pairs)
     longest = max((text for _, text in pairs if text.startswith(last)), key=lambda text: (len(text), text))
     return stamp, longest
+
+
+def sql_properties(text: str) -> dict[str, str]:
+    """Return the properties of a statement: its text, redacted and capped, and its hash."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return {"sql.query": capped(redacted(text)), "sql.sha256": digest}
 
 
 def query_of(text: str, dialect: str | None) -> str:

@@ -19,6 +19,7 @@ from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.leaves import document, leaves, shown
 from dh_bridge.translation.place import ABOUT
 from dh_bridge.translation.redaction import names_of, replaced
+from dh_bridge.translation.written import MOVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -256,8 +257,15 @@ def _reached(verdict: str, targets: Sequence[str], written: Aspects) -> _Verdict
     for target in targets:
         part = target if target in written else target.partition("[openlineage")[0]
         aspect = part if part in written else re.split(r"[.\[]", target, maxsplit=1)[0]
-        if aspect in written:
-            if written[aspect] is None:
-                return verdict, target, None
-            reason = reason or written[aspect]
+        if aspect not in written:
+            continue
+        found: _Verdict = (verdict, target, None)
+        said = written[aspect]
+        if said is not None and said.startswith(MOVED):
+            found = _reached(verdict, [said.removeprefix(MOVED) + target.removeprefix(aspect)], written)
+        elif said is not None:
+            found = ("withheld", None, said)
+        if found[0] != "withheld":
+            return found
+        reason = reason or found[2]
     return "withheld", None, reason or "pending-terminal"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import Cells, fold
+from dh_bridge.translation.nameless import nameless
 from dh_bridge.translation.queries import query_behind
 from dh_bridge.translation.runstate import ANY_TASK, RunState
 from dh_bridge.translation.slots import EXPLICIT, INPUT, OUTPUT, UPSTREAM
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 def homes(at: Place, *, explicit: bool = False) -> tuple[bool, bool]:
     """Return whether lineage between columns stands on the job, and on the dataset (facets.md 4.3 and 4.4).
 
-    A dataset event has no job, and a job event may have none that can be written. ``explicit``: said by a ``lineage``
+    A dataset event has no job, a job event may have none that can be written, and one that many queries share has no
+    inputs and outputs. ``explicit``: said by a ``lineage``
     facet, whose pairs ``pair_lineage: upstream`` puts onto the dataset.
     """
     if not at.task or (at.task == ANY_TASK and at.event.kind == "job"):
+        return False, True
+    if at.job is not None and at.job.shared:
         return False, True
     settings = at.options.settings.column_lineage
     if explicit and settings.pair_lineage == "upstream":
@@ -31,19 +35,25 @@ def homes(at: Place, *, explicit: bool = False) -> tuple[bool, bool]:
 def pour_upstreams(state: RunState, shared: Cells, options: Options) -> None:
     """Fold inputs x outputs of the run's jobs into the outputs' upstreams, where the settings want them there.
 
-    Only for outputs that neither a ``lineage`` facet nor column lineage of the run told more about (facets.md 4.3); what a
-    run says is complete only at its end, so this is no matter of single events.
+    Only for outputs that neither a ``lineage`` facet nor column lineage of the run told more about (facets.md 4.3): but the
+    only output of a query whose job has no edges was made of all it read, whether columns came of it or it only filtered. What
+    a run says is complete only at its end, so this is no matter of single events.
     """
     everywhere = options.settings.column_lineage.target != "job"
-    if not everywhere and not (state.kind == "job" and ANY_TASK in state.cells):
+    only = {job.job_urn for job, _ in nameless(state)}
+    if state.kind == "job":
+        only.add(ANY_TASK)
+    if not everywhere and only.isdisjoint(state.cells):
         return
-    told = {urn for urn, slots in state.cells.items() if EXPLICIT in slots or UPSTREAM in slots}
+    explicit = {urn for urn, slots in state.cells.items() if EXPLICIT in slots}
+    told = explicit.union([urn for urn, slots in state.cells.items() if UPSTREAM in slots])
     for task, slots in list(state.cells.items()):
-        if not everywhere and task != ANY_TASK:
+        if not everywhere and task not in only:
             continue
-        inputs = slots.get(INPUT, {})
-        for output, (stamp, _) in slots.get(OUTPUT, {}).items():
-            if output in told or output in state.unlinked:
+        inputs, outputs = slots.get(INPUT, {}), slots.get(OUTPUT, {})
+        known = explicit if task in only and len(outputs) == 1 else told
+        for output, (stamp, _) in outputs.items():
+            if output in known or output in state.unlinked:
                 continue
             for source, (other, _) in inputs.items():
                 # a MERGE reads what it writes: an edge of the job, no upstream (facets.md 4.3)

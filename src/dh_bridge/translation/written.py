@@ -8,6 +8,7 @@ from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.assertions import untold_context
 from dh_bridge.translation.envelope import SOURCES
 from dh_bridge.translation.joined import left
+from dh_bridge.translation.nameless import is_nameless
 from dh_bridge.translation.render.assertions import runtime_context
 from dh_bridge.translation.render.ladders import too_many
 from dh_bridge.translation.runstate import ANY_TASK
@@ -60,12 +61,19 @@ _OF_DATASET_EVENTS = (
 #: Jobs and datasets bear these alike: the owners of a job are not where those went that a dataset's facet names.
 _BORNE_BY_BOTH = frozenset({"ownership", "globalTags", "subTypes", "status", "domains", "dataPlatformInstance"})
 _DATASET, _JOBS = "urn:li:dataset:", ("urn:li:dataJob:", "urn:li:dataFlow:")
+#: Before another part of an aspect: what the rows of facets say of a part is there instead.
+MOVED = "moved:"
+_ON_RUNS = dict.fromkeys(
+    ("dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+    f"{MOVED}dataProcessInstanceProperties.customProperties",
+)
+_NAMESPACE = "dataJobInfo.customProperties[openlineage.job.namespace]"
 _RENAMED = "datasetProperties.customProperties[openlineage.renamedTo]"
 
 # Of an operation that folds into a task or an application: what would be on its own job, and what that one has of it.
 _OF_OWNER = frozenset({"dataJobInfo", "dataFlowInfo", "dataTransformLogic"})
 _OF_BOTH = (
-    "dataJobInfo.customProperties[openlineage.job.namespace]",
+    _NAMESPACE,
     "dataJobInfo.type",
     "dataFlowInfo.customProperties[openlineage.job.namespace]",
     "dataFlowInfo.urn",
@@ -134,6 +142,8 @@ class Written:
                     reason is None or found.get(aspect, reason) is not None
                 ):
                     found[aspect] = reason
+        if state.urn and is_nameless(state):
+            found.update(_ON_RUNS | {_NAMESPACE: found.get("dataJobInfo", "pending-terminal")})
         if FOLDED in state.cells.get(state.urn, {}):
             found.update(_of_carrier(found, _OF_OWNER if dataset else _OF_OWNER | {"ownership", "globalTags"}))
         if dataset:
@@ -205,6 +215,8 @@ def _reasons(state: RunState, options: Options) -> Aspects:
     if all(job.placeholder or job.skip for job, _ in state.jobs.values()):
         for aspect in _OF_JOBS:
             found[aspect] = "no-home:placeholder job" if state.jobs else "no-home:no job"
+    if is_nameless(state):
+        found["dataJobInputOutput"] = "no-home:a job that many queries share"
     found.update(left(state, options))
     return found
 

@@ -31,7 +31,11 @@ class Sql(Facet):
             "dataJobInfo.customProperties",
             "dataFlowInfo.customProperties",
         ),
-        "dialect": kept(),
+        "dialect": kept(
+            "dataJobInfo.customProperties[openlineage.sql.dialect]",
+            "dataFlowInfo.customProperties[openlineage.sql.dialect]",
+            "queryProperties.urn",
+        ),
     },
 )
 def sql(facet: Sql, at: Place) -> Statements:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.properties import capped
+from dh_bridge.translation.queries import sql_properties
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.render.ladders import Slots, combined, fields
 from dh_bridge.translation.render.runs import platform_instance
@@ -136,18 +136,17 @@ def _info(operations: list[dict[str, Any]], slots: Slots, properties: dict[str, 
 
 
 def _raw_names(job: Job, options: Options) -> dict[str, str]:
-    return {
-        options.prefix + "job.namespace": capped(redacted(job.namespace)),
-        options.prefix + "job.name": capped(redacted(job.name)),
-    }
+    found = {options.prefix + "job.namespace": capped(redacted(job.namespace))}
+    if not job.shared:  # each of many queries has another one, which is kept on its runs
+        found[options.prefix + "job.name"] = capped(redacted(job.name))
+    return found
 
 
 def _sql_properties(slots: Slots, options: Options) -> dict[str, str]:
     sql = value(slots, SQL_TEXT)
     if not sql:
         return {}
-    digest = hashlib.sha256(sql.encode("utf-8", "surrogatepass")).hexdigest()
-    return {options.prefix + "sql.query": capped(redacted(sql)), options.prefix + "sql.sha256": digest}
+    return {options.prefix + key: said for key, said in sql_properties(sql).items()}
 
 
 def _display(name: str) -> str:
