@@ -96,10 +96,27 @@ def test_it_warns_who_listens_to_everybody(tmp_path):
         assert "anybody who can reach it may send events: set receiver.token" in server.said
 
 
+@pytest.mark.parametrize(("chosen", "told"), [((), True), (("--profile", "1.4"), False)])
+def test_it_says_once_that_nobody_chose_a_profile_and_counts_what_that_costs(tmp_path, chosen, told):
+    said = "written for DataHub 0.15.0, as no profile is chosen: aspects of newer versions are left out"
+    with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, *chosen) as server:
+        send(server.url, event(outputs=[dataset("d.s.a")]), event("COMPLETE", "2026-11-20T10:01:00Z"))
+        code, ended = server.end()
+    assert code == 0
+    assert [line.startswith(said) for line in server.said + ended].count(True) == told
+    assert [int(line.split()[1]) > 0 for line in ended if line.startswith("newer")] == [True] * told
+
+
+def test_a_server_that_tells_its_version_chooses_the_profile(gms, tmp_path):
+    with serving("--to", f"rest:{gms.url}", "--ledger", str(tmp_path / "runs.db"), *FREE) as server:
+        assert not [line for line in server.said if "no profile is chosen" in line]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
         (["--to", "rest:http://127.0.0.1:9"], 2, "name a file"),
+        (["--to", "catalogue:{}/shop.db"], 2, "--to: "),
         (["--to", "catalog:{}/shop.db", "--listen", "5000"], 2, "receiver.listen"),
         (["--to", "catalog:{}/shop.db", "--listen", "256.0.0.1:5000"], 3, "cannot listen"),
         (["--to", "catalog:{}/none/shop.db", *FREE], 3, "none"),
@@ -111,6 +128,15 @@ def test_what_cannot_be_used_is_said_before_anything_listens(run, tmp_path, argu
     result = run("serve", *[one.format(tmp_path) for one in arguments])
     assert result.exit_code == code
     assert why in result.stderr
+
+
+@pytest.mark.parametrize("token", [" \n", "hun\nter2", "hun\tter2"])
+def test_a_key_that_no_sender_can_show_is_refused_and_not_shown(run, tmp_path, monkeypatch, token):
+    monkeypatch.setenv("DH_BRIDGE_RECEIVER__TOKEN", token)
+    result = run("serve", "--to", f"catalog:{tmp_path / 'shop.db'}", *FREE)
+    assert result.exit_code == 2
+    assert "`receiver.token` " in result.stderr
+    assert "ter2" not in result.stderr
 
 
 def test_a_port_that_is_taken_is_said(run, tmp_path):

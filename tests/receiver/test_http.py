@@ -189,6 +189,14 @@ def test_a_bomb_is_stopped_by_its_size_and_by_its_events(tmp_path, monkeypatch):
         assert post(found, *[event()] * 1000)[0] == 200
 
 
+def test_a_body_of_nothing_but_objects_is_refused_and_one_of_as_many_as_events_have_is_not(tmp_path):
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"body_bytes": 16_000}) as found:
+        status, said, _ = post(found, event(inputs=[{}] * 1000))
+        assert (status, said) == (413, {"error": "more than 1,000 JSON objects (receiver.body_bytes / 16)"})
+        columns = {"schema": {"fields": [{"name": f"c{number}"} for number in range(700)]}}
+        assert post(found, event(inputs=[{"namespace": "n", "name": "t", "facets": columns}]))[0] == 200
+
+
 def has_ipv6():
     try:
         with socket.socket(socket.AF_INET6) as one:

@@ -138,6 +138,12 @@ def test_senders_show_their_key(tmp_path):
         assert ask(found, path="/health", method="GET")[0] == 200
 
 
+def test_a_key_is_read_without_the_line_end_that_files_put_behind_it(tmp_path):
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"token": " key\n"}) as found:
+        assert post(found, START, Authorization="Bearer key")[0] == 200
+        assert post(found, START, Authorization="Bearer ")[0] == 401
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status", "allowed"),
     [
@@ -410,7 +416,8 @@ def test_it_tells_that_its_ledger_was_delivered_elsewhere(tmp_path, caplog):
     for name in ("one", "two"):
         with served(f"file:{tmp_path / name}.ndjson", tmp_path / "runs.db") as found:
             assert post(found, event(job=name))[0] == 200
-    assert [line for line in caplog.messages if "was delivered to" in line and "one.ndjson" in line]
+    said = f"this ledger was delivered to file:{tmp_path / 'one.ndjson'}; what it sent there is not sent again"
+    assert caplog.messages == [f"{said} (use one ledger for each destination)"]
 
 
 def test_that_another_process_delivers_is_no_news(tmp_path, caplog):

@@ -12,8 +12,8 @@ from dh_bridge.airflow.events import events, run_names
 from dh_bridge.airflow.namespaces import airflow_namespace, told_namespace
 from dh_bridge.airflow.occasion import occasion
 from dh_bridge.airflow.others import active_listeners
-from dh_bridge.airflow.plain import encodable
 from dh_bridge.airflow.sending import Sent, send
+from dh_bridge.encodable import encodable
 from dh_bridge.errors import SinkError
 from dh_bridge.settings.loading import Flag, load
 

@@ -37,22 +37,6 @@ def plain(value: Any, depth: int = 0) -> Any:
     return str(value)
 
 
-def encodable(value: Any) -> Any:
-    """Return JSON that every encoder takes.
-
-    Base types alone: numpy's floats are a type of their own. And texts that are UTF-8: the name of a file in an error may be none.
-    """
-    if isinstance(value, dict):
-        return {encodable(key): encodable(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [encodable(one) for one in value]
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return value
-    return int(value) if isinstance(value, int) else float(value)
-
-
 def listed(members: Any) -> list[Any]:
     """Return a list, tuple or set as a list, nothing as an empty one, anything else as its only member."""
     return list(members) if isinstance(members, (list, tuple, set, frozenset)) else [] if members is None else [members]

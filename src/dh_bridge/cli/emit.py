@@ -111,8 +111,8 @@ def emit(  # noqa: PLR0913 - one parameter per option
             )
             with destination.sink, _tried(target, place) if dry_run else nullcontext(place) as place:
                 _announce(target, destination, dry_run=dry_run)
-                if not full:
-                    _tell_of_another(known.target, destination.place)
+                if not full and (elsewhere := known.elsewhere(destination.place)):
+                    say(elsewhere)
                 gate = _gate(target, destination, unasked=dry_run or yes)
                 if processes > 1:
                     _deliver_of_many(events, destination, outcome, processes, gate)
@@ -153,15 +153,6 @@ def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
     """Say where to, as what and under which id, before anything is written."""
     what = "nothing is written" if dry_run else "writing"
     say(f"{what} to {destination.described(target, destination.settings.identity.mode)}")
-
-
-def _tell_of_another(last: str | None, place: str) -> None:
-    """Say that the ledger delivered to another place before, which has what this one will not get."""
-    if last not in {None, place}:
-        say(
-            f"this ledger was delivered to {last}; what it sent there is not sent again"
-            " (use one ledger for each destination)"
-        )
 
 
 def _gate(target: str, destination: Destination, *, unasked: bool) -> Gate:

@@ -122,10 +122,7 @@ class Outcome:
     def warn_of_profile(self, bridge: Bridge) -> None:
         """Say once that nobody chose a profile, and what that costs (ruling 24)."""
         if bridge.settings.profile is None and self.counts.newer:
-            say(
-                f"written for DataHub {DEFAULT}, as no profile is chosen: {self.counts.newer:,} aspects of newer versions"
-                " are left out (--profile VERSION writes them)"
-            )
+            say(unchosen(f"{self.counts.newer:,} aspects"))
 
     def leave(self) -> None:
         """Leave the command with the exit code that all of this gives."""
@@ -136,6 +133,14 @@ class Outcome:
 
     def _opened(self, option: str, path: str | None) -> IO[bytes] | None:
         return None if path is None else self._files.enter_context(written_to(option, path, "wb"))
+
+
+def unchosen(lost: str) -> str:
+    """Return what it costs that nobody chose a profile: ``lost`` (ruling 24)."""
+    return (
+        f"written for DataHub {DEFAULT}, as no profile is chosen: {lost} of newer versions are left out"
+        " (--profile VERSION writes them)"
+    )
 
 
 def written_to(option: str, path: str, mode: Literal["wb", "ab"]) -> IO[bytes]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
+from dh_bridge.encodable import encodable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -42,16 +44,7 @@ def json_line(row: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(row, default=str, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # the name of a file that is no UTF-8
-        return orjson.dumps(_shown(row), default=str, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _shown(value: Any) -> Any:
-    """Return ``value`` with the bytes that are no UTF-8 as people see them on stderr, too."""
-    if isinstance(value, dict):
-        return {_shown(key): _shown(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_shown(inner) for inner in value]
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+        return orjson.dumps(encodable(row), default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def write(chunks: Iterable[bytes]) -> None:

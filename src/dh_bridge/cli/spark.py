@@ -153,7 +153,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
     "--retain",
     type=click.FloatRange(0, min_open=True),
     metavar="DAYS",
-    help="Let go of runs this long after their last event (default: never).",
+    help="Let go of runs this long after their last event (default: never, and the checkpoint grows for ever).",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Translate and count what is there, on a copy of the checkpoint; deliver nothing."

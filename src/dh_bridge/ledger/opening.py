@@ -37,6 +37,15 @@ class Noted(NamedTuple):
     target: str | None = None
     catalogue: bool = False
 
+    def elsewhere(self, place: str) -> str | None:
+        """Return what to say when it delivered to another place than ``place``, which has what this one will not get."""
+        if self.target in {None, place}:
+            return None
+        return (
+            f"this ledger was delivered to {self.target}; what it sent there is not sent again"
+            " (use one ledger for each destination)"
+        )
+
 
 def _noted(place: Path | None) -> Noted:
     if place is None or not place.is_file():

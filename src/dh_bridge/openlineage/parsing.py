@@ -49,8 +49,12 @@ def finite(raw: bytes) -> bytes | None:
     """Return JSON with null for the NaN and Infinity that Python's and others' writers put there; None if it has none."""
     if b"NaN" not in raw and b"Infinity" not in raw:
         return None
-    found = _TEXT_OR_WORD.sub(lambda part: part[0] if part[0][:1] == b'"' else b"null", raw)
-    return None if found == raw else found
+    found, end = bytearray(), 0
+    for part in _TEXT_OR_WORD.finditer(raw):  # not by sub(), which holds a hundred bytes for each text
+        if not part[0].startswith(b'"'):
+            found += raw[end : part.start()] + b"null"
+            end = part.end()
+    return bytes(found + raw[end:]) if end else None
 
 
 def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:

@@ -18,6 +18,7 @@ import msgspec
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.members import members
 from dh_bridge.openlineage.parsing import finite, parse
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 #: Bytes that are read at once. Events are longer than Python's buffer of 8 KiB: to put a line of 24 KiB together takes four times as long as to read it.
 BUFFER = 256 * 1024
-_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
@@ -59,28 +59,21 @@ def read_events(
                 yield from _readable(stream, str(file), zone)
 
 
-def events_of(raw: bytes, place: str, zone: tzinfo = timezone.utc) -> Iterator[Event | DeadLetter]:
-    """Yield the event in ``raw``, or each of them when it is a JSON array."""
+def events_of(
+    raw: bytes, place: str, zone: tzinfo = timezone.utc, *, most: int | None = None
+) -> Iterator[Event | DeadLetter]:
+    """Yield the event in ``raw``, or each of them when it is a JSON array; an EventError when that has more than ``most``."""
     raw = raw.removeprefix(_BOM)
     if raw[:1] == b"[":
         try:
-            members = _members(raw)
+            found = members(raw, place, most)
         except (msgspec.DecodeError, RecursionError) as error:
             yield DeadLetter(place, f"not a JSON array of events: {error}", raw)
             return
-        for position, member in enumerate(members):
+        for position, member in enumerate(found):
             yield _one(bytes(member), f"{place}[{position}]", zone)
     else:
         yield _one(raw, place, zone)
-
-
-def _members(raw: bytes) -> list[msgspec.Raw]:
-    try:
-        return _decode_list(raw)
-    except msgspec.DecodeError:
-        if (mended := finite(raw)) is None:
-            raise
-        return _decode_list(mended)
 
 
 def _one(raw: bytes, place: str, zone: tzinfo) -> Event | DeadLetter:

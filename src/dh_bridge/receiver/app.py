@@ -12,13 +12,12 @@ import logging
 import zlib
 from datetime import timezone
 from http import HTTPStatus
-from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import EventError, SinkError
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of
 
@@ -42,6 +41,8 @@ _PIECE, _PARTS = 16 * 1024, 10_000
 """Bytes that are unzipped at once, so that what stands behind a part is not copied whole; zipped parts of a body, at most."""
 _EVENTS = 100_000
 """Events of one request, at most: of nothing but ``{}`` a body may hold millions, and each is a reason in the answer."""
+_OBJECT = 16
+"""Bytes of an object in the largest body, at least on average: of ``{"inputs": [{},{}…`` each takes 370 bytes of memory."""
 
 
 class Answer(NamedTuple):
@@ -161,9 +162,17 @@ class Receiver:
         self._look_at_key(environ)
         if self.stopping:
             raise SinkError("it is being stopped", now="send it again", retryable=True)
-        found = list(islice(events_of(self._body(environ).strip(), place, self._zone), _EVENTS + 1))
-        if len(found) > _EVENTS:
-            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {_EVENTS:,} events in one request")
+        body = self._body(environ).strip()
+        objects = self._settings.body_bytes // _OBJECT
+        if body.count(b"{") > objects:
+            raise _RefusedError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"more than {objects:,} JSON objects (receiver.body_bytes / {_OBJECT})",
+            )
+        try:
+            found = list(events_of(body, place, self._zone, most=_EVENTS))
+        except EventError as error:
+            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         events = [one for one in found if isinstance(one, Event)]
         for letter in found:
             if isinstance(letter, DeadLetter):

@@ -167,6 +167,7 @@ class Intake(Closing):
             filtered=counts.filtered.total(),
             proposals=counts.proposals,
             left_out=counts.rejected,
+            newer=counts.newer,
             delivered=delivery.delivered,
             refused=len(delivery.failed),
         )

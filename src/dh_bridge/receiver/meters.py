@@ -18,6 +18,7 @@ _HELP = {
     "filtered": "What the filters left out.",
     "proposals": "Proposals that events came to.",
     "left_out": "Proposals of ours that their schema refuses.",
+    "newer": "Aspects that were left out, as only newer versions of DataHub take them.",
     "delivered": "Proposals that the place took.",
     "refused": "Proposals that the place refused for good.",
 }

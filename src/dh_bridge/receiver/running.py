@@ -19,6 +19,7 @@ from dh_bridge.receiver.intake import Intake
 from dh_bridge.receiver.meters import Meters
 from dh_bridge.receiver.sending import Sender, ledger_of
 from dh_bridge.receiver.web import Web
+from dh_bridge.sinks.base import known_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +58,7 @@ def receiving(
     used or is not installed, a SinkError why the target or the ledger cannot be opened.
     """
     place = place or settings.ledger.file
-    if place is None and not target.startswith("catalog:"):
+    if known_scheme(target) != "catalog" and place is None:
         raise SettingsError(
             "START and COMPLETE of a run come in requests of their own, and must not be lost in between",
             where="--ledger",
@@ -67,8 +68,8 @@ def receiving(
     with ExitStack() as stack:
         known = noted(place, target)
         destination = open_destination(target, settings, last_version=known.version)
-        if known.target not in {None, destination.place}:
-            log.warning("this ledger was delivered to %s; what it sent there is not sent again", known.target)
+        if elsewhere := known.elsewhere(destination.place):
+            log.warning("%s", elsewhere)
         stack.enter_context(destination.sink)
         ledger = stack.enter_context(ledger_of(destination, place))
         ledger.sync()  # who was answered does not send it again, whatever happens to the machine

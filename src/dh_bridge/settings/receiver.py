@@ -34,6 +34,16 @@ class ReceiverSettings(BaseModel):
         default=30.0, gt=0, description="Seconds that a request waits for the ledger before it is told to come again."
     )
 
+    @field_validator("token")
+    @classmethod
+    def _is_a_key(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is None:
+            return None
+        key = token.get_secret_value().strip()  # a file of secrets ends its line
+        if not (key and key.isprintable()):
+            raise ValueError("is a text that no header can hold")
+        return SecretStr(key)
+
     @field_validator("listen")
     @classmethod
     def _is_a_port(cls, listen: str) -> str:

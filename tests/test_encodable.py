@@ -1,0 +1,38 @@
+"""Whatever texts and numbers JSON is made of, every encoder takes it."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+import pytest
+
+from dh_bridge.encodable import encodable
+
+
+class _Float(float):
+    """As numpy's own."""
+
+
+class _Int(int):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"a\udcff": ["b\udc80", ("c", None)]}, {"a\\udcff": ["b\\udc80", ["c", None]]}),
+        ({"whole": _Int(3), "part": _Float(0.5), "flag": True}, {"whole": 3, "part": 0.5, "flag": True}),
+        ("Größe 🙂", "Größe 🙂"),
+    ],
+)
+def test_every_encoder_takes_what_comes_of_it(value, told):
+    found = encodable(value)
+    assert found == told
+    assert orjson.loads(orjson.dumps(found)) == json.loads(json.dumps(found)) == told
+
+
+def test_a_flag_stays_a_flag_and_what_is_no_json_is_left_to_the_encoder():
+    mark = object()
+    assert encodable([True])[0] is True
+    assert encodable([mark])[0] is mark
