@@ -13,6 +13,7 @@ from dh_bridge.translation.fold import fold, value
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.render.runs import streaming
 from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RUN_BY_DATASET, RUN_COUNT, UPSTREAM_RUN
+from dh_bridge.translation.writers import Writers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -73,16 +74,22 @@ def hand_down(states: list[RunState], histories: list[History], options: Options
     settings = options.settings.runs
     absent = carried if options.settings.identity.fold_runs == "drop" else ()
     written: dict[str, list[Write]] = {}
+    read: dict[str, list[Read]] = {}
     parents: dict[str, str | None] = {}
     for state, history in zip(states, histories, strict=True):
         parents[state.urn] = parent_of(state)
         for write in writes_of(state, history) if state.urn not in absent else ():
             written.setdefault(write.dataset, []).append(write)
-    for state, history in zip(states, histories, strict=True):
-        chosen = (
-            winners(read, written.get(read.dataset, ()), parents.get, settings) for read in reads_of(state, history)
-        )
-        tell_upstream(state, chosen)
+        for one in reads_of(state, history):
+            read.setdefault(one.dataset, []).append(one)
+    chosen: dict[str, list[list[str]]] = {}
+    for dataset in written.keys() & read.keys():
+        writers = Writers(written[dataset], settings.upstream_skew_seconds * _SECOND, MOST_TIED)
+        for one in sorted(read[dataset], key=lambda one: one.time):
+            writes = writers.of(one, _silent(one, settings), _apart(one.run, parents.get))
+            chosen.setdefault(one.run, []).append(winners(one, writes, parents.get, settings))
+    for state in states:
+        tell_upstream(state, chosen.get(state.urn, ()))
 
 
 def winners(
@@ -92,9 +99,8 @@ def winners(
 
     ``above`` gives the URN of a run's parent. A job that feeds itself has no older writer instead: that would be wrong.
     """
-    # An application repeats what its jobs read and wrote: neither of two runs is to be inside the other.
-    inside = {read.run, *ancestors(read.run, above)}
-    left = [write for write in writes if write.run not in inside and read.run not in ancestors(write.run, above)]
+    apart = _apart(read.run, above)
+    left = [write for write in writes if apart(write.run)]
     exact = [write for write in left if read.version is not None and write.version == read.version]
     if exact:
         last = exact
@@ -105,8 +111,22 @@ def winners(
         found = [(time, write) for time, write in times if oldest <= time <= limit]
         newest = max((time for time, _ in found), default=0)
         last = [write for time, write in found if time == newest]
-    runs = sorted(write.run for write in last if settings.upstream_self_edges or not read.job or write.job != read.job)
-    return runs[:MOST_TIED]
+    silent = _silent(read, settings)
+    return sorted(write.run for write in last if silent is None or write.job != silent)[:MOST_TIED]
+
+
+def _apart(run: str, above: Callable[[str], str | None]) -> Callable[[str], bool]:
+    """Return what tells whether another run is neither inside of a run nor the other way round.
+
+    An application repeats what its jobs read and wrote.
+    """
+    inside = {run, *ancestors(run, above)}
+    return lambda other: other not in inside and run not in ancestors(other, above)
+
+
+def _silent(read: Read, settings: RunSettings) -> str | None:
+    """Return the job that hands nothing down to a reader: its own, where that is known."""
+    return None if settings.upstream_self_edges or not read.job else read.job
 
 
 def tell_upstream(state: RunState, chosen: Iterable[list[str]]) -> None:

@@ -43,6 +43,7 @@ from dh_bridge.translation.sources import (
     note_described,
     note_dropped,
     note_job,
+    note_nothing,
     note_unpaired,
 )
 from dh_bridge.translation.transformations import descriptions_of, only_indirect, operation_of
@@ -243,6 +244,7 @@ class Reading:
             self.at.withheld(path, found.skip or "malformed")
             return None
         self.at.about(path, found.endpoint)
+        note_nothing(self.at, path, source)
         if source.runId:
             self.at.withheld(f"{path}.runId", "no-home:a dataset has no run")
         return found

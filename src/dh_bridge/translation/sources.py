@@ -133,6 +133,7 @@ def note_job(  # noqa: PLR0913 - what is known of it
         at.reached(path, "kept", *kept)
     if source.field:
         at.withheld(f"{path}.field", "no-home:a job has no columns")
+    note_nothing(at, path, source)
     for position in range(len(source.transformations or ())):
         at.reached(f"{path}.transformations[{position}]", "kept", *kept)
         at.reached(f"{path}.transformations[{position}].description", "kept", *DESCRIBED.targets)
@@ -140,3 +141,16 @@ def note_job(  # noqa: PLR0913 - what is known of it
         at.reached(f"{path}.runId", "mapped", *UPSTREAM_RUNS.targets)
     elif source.runId:
         at.reached(f"{path}.runId", "kept", *jobs)
+
+
+def note_nothing(at: Place, path: str, source: Source) -> None:
+    """Note for the report which leaves of a source say nothing, whatever becomes of the others."""
+    if at.notes is None:
+        return
+    said = [(f"{path}.{leaf}", getattr(source, leaf)) for leaf in ("type", "namespace", "name", "field", "runId")]
+    for position, one in enumerate(source.transformations or ()):
+        where = f"{path}.transformations[{position}]"
+        said += [(f"{where}.{leaf}", getattr(one, leaf)) for leaf in ("type", "subtype", "masking", "description")]
+    for leaf, value in [*said, (f"{path}.transformations", source.transformations)]:
+        if value is None or value in ("", []):
+            at.withheld(leaf, "no-home:null says nothing" if value is None else "no-home:empty")

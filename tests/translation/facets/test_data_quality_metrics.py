@@ -169,3 +169,116 @@ def test_of_columns_for_which_a_profile_has_no_room_the_report_says_so():
     assert verdicts[f"{where}.c1000.nullCount"] == ("withheld", "too-large")
     assert verdicts[f'{where}.c1000.quantiles["0.5"]'] == ("withheld", "too-large")
     assert verdicts[f"{where}.c1000.sum"][0] == "kept"
+
+
+SECRET = {
+    "count": 4,
+    "sum": 40,
+    "min": 7,
+    "max": "hunter2",
+    "quantiles": {"0.5": 9},
+    "nullCount": 1,
+    "distinctCount": 2,
+}
+
+
+@pytest.mark.parametrize("mode", ["default", "strict"])
+@pytest.mark.parametrize("column", ["api_key", "login.password", "password.hash"])
+def test_the_values_of_a_column_that_is_named_a_secret_are_in_no_profile(column, mode):
+    """facets.md 0.5: as the literals that such a column is compared with."""
+    body = facet(columnMetrics={column: SECRET, "a": {"min": 7}})
+    found = of_input("dataQualityMetrics", body, report=True, redaction=mode)
+    shown, hidden = profile(found)["fieldProfiles"]
+    assert shown == {"fieldPath": "a", "min": "7"}
+    assert hidden == {"fieldPath": column, "uniqueCount": 2, "uniqueProportion": 0.5, "nullCount": 1}
+    verdicts = found.verdicts()
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics" + (f'["{column}"]' if "." in column else f".{column}")
+    for leaf in ("sum", "min", "max", 'quantiles["0.5"]'):
+        assert verdicts[f"{where}.{leaf}"] == ("withheld", "secret"), leaf
+    for leaf in ("nullCount", "distinctCount", "count"):
+        assert verdicts[f"{where}.{leaf}"][1] == "datasetProfile.fieldProfiles", leaf
+
+
+def test_without_redaction_the_values_of_every_column_are_told():
+    found = profile(of_input("dataQualityMetrics", facet(columnMetrics={"api_key": SECRET}), redaction="off"))
+    assert found["fieldProfiles"] == [
+        {
+            "fieldPath": "api_key", "uniqueCount": 2, "uniqueProportion": 0.5, "nullCount": 1, "min": "7", "max": "hunter2",
+            "mean": "10", "median": "9", "quantiles": [{"quantile": "0.5", "value": "9"}],
+        }
+    ]  # fmt: skip
+
+
+def test_a_value_that_is_a_secret_by_its_shape_is_masked_and_a_long_one_is_cut():
+    signed = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+    body = facet(columnMetrics={"a": {"min": "https://u:hunter2@h/x", "max": signed}, "b": {"max": "z" * 5000}})
+    found = of_input("dataQualityMetrics", body, report=True)
+    first, second = profile(found)["fieldProfiles"]
+    assert first == {"fieldPath": "a", "min": "https://u:***@h/x"}
+    assert len(second["max"]) == 4000
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a"
+    assert found.verdicts()[f"{where}.max"] == ("withheld", "secret")
+    assert found.verdicts()[f"{where}.min"] == ("mapped", "datasetProfile.fieldProfiles")
+
+
+@pytest.mark.parametrize("measured", [{"sum": 4}, {"count": 4}, {"min": None}])
+def test_a_column_of_which_a_profile_takes_nothing_is_not_in_it(measured):
+    found = of_input("dataQualityMetrics", facet(columnMetrics={"a": measured}))
+    assert not found.has(ORDERS, "datasetProfile")
+
+
+def test_columns_that_say_nothing_take_no_room():
+    columns = {f"c{number:04}": {} if number < 500 else {"nullCount": number} for number in range(1500)}
+    found = of_input("dataQualityMetrics", facet(columnMetrics=columns), report=True)
+    assert len(profile(found)["fieldProfiles"]) == 1000
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
+    assert found.verdicts()[f"{where}.c1499.nullCount"][0] == "mapped"
+
+
+def test_an_empty_last_update_and_a_column_without_a_name_say_nothing():
+    found = of_input(
+        "dataQualityMetrics", facet(lastUpdated="", columnMetrics={"": {"min": 1, "sum": 2, "count": 1}}), report=True
+    )
+    assert not found.has(ORDERS, "datasetProfile")
+    assert not any(key.startswith("dataQualityMetrics") for key in found.kept(ORDERS))
+    where = "$.inputs[0].facets.dataQualityMetrics."
+    assert found.verdicts()[f"{where}lastUpdated"] == ("withheld", "no-home:empty")
+    assert found.verdicts()[f'{where}columnMetrics[""].min'] == ("withheld", "malformed")
+    assert found.verdicts()[f'{where}columnMetrics[""].sum'] == ("withheld", "malformed")
+
+
+def test_of_two_spellings_of_a_quantile_one_counts_and_that_of_the_later_event():
+    def measured(**quantiles):
+        return facet(columnMetrics={"a": {"quantiles": quantiles}})
+
+    both = of_input("dataQualityMetrics", measured(**{"25%": 1, "0.25": 2, "25": 3}), report=True)
+    assert profile(both)["fieldProfiles"][0]["quantiles"] == [{"quantile": "0.25", "value": "2"}]
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a.quantiles"
+    assert both.verdicts()[f"{where}.25%"] == both.verdicts()[f"{where}.25"] == ("withheld", "duplicate-of:0.25")
+    for earlier, later in (("25%", "0.25"), ("0.25", "25%")):
+        start = event("START", inputs=[orders(facets={"dataQualityMetrics": measured(**{earlier: 1})})])
+        end = event(inputs=[orders(facets={"dataQualityMetrics": measured(**{later: 2})})])
+        assert profile(told(start, end))["fieldProfiles"][0]["quantiles"] == [{"quantile": "0.25", "value": "2"}]
+
+
+def test_of_two_names_of_one_column_the_first_counts_as_a_whole():
+    table = {"namespace": "snowflake://acct", "name": "DB.S.T"}
+    for columns in ({"ID": {"sum": 1, "min": 1}, "id": {"count": 2}}, {"id": {"count": 2}, "ID": {"sum": 1, "min": 1}}):
+        bag = {"dataQualityMetrics": facet(columnMetrics=columns)}
+        found = told(pair(inputs=[{**table, "facets": bag}]), report=True)
+        (urn,) = found.entities("dataset")
+        assert profile(found, urn)["fieldProfiles"] == [{"fieldPath": "id", "min": "1"}]
+        assert found.kept(urn)["dataQualityMetrics.columns"] == '{"id":{"sum":1}}'
+        where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
+        assert found.verdicts()[f"{where}.id.count"] == ("withheld", "duplicate-of:columnMetrics.ID")
+
+
+def test_of_quantiles_a_profile_has_room_for_a_thousand_and_for_the_median():
+    quantiles = {f"{number / 4000}": number for number in range(2001)}
+    found = of_input("dataQualityMetrics", facet(columnMetrics={"a": {"quantiles": quantiles}}), report=True)
+    (column,) = profile(found)["fieldProfiles"]
+    assert (len(column["quantiles"]), column["median"]) == (1000, "2000")
+    where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a.quantiles"
+    verdicts = found.verdicts()
+    assert verdicts[f'{where}["0.24975"]'][0] == verdicts[f'{where}["0.5"]'][0] == "mapped"
+    assert verdicts[f'{where}["0.25"]'] == ("withheld", "too-large")

@@ -28,3 +28,10 @@ def test_exposures_are_kept_as_one_json():
 def test_other_shapes_are_kept_as_they_are(body, kept):
     found = of_output("dbt_exposures", facet(**body)).kept(TOTALS)
     assert {key: text for key, text in found.items() if key.startswith("dbt")} == kept
+
+
+def test_the_report_names_the_property_of_bare_names():
+    found = of_output("dbt_exposures", facet(exposures=["board"]), report=True)
+    assert found.kept(TOTALS)["dbt_exposures"] == '["board"]'
+    target = "datasetProperties.customProperties[openlineage.dbt_exposures]"
+    assert found.verdicts()["$.outputs[0].facets.dbt_exposures.exposures[0]"] == ("kept", target)

@@ -64,6 +64,14 @@ def test_the_materialisation_says_what_the_run_did(config, kind, inferred):
     assert ("openlineage.operation.inferred" in operation["customProperties"]) is inferred
 
 
+@pytest.mark.parametrize(("said", "kept"), [(False, "false"), (0, "0"), ("", ""), (None, None), ({}, None), ([], None)])
+def test_an_incremental_configuration_that_is_no_object_is_kept_too(said, kept):
+    found = of_output("dbt_model", facet(config={"access": "public", "incremental": said}), report=True)
+    assert found.kept(TOTALS).get("dbt_model.config.incremental") == kept
+    verdict = found.verdicts()["$.outputs[0].facets.dbt_model.config.incremental"][0]
+    assert verdict == ("kept" if kept is not None else "withheld")
+
+
 def test_a_view_is_a_view():
     assert of_output("dbt_model", model("view")).one(TOTALS, "subTypes") == {"typeNames": ["View"]}
     assert not of_output("dbt_model", model("table")).has(TOTALS, "subTypes")
@@ -165,9 +173,9 @@ def test_without_a_job_type_the_name_of_the_node_tells_a_test():
 FIELDS = [{"name": "Day", "type": "date"}, {"name": "id", "type": "int"}]
 
 
-def partitioned(partition, fields=FIELDS):
+def partitioned(partition, fields=FIELDS, **settings):
     body = {"dbt_model": model("incremental", incremental={"partition_by": partition}), "schema": facet(fields=fields)}
-    found = told(pair(outputs=[totals(facets=body)]), report=True)
+    found = told(pair(outputs=[totals(facets=body)]), report=True, **settings)
     columns = found.one(TOTALS, "schemaMetadata")["fields"]
     return found, [one["fieldPath"] for one in columns if one.get("isPartitioningKey")]
 
@@ -192,6 +200,9 @@ def test_the_column_that_a_model_is_partitioned_by_is_a_partitioning_key(partiti
 def test_a_nested_column_of_the_same_name_is_no_partitioning_key():
     nested = [{"name": "v", "type": "struct", "fields": [{"name": "Day", "type": "date"}]}, *FIELDS]
     assert partitioned({"field": "Day"}, nested)[1] == ["Day"]
+    assert partitioned({"field": "v.Day"}, nested)[1] == []
+    paths = {"field_paths": {"postgres": "v2"}}
+    assert partitioned({"field": "Day"}, nested, schema=paths)[1] == ["[version=2.0].[type=date].Day"]
 
 
 def test_the_report_names_the_key():
@@ -199,6 +210,22 @@ def test_the_report_names_the_key():
     said = partitioned({"field": "Day", "granularity": "day"})[0].verdicts()
     assert said[leaf.format("field")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
     assert said[leaf.format("granularity")][0] == "kept"
+
+
+@pytest.mark.parametrize("bags", [("facets", "outputFacets"), ("outputFacets", "facets"), ("facets", "facets")])
+def test_what_marks_no_key_is_kept(bags):
+    partition = {"field": "gone", "columns": ["DAY", "id", 7]}
+    body = {bag: {} for bag in bags}
+    body[bags[0]]["dbt_model"] = model("incremental", incremental={"partition_by": partition})
+    body[bags[1]]["schema"] = facet(fields=FIELDS)
+    leaf = f"$.outputs[0].{bags[0]}.dbt_model.config.incremental.partition_by.{{}}"
+    property_ = "customProperties[openlineage.dbt_model.config.incremental]"
+    for settings, aspect in (({}, "datasetProperties"), ({"materialize": "none"}, "dataJobInfo")):
+        said = told(pair(outputs=[totals(**body)]), report=True, **settings).verdicts()
+        for name in ("field", "columns[0]", "columns[2]"):
+            assert said[leaf.format(name)] == ("kept", f"{aspect}.{property_}")
+    said = told(pair(outputs=[totals(**body)]), report=True).verdicts()
+    assert said[leaf.format("columns[1]")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
 
 
 def test_a_configuration_that_is_no_object_is_kept():

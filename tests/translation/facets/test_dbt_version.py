@@ -14,3 +14,10 @@ def test_the_version_is_kept_on_the_run_and_its_job():
 def test_nothing_said_is_nothing_kept():
     found = of_run("dbt_version", facet(version=None))
     assert not any(key.startswith("dbt") for urn in (DPI, JOB) for key in found.kept(urn))
+
+
+def test_the_report_names_the_property_of_what_else_it_says():
+    found = of_run("dbt_version", facet(core={"latest": "1.12"}), report=True)
+    assert found.kept(DPI)["dbt_version.core.latest"] == "1.12"
+    target = "dataProcessInstanceProperties.customProperties[openlineage.dbt_version.core.latest]"
+    assert found.verdicts()["$.run.facets.dbt_version.core.latest"] == ("kept", target)

@@ -244,6 +244,23 @@ def test_leaves_that_fit_no_source_are_withheld():
     assert verdicts[f"{start}.inputs[1].field"] == ("withheld", "no-home:a job has no columns")
 
 
+def test_what_is_null_or_empty_of_a_source_reached_nothing():
+    void = {"field": "", "runId": None, "transformations": [{"type": "DIRECT", "subtype": None, "description": ""}]}
+    body = facet(
+        inputs=[source("other", **void), job("daily.before", **void), job("daily.before", transformations=[])],
+        fields=fields(total=[source(**void), job("daily.before", **void)]),
+    )
+    verdicts = of_output("lineage", body, report=True).verdicts()
+    start = "$.outputs[0].facets.lineage"
+    for where in ("inputs[0]", "inputs[1]", "fields.total.inputs[0]", "fields.total.inputs[1]"):
+        for leaf in ("field", "transformations[0].description"):
+            assert verdicts[f"{start}.{where}.{leaf}"] == ("withheld", "no-home:empty")
+        for leaf in ("runId", "transformations[0].subtype"):
+            assert verdicts[f"{start}.{where}.{leaf}"] == ("withheld", "no-home:null says nothing")
+        assert verdicts[f"{start}.{where}.transformations[0].type"][0] != "withheld"
+    assert verdicts[f"{start}.inputs[2].transformations"] == ("withheld", "no-home:empty")
+
+
 def test_too_long_columns_are_withheld_and_their_table_s_edge_kept():
     long = "x" * 600
     body = facet(inputs=[source("other", field=long)], fields=fields(total=[source("other", field=long)]))

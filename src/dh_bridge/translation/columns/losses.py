@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from dh_bridge.datahub.fine_grained import Pair
-    from dh_bridge.translation.facets.column_lineage import ColumnLineage, Entry
+    from dh_bridge.translation.facets.column_lineage import ColumnLineage, Entry, InputField
     from dh_bridge.translation.place import Place
     from dh_bridge.translation.transformations import Transformation
 
@@ -90,7 +90,7 @@ def _note_over_cap(facet: ColumnLineage, over: Collection[Pair], told: list[Told
 
 def note_legacy(entry: Entry, name: str, at: Place) -> None:
     """Note what the older way of telling of a transformation says, where it stands for nothing (facets.md 1.1)."""
-    sources = entry.inputFields or ()
+    sources = [source for source in entry.inputFields or () if _is_told(source, at)]
     kind = entry.transformationType
     if kind == "":
         at.withheld(f"fields.{name}.transformationType", "no-home:empty")
@@ -104,3 +104,13 @@ def note_legacy(entry: Entry, name: str, at: Place) -> None:
         at.withheld(f"fields.{name}.transformationDescription", "no-home:empty")
     elif entry.transformationDescription is not None and not sources:
         at.withheld(f"fields.{name}.transformationDescription", "no-home:no input column")
+
+
+def _is_told(source: InputField, at: Place) -> bool:
+    """Whether a source is a column of a dataset, and one that the settings do not leave out."""
+    if not source.field or at.endpoint(source.namespace, source.name).endpoint is None:
+        return False
+    left_out = at.options.settings.column_lineage.indirect == "drop" and only_indirect(
+        operation_of(source.transformations)
+    )
+    return not left_out

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING
 from dh_bridge.openlineage.times import instant
 from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import worded
+from dh_bridge.translation.properties import capped, worded
+from dh_bridge.translation.redaction import hides, redacted, replaced
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
-from dh_bridge.translation.statistics import MOST_COLUMNS, meaningful, share_of
+from dh_bridge.translation.statistics import MOST_COLUMNS, MOST_QUANTILES, meaningful, share_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dh_bridge.translation.place import Place
+
+    Columns = dict[str, tuple[str, "ColumnMetrics"]]
 
 
 class ColumnMetrics(Facet):
@@ -45,6 +50,12 @@ METRICS_RANK = 0
 _PROFILE = "datasetProfile.fieldProfiles"
 _LEAVES = ("rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics")
 _PROPERTIES = "datasetProperties.customProperties"
+_MEDIAN = 0.5
+_COUNTS = ("nullCount", "distinctCount")
+#: What tells of the values in a column; how many they are tells nothing of them (facets.md 0.5).
+_VALUES = ("sum", "min", "max")
+#: What gives a profile nothing by itself, and what it takes beside it: one of these.
+_WITH = {"sum": ("count",), "count": ("sum", "distinctCount")}
 _KEPT = kept(_PROPERTIES)
 
 
@@ -86,20 +97,22 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
     properties: dict[str, str] = {}
     if facet.fileCount is not None:
         properties["dataQualityMetrics.fileCount"] = str(facet.fileCount)
-    if facet.lastUpdated:
+    if facet.lastUpdated == "":
+        at.withheld("lastUpdated", "no-home:empty")
+    elif facet.lastUpdated is not None:
         properties["dataQualityMetrics.lastUpdated"] = worded("dataQualityMetrics.lastUpdated", facet.lastUpdated)
         try:
             yield at.dataset, LAST_MODIFIED, "", instant(facet.lastUpdated)[0]
         except (ValueError, OverflowError):
             at.reached("lastUpdated", "kept", f"{_PROPERTIES}[openlineage.dataQualityMetrics.lastUpdated]")
-    yield from _columns(facet, at)
+    columns = dict(_named(facet.columnMetrics or {}, at))
+    told = list(_columns(columns, at))
+    yield from told
     if at.notes is not None:
-        _note_columns(facet.columnMetrics or {}, at)
+        _note_columns(columns, {key[2] for _, _, key, _ in told}, at)
     sums = {
-        _path(name, at): {
-            leaf: getattr(metrics, leaf) for leaf in ("sum", "count") if getattr(metrics, leaf) is not None
-        }
-        for name, metrics in (facet.columnMetrics or {}).items()
+        column: {leaf: getattr(metrics, leaf) for leaf in ("sum", "count") if getattr(metrics, leaf) is not None}
+        for column, (_, metrics) in columns.items()
     }
     if any(sums.values()):
         stated = {name: counts for name, counts in sums.items() if counts}
@@ -108,38 +121,71 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
         yield property_statement(at, properties)
 
 
-def _columns(facet: DataQualityMetrics, at: Place) -> Statements:
-    for name, metrics in (facet.columnMetrics or {}).items():
-        column = _path(name, at)
+def _named(columns: dict[str, ColumnMetrics], at: Place) -> Iterator[tuple[str, tuple[str, ColumnMetrics]]]:
+    """Yield the columns as the schema of the dataset spells them, each with its name here; one that is named twice counts once."""
+    found: dict[str, str] = {}
+    for name in sorted(columns):
+        column = at.name.column(name) if at.name is not None else name
+        if not name:
+            at.withheld("columnMetrics.", "malformed")
+        elif column in found:
+            at.withheld(f"columnMetrics.{name}", f"duplicate-of:columnMetrics.{found[column]}")
+        else:
+            found[column] = name
+            yield column, (name, columns[name])
+
+
+def _columns(columns: Columns, at: Place) -> Statements:
+    for column, (name, metrics) in columns.items():
+        hidden = hides(name)
         for leaf in ("nullCount", "distinctCount", "sum", "count", "min", "max"):
             value = getattr(metrics, leaf)
-            if value is not None and leaf in ("nullCount", "distinctCount") and not meaningful(value):
-                at.withheld(f"columnMetrics.{name}.{leaf}", "malformed")
-            elif value is not None:
-                yield at.dataset, METRIC, (METRICS_RANK, "column", column, leaf), value
-        for quantile, value in (metrics.quantiles or {}).items():
-            if share_of(quantile) is None:
-                at.withheld(f"columnMetrics.{name}.quantiles.{quantile}", "malformed")
+            if value is None:
                 continue
-            yield at.dataset, METRIC, (METRICS_RANK, "quantile", column, quantile), value
+            if leaf in _COUNTS and not meaningful(value):
+                at.withheld(f"columnMetrics.{name}.{leaf}", "malformed")
+            elif (hidden and leaf in _VALUES) or replaced(value):
+                at.withheld(f"columnMetrics.{name}.{leaf}", "secret")
+            elif any(getattr(metrics, other) is not None for other in _WITH.get(leaf, (leaf,))):
+                found = capped(redacted(value)) if isinstance(value, str) else value
+                yield at.dataset, METRIC, (METRICS_RANK, "column", column, leaf), found
+        if hidden and metrics.quantiles:
+            at.withheld(f"columnMetrics.{name}.quantiles", "secret")
+        elif metrics.quantiles:
+            for share, value in _quantiles(metrics.quantiles, f"columnMetrics.{name}.quantiles", at).items():
+                yield at.dataset, METRIC, (METRICS_RANK, "quantile", column, repr(share)), value
 
 
-def _note_columns(columns: dict[str, ColumnMetrics], at: Place) -> None:
-    """Note for the report which columns a profile has no room for, and where the sums and counts of the others are."""
-    for name in sorted(columns, key=lambda name: _path(name, at))[MOST_COLUMNS:]:
+def _quantiles(stated: dict[str, int | float], path: str, at: Place) -> dict[float, int | float]:
+    """Return the values by what part of the column lies below them; of two spellings of one part the first counts."""
+    spelled: dict[float, str] = {}
+    for quantile in sorted(stated):
+        share = share_of(quantile)
+        if share is None:
+            at.withheld(f"{path}.{quantile}", "malformed")
+        elif share in spelled:
+            at.withheld(f"{path}.{quantile}", f"duplicate-of:{spelled[share]}")
+        else:
+            spelled[share] = quantile
+    for share in sorted(spelled)[MOST_QUANTILES:]:
+        if share != _MEDIAN:
+            at.withheld(f"{path}.{spelled[share]}", "too-large")
+    return {share: stated[quantile] for share, quantile in spelled.items()}
+
+
+def _note_columns(columns: Columns, told: set[str], at: Place) -> None:
+    """Note for the report which of the columns that are ``told`` have no room, and where the sums and counts are."""
+    for column in sorted(told)[MOST_COLUMNS:]:
         for leaf in ("nullCount", "distinctCount", "min", "max", "quantiles"):
-            at.withheld(f"columnMetrics.{name}.{leaf}", "too-large")
-    for name, metrics in columns.items():
-        _note_derived(metrics, f"columnMetrics.{name}", at)
+            at.withheld(f"columnMetrics.{columns[column][0]}.{leaf}", "too-large")
+    for name, metrics in columns.values():
+        _note_derived(metrics, f"columnMetrics.{name}", at, hidden=hides(name))
 
 
-def _path(column: str, at: Place) -> str:
-    return at.name.column(column) if at.name is not None else column
-
-
-def _note_derived(metrics: ColumnMetrics, path: str, at: Place) -> None:
+def _note_derived(metrics: ColumnMetrics, path: str, at: Place, *, hidden: bool) -> None:
     """Note for the report that a sum or a count is in the profile too where it gives a mean or a share of the distinct."""
+    properties = () if hidden else (_PROPERTIES,)
     if metrics.count and metrics.sum is not None:
-        at.reached(f"{path}.sum", "kept", _PROPERTIES, _PROFILE)
-    if metrics.count and (metrics.sum is not None or metrics.distinctCount is not None):
-        at.reached(f"{path}.count", "kept", _PROPERTIES, _PROFILE)
+        at.reached(f"{path}.sum", "kept", *properties, _PROFILE)
+    if metrics.count and ((metrics.sum is not None and not hidden) or metrics.distinctCount is not None):
+        at.reached(f"{path}.count", "kept", *properties, _PROFILE)

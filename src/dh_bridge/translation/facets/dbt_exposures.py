@@ -16,7 +16,11 @@ _KEPT = "datasetProperties.customProperties[openlineage.dbt_exposures]"
 
 
 @facet(
-    "dbt_exposures", at="dataset", leaves={"exposures[].**": kept(_KEPT), "**": kept()}, producer="dbt", remember=True
+    "dbt_exposures",
+    at="dataset",
+    leaves={"exposures[].**": kept(_KEPT), "exposures[]": kept(_KEPT), "**": kept()},
+    producer="dbt",
+    remember=True,
 )
 def dbt_exposures(opened: Open, at: Place) -> Statements:
     """Exposures as one JSON: names only, so no edges to dashboards."""

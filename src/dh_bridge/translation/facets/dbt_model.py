@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.people import stated_owner
 from dh_bridge.translation.properties import flattened, worded
@@ -11,12 +12,16 @@ from dh_bridge.translation.rungs import OPERATION_DBT
 from dh_bridge.translation.slots import JOB_PROPERTIES, OPERATION, OWNER, PARTITIONED_BY, SUBTYPES, Statements
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.naming import Name
     from dh_bridge.translation.place import Place
 
 _OPERATIONS = {"table": "OVERWRITE", "snapshot": "MERGE", "seed": "INSERT"}
 
 
-_INCREMENTAL = "datasetProperties.customProperties[openlineage.dbt_model.config.incremental]"
+_INCREMENTAL, *_OF_JOB = (
+    f"{aspect}.customProperties[openlineage.dbt_model.config.incremental]"
+    for aspect in ("datasetProperties", "dataJobInfo", "dataFlowInfo")
+)
 _PARTITION = mapped("schemaMetadata.fields[].isPartitioningKey", _INCREMENTAL)
 
 
@@ -38,7 +43,7 @@ def dbt_model(opened: Open, at: Place) -> Statements:
     body = dict(config) if isinstance(config, dict) else {}
     incremental = body.pop("incremental", None)
     properties = flattened("dbt_model.config", body)
-    if incremental:
+    if incremental not in (None, {}, []):
         properties["dbt_model.config.incremental"] = worded("dbt_model.config.incremental", incremental)
     rest = {key: value for key, value in opened.body.items() if key != "config" or not isinstance(config, dict)}
     flattened("dbt_model", rest, properties)
@@ -52,9 +57,8 @@ def dbt_model(opened: Open, at: Place) -> Statements:
         owner = stated_owner(body.get("owner"), at.options.settings.owners)
         if owner is not None:
             yield at.dataset, OWNER, owner, None
-    keys = _partition_keys(incremental, at)
-    if keys:
-        yield at.dataset, PARTITIONED_BY, "", keys
+    if at.name is not None:
+        yield from _keys(_partition_columns(incremental), at, at.name)
     materialized = body.get("materialized")
     if materialized == "view":
         yield at.dataset, SUBTYPES, "", "View"
@@ -67,14 +71,34 @@ def dbt_model(opened: Open, at: Place) -> Statements:
             yield at.dataset, OPERATION, OPERATION_DBT, word
 
 
-def _partition_keys(incremental: Any, at: Place) -> tuple[str, ...]:
-    """Return the columns that the model is partitioned by, spelled as its schema spells them."""
+def _partition_columns(incremental: Any) -> dict[str, Any]:
+    """Return the columns that the model is said to be partitioned by, by where it is said."""
     partition = incremental.get("partition_by") if isinstance(incremental, dict) else None
-    if not isinstance(partition, dict) or at.name is None:
-        return ()
+    if not isinstance(partition, dict):
+        return {}
     columns = partition.get("columns")
-    said = [partition.get("field"), *(columns if isinstance(columns, list) else ())]
-    return tuple(sorted({at.name.column(name) for name in said if isinstance(name, str) and name}))
+    listed = columns if isinstance(columns, list) else ()
+    found = {f"columns[{position}]": name for position, name in enumerate(listed)}
+    return {"field": partition.get("field"), **found}
+
+
+def _keys(said: dict[str, Any], at: Place, name: Name) -> Statements:
+    """Yield the columns that the model is partitioned by, spelled as its schema spells them."""
+    keys = {name.column(column) for column in said.values() if isinstance(column, str) and column}
+    if keys:
+        yield at.dataset, PARTITIONED_BY, "", tuple(sorted(keys))
+    if at.notes is not None:
+        _note_columns(said, at, name)
+
+
+def _note_columns(said: dict[str, Any], at: Place, name: Name) -> None:
+    """Note for the report what is no column of the schema beside: no key is marked, the configuration is kept."""
+    fields = beside(at, "schema").get("fields")
+    sent = [field.get("name") for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
+    columns = {name.column(column) for column in sent if isinstance(column, str)}
+    for leaf, column in said.items():
+        if not isinstance(column, str) or (columns and name.column(column) not in columns):
+            at.reached(f"config.incremental.partition_by.{leaf}", "kept", _INCREMENTAL, *_OF_JOB)
 
 
 def _note(properties: dict[str, str], at: Place) -> None:

@@ -23,5 +23,6 @@ def dbt_node(opened: Open, at: Place) -> Statements:
         yield property_statement(at, opened.properties)
     repository, path = at.options.settings.links.dbt_repository, opened.body.get("original_file_path")
     if repository is not None and isinstance(path, str) and path:
-        url = f"{repository.rstrip('/')}/{quote(path.lstrip('/'))}"
+        posix = path.replace("\\", "/")  # dbt on Windows writes paths as Windows does
+        url = f"{repository.rstrip('/')}/{quote(posix.lstrip('/'))}"
         yield at.owner, JOB_FIELD, ("externalUrl", PAGE_NODE), url

@@ -19,7 +19,7 @@ _ASPECTS = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo")
     at="run",
     leaves={
         "version": kept(*(f"{aspect}.customProperties[openlineage.dbt_version.version]" for aspect in _ASPECTS)),
-        "**": kept(*(f"{aspect}.customProperties[openlineage.dbt_version]" for aspect in _ASPECTS)),
+        "**": kept(*(f"{aspect}.customProperties[openlineage.dbt_version.{{path}}]" for aspect in _ASPECTS)),
     },
     producer="dbt",
 )

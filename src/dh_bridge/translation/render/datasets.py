@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub import fine_grained
@@ -45,6 +46,8 @@ ENTITY = "dataset"
 LINEAGE = frozenset({UPSTREAM, UPSTREAM_FIELD})
 #: ALTER, RENAME and TRUNCATE neither make nor remove one.
 _EXISTENCE = ("CREATE", "DROP", "OVERWRITE")
+#: What stands before a column of the top level in a v2 path; before others a name follows.
+_TYPES = re.compile(r"\[version=2\.0\]\.(?:\[[^\]]*\]\.)*")
 
 
 def dataset_proposals(urn: str, slots: Slots, options: Options, *, written: bool) -> Iterator[Proposal]:
@@ -98,17 +101,15 @@ def _dropped(slots: Slots) -> bool:
 
 def _schema(urn: str, name: Name, schema: SchemaFields, keys: tuple[str, ...]) -> Proposal:
     full = f"{name.instance}.{name.dataset_name}" if name.instance else name.dataset_name
+    keys = tuple(key for key in keys if key in schema.columns.values())
     fields = _partitioned(schema.fields, keys) if keys else schema.fields
     return upsert(ENTITY, urn, "schemaMetadata", schema_metadata(full, name.platform, fields))
 
 
 def _partitioned(fields: list[dict[str, Any]], keys: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the fields with those of the top level that the table is partitioned by marked, v1 and v2 paths alike."""
-    ends = tuple(f"].{key}" for key in keys)
     return [
-        {**field, "isPartitioningKey": True}
-        if field["fieldPath"] in keys or field["fieldPath"].endswith(ends)
-        else field
+        {**field, "isPartitioningKey": True} if _TYPES.sub("", field["fieldPath"], count=1) in keys else field
         for field in fields
     ]
 

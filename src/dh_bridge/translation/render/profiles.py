@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.statistics import MOST_COLUMNS, share_of
+from dh_bridge.translation.statistics import MOST_COLUMNS, MOST_QUANTILES, share_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.laws import Cell
@@ -60,7 +60,8 @@ def _field_profile(column: str, measured: dict[str, Any], rows: int | None) -> d
         if quantile == "0.5":
             found["median"] = number
     if quantiles:
-        found["quantiles"] = [{"quantile": quantile, "value": number} for quantile, number in quantiles]
+        told = quantiles[:MOST_QUANTILES]
+        found["quantiles"] = [{"quantile": quantile, "value": number} for quantile, number in told]
     return found
 
 
