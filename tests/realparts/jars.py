@@ -34,13 +34,13 @@ class NoJarsError(Exception):
 class Jars:
     """What stands in one folder: ``group:name:version`` each, with all they need unless ``alone``.
 
-    ``archive``: the ending and the classifier of a thing that is no jar, such as ``("tar.gz", "all")``; it is unpacked.
+    ``archive``: the ending and, if it has one, the classifier of a thing that is no jar, such as ``("tar.gz", "all")``; it is unpacked.
     """
 
     name: str
     coordinates: tuple[str, ...]
     alone: bool = False
-    archive: tuple[str, str] | None = None
+    archive: tuple[str, ...] | None = None
     without: tuple[str, ...] = field(default=())
 
     @property
@@ -146,7 +146,12 @@ def _exclusions(jars: Jars) -> str:
 
 def _by_ivy(jars: Jars, work: Path, lib: Path) -> list[str]:
     """Return the command of Ivy alone, without Spark: its jar is one of pyspark's."""
-    kind = 'type="{0}" ext="{0}" m:classifier="{1}"'.format(*jars.archive) if jars.archive else ""
+    ending, *classifiers = jars.archive or ("",)
+    kind = (
+        " ".join([f'type="{ending}" ext="{ending}"', *(f'm:classifier="{one}"' for one in classifiers)])
+        if ending
+        else ""
+    )
     rows = "".join(
         f'<dependency org="{group}" name="{name}" rev="{version}" transitive="{str(not jars.alone).lower()}"'
         f' conf="default->{"default" if jars.alone else "compile,runtime,master"}">'

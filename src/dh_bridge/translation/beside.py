@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.openlineage.events import Facets
     from dh_bridge.translation.place import Place
@@ -20,7 +20,16 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 def beside(at: Place, key: str) -> dict[str, Any]:
     """Return the facet ``key`` beside the one that is being read, whatever bag it is in; empty where it says nothing."""
-    for facets in _bags(at):
+    return _first(_bags(at), key)
+
+
+def of_job(at: Place, key: str) -> dict[str, Any]:
+    """Return the facet ``key`` of the event's job; empty where it says nothing."""
+    return _first((at.event.job_facets,), key)
+
+
+def _first(bags: Iterable[Facets], key: str) -> dict[str, Any]:
+    for facets in bags:
         if (raw := facets.get(key)) is None:
             continue
         try:

@@ -11,6 +11,12 @@ from dh_bridge.bundled import table
 
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
 _SQL_READ = 4000
+_NAME = r'(?:"(?:[^"]|"")*"|[\w$]+)'
+_ROWS = r"(?:select|with|values|table)\b"
+_WHOLE = re.compile(
+    rf"\s*(?:create\b|refresh\b|insert\s+into\s+{_NAME}(?:\s*\.\s*{_NAME})*\s*(?:{_ROWS}|\(\s*(?:{_ROWS}|\()))",
+    re.IGNORECASE,
+)
 
 
 class _Tables(msgspec.Struct):
@@ -46,3 +52,8 @@ def operation_of_sql(sql: str) -> str | None:
 def _operation_of_start(sql: str) -> str | None:
     text = _COMMENT.sub(" ", sql)
     return next((kind for pattern, kind in _tables().sql if pattern.search(text)), None)
+
+
+def writes_whole_rows(sql: str) -> bool:
+    """Whether a statement makes a table, or names no columns of the one that it writes: what it writes are all there are."""
+    return _WHOLE.match(_COMMENT.sub(" ", sql[:_SQL_READ])) is not None

@@ -83,6 +83,48 @@ def test_an_untyped_output_says_nothing():
     assert found.verdicts()[path] == ("withheld", "no-home:untyped-projection")
 
 
+TRINO = "https://github.com/trinodb/trino/plugin/trino-openlineage"
+WHOLE = fields(ID, DAY)
+
+
+def of_statement(sql, schema, time="2026-11-20T01:00:30Z", producer=TRINO):
+    job = {"sql": facet(query=sql)} if sql else {}
+    return event(outputs=[totals(facets={"schema": schema})], job=job, time=time, producer=producer)
+
+
+@pytest.mark.parametrize(
+    "sql", ["insert into totals (day) select 1", "UPDATE totals SET day = 1", "merge into totals", None]
+)
+def test_columns_that_a_statement_of_trino_sets_are_no_schema_of_its_table(sql):
+    found = told(of_statement(sql, fields(DAY)), report=True)
+    assert not found.has(TOTALS, "schemaMetadata")
+    path = "$.outputs[0].facets.schema.fields[0].type"
+    assert found.verdicts()[path] == ("withheld", "no-home:projection")
+
+
+@pytest.mark.parametrize(
+    "sql", ["create table totals as select 1", "insert into totals select 1", "refresh materialized view totals"]
+)
+def test_what_makes_a_table_or_names_no_columns_of_it_tells_its_schema(sql):
+    found = told(of_statement(sql, WHOLE))
+    assert [field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]] == ["day", "id"]
+
+
+def test_an_update_takes_no_column_from_the_schema_that_is_known():
+    events = [
+        of_statement("create table totals as select 1", WHOLE),
+        of_statement("update totals set day = 1", fields(DAY), time="2026-11-20T02:00:30Z"),
+    ]
+    for order in (events, events[::-1]):
+        found = told(*order)
+        assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 2
+
+
+def test_other_producers_send_the_schema_of_the_table_whatever_the_statement():
+    found = told(of_statement("update totals set day = 1", WHOLE, producer="https://github.com/x/y"))
+    assert found.has(TOTALS, "schemaMetadata")
+
+
 def test_the_later_typed_schema_wins_and_an_untyped_one_never():
     events = [
         event("START", outputs=[totals(facets={"schema": fields(ID)})]),

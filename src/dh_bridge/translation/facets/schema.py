@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
+from dh_bridge.translation.beside import of_job
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.operation_types import writes_whole_rows
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
 
 if TYPE_CHECKING:
@@ -42,13 +44,18 @@ class Schema(Facet):
     },
 )
 def schema(facet: Schema, at: Place) -> Statements:
-    """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields."""
+    """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields.
+
+    Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns.
+    """
     if not facet.fields or at.name is None:
         return
     found = _schema_fields(facet, at)
     at.columns = found.columns
     if found.typed and at.name.platform in at.options.settings.schema_.skip_platforms:
         at.withheld("", "schema-owned")
+    elif found.typed and at.role == "output" and _is_projection(at):
+        at.withheld("fields", "no-home:projection")
     elif found.typed:
         yield at.dataset, SCHEMA, "", found
     elif at.role == "input" and at.task:
@@ -62,6 +69,14 @@ def schema(facet: Schema, at: Place) -> Statements:
                 at.withheld(f"fields[{position}]", "too-large")  # ruling 18
     else:
         at.withheld("fields", "no-home:untyped-projection")
+
+
+def _is_projection(at: Place) -> bool:
+    """Whether the fields of an output are those that a statement writes, and there may be others."""
+    producer = at.options.identity.producer(at.event.producer)
+    if producer is None or not producer.projections:
+        return False
+    return not writes_whole_rows(str(of_job(at, "sql").get("query", "")))
 
 
 def _schema_fields(facet: Schema, at: Place) -> SchemaFields:

@@ -58,6 +58,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     single_event: bool = False
     assertion_label: str | None = None
     parents: Parents = "all"
+    projections: bool = False
 
 
 class Producer(msgspec.Struct, frozen=True):
@@ -66,6 +67,7 @@ class Producer(msgspec.Struct, frozen=True):
     ``single_event``: each run is one event without a START, which carries all that is known (ruling 1).
     ``assertion_label``: what DataHub shows as the type of its checks.
     ``parents``: which of its jobs have parents of its own; others' parents are of another tool, as a rule an orchestrator.
+    ``projections``: schemas of outputs hold what a statement writes, which is all of a table only where it makes it.
     """
 
     id: str
@@ -74,6 +76,7 @@ class Producer(msgspec.Struct, frozen=True):
     single_event: bool = False
     assertion_label: str | None = None
     parents: Parents = "all"
+    projections: bool = False
 
 
 def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]:
@@ -115,7 +118,9 @@ class Families:
         self._schemes: dict[str, tuple[str, str]] = {}
         self._named: dict[str, Producer] = {}
         for stem, row in found:
-            producer = Producer(stem, row.producer, row.platform, row.single_event, row.assertion_label, row.parents)
+            producer = Producer(
+                stem, row.producer, row.platform, row.single_event, row.assertion_label, row.parents, row.projections
+            )
             self._named[stem] = producer
             self._patterns += [
                 (uri_pattern(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers
