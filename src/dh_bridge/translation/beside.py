@@ -12,7 +12,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dh_bridge.openlineage.events import Facets
+    from dh_bridge.openlineage.events import Dataset, Facets
     from dh_bridge.translation.place import Place
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
@@ -26,6 +26,13 @@ def beside(at: Place, key: str) -> dict[str, Any]:
 def of_job(at: Place, key: str) -> dict[str, Any]:
     """Return the facet ``key`` of the event's job; empty where it says nothing."""
     return _first((at.event.job_facets,), key)
+
+
+def fields_of(dataset: Dataset) -> list[dict[str, Any]]:
+    """Return the fields of a dataset's schema, with what they say; none where it has none that can be read."""
+    fields = _first((dataset.facets,), "schema").get("fields")
+    said = [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
+    return [{name: value for name, value in field.items() if value not in (None, "", [], {})} for field in said]
 
 
 def _first(bags: Iterable[Facets], key: str) -> dict[str, Any]:

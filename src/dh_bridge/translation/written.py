@@ -130,6 +130,8 @@ class Written:
         if first not in self._near:
             self._near[first] = self._aspects(first)
         named = self._of_named(first, last)
+        if len(datasets) > 1 and first == last:
+            named = {**named, **dict.fromkeys(_OF_SOURCES, "no-home:no upstream of itself")}
         return {**self._near[first], **named} if named else self._near[first]
 
     def _aspects(self, dataset: str) -> Aspects:

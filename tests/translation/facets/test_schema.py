@@ -120,6 +120,26 @@ def test_an_update_takes_no_column_from_the_schema_that_is_known():
         assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 2
 
 
+def test_of_a_table_that_a_statement_reads_and_writes_what_is_written_counts_and_the_report_says_so():
+    """Iceberg's UPDATE reads the columns of its files, too: no column of the table."""
+    hidden = fields(ID, DAY, {"name": "_file", "type": "string"})
+    said = event(inputs=[totals(facets={"schema": hidden})], outputs=[totals(facets={"schema": WHOLE})])
+    found = told(said, report=True)
+    assert [field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]] == ["day", "id"]
+    verdicts = found.verdicts()
+    assert verdicts["$.inputs[0].facets.schema.fields[2].name"] == ("withheld", "duplicate-of:$.outputs[0]")
+    assert verdicts["$.outputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
+
+
+@pytest.mark.parametrize("written", [None, {"fields": "a"}, {"fields": [{"name": "id"}]}])
+def test_where_the_output_says_no_schema_that_of_the_input_counts(written):
+    bag = {} if written is None else {"schema": facet(**written)}
+    said = event(inputs=[totals(facets={"schema": WHOLE})], outputs=[totals(facets=bag)])
+    found = told(said, report=True)
+    assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 2
+    assert found.verdicts()["$.inputs[0].facets.schema.fields[0].name"] == ("mapped", "schemaMetadata.fields")
+
+
 def test_other_producers_send_the_schema_of_the_table_whatever_the_statement():
     found = told(of_statement("update totals set day = 1", WHOLE, producer="https://github.com/x/y"))
     assert found.has(TOTALS, "schemaMetadata")

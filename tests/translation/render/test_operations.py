@@ -123,6 +123,34 @@ def test_the_ladder_of_words():
     assert kind({}, {}, {}) == "INSERT"
 
 
+def commit(sql, said, **facets):
+    """Return the operation of a commit to an Iceberg table."""
+    report = {"icebergCommitReport": facet(operation=said, commitMetrics={"addedRecords": 2, "removedRecords": 3})}
+    parts = {"outputs": [totals(facets=facets, outputFacets=report)], "job": {"sql": facet(query=sql)}}
+    return operation(told(pair(**parts)))
+
+
+@pytest.mark.parametrize(
+    ("sql", "said", "kind"),
+    [
+        ("delete from totals where a < 0", "overwrite", "DELETE"),
+        ("update totals set a = 1", "overwrite", "UPDATE"),
+        ("merge into totals using o on true when matched then delete", "overwrite", "UPDATE"),
+        ("insert into totals select 1", "append", "INSERT"),
+        ("call system.rewrite_data_files('totals')", "replace", "UPDATE"),
+    ],
+)
+def test_iceberg_overwrites_files_for_a_delete_as_well(sql, said, kind):
+    assert commit(sql, said)["operationType"] == kind
+
+
+@pytest.mark.parametrize("word", ["ALTER", "RENAME", "DROP"])
+def test_what_changes_a_table_affects_no_rows_though_the_last_commit_is_told_of_again(word):
+    lifecycle = {"lifecycleStateChange": facet(lifecycleStateChange=word)}
+    assert "numAffectedRows" in commit("update totals set b = 1", "overwrite")
+    assert "numAffectedRows" not in commit("alter table totals add column b int", "overwrite", **lifecycle)
+
+
 def test_a_word_that_nobody_knows_leaves_it_to_the_next_rung():
     facets = {"lifecycleStateChange": facet(lifecycleStateChange="MYSTERY")}
     found = told(pair(outputs=[totals(facets=facets)], run={"hive_query": facet(operationName="DROPTABLE")}))

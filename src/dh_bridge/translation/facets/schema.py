@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.beside import of_job
+from dh_bridge.translation.beside import fields_of, of_job
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.operation_types import writes_whole_rows
@@ -58,6 +58,8 @@ def schema(facet: Schema, at: Place) -> Statements:
         at.withheld("fields", "no-home:projection")
     elif found.typed:
         yield at.dataset, SCHEMA, "", found
+        if at.notes is not None and (other := _of_output(at)):
+            at.withheld("fields", f"duplicate-of:{other}")
     elif at.role == "input" and at.task:
         for position, field in enumerate(facet.fields):
             urn = schema_field_urn(at.dataset, at.name.column(field.name))
@@ -69,6 +71,14 @@ def schema(facet: Schema, at: Place) -> Statements:
                 at.withheld(f"fields[{position}]", "too-large")  # ruling 18
     else:
         at.withheld("fields", "no-home:untyped-projection")
+
+
+def _of_output(at: Place) -> str:
+    """Return where an output says what its schema is, of an input that is that output too; "" where none does."""
+    if at.role != "input":
+        return ""
+    own = [(of, where) for of, name, role, where in at.entries if role == "output" and name.endpoint == at.dataset]
+    return next((where for of, where in own if any("type" in field for field in fields_of(of))), "")
 
 
 def _is_projection(at: Place) -> bool:

@@ -36,7 +36,9 @@ def trino_query_context(opened: Open, at: Place) -> Statements:
     if user:
         yield at.run, RUN_USER, USER_TRINO, user
     if kind:
-        if at.job is not None and not at.job.shared:  # the queries of one job may be of any kind
+        if at.job is not None and not at.job.shared:
             yield at.owner, SUBTYPES, "operator", kind[:_LONGEST]
+        else:  # the queries of one job may be of any kind
+            at.reached("query_type", "mapped", "operation.operationType", f"{_PROPERTIES}.customProperties")
         for output in at.outputs:
             yield output, OPERATION, OPERATION_TRINO, kind

@@ -14,7 +14,7 @@ from dh_bridge.translation.queries import queries_of
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.profiles import profile_value
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
-from dh_bridge.translation.rungs import OPERATION_DBT, OPERATION_SQL, TYPE_STREAMING
+from dh_bridge.translation.rungs import OPERATION_DBT, OPERATION_ICEBERG, OPERATION_SQL, TYPE_STREAMING
 from dh_bridge.translation.slots import (
     AFFECTED_ROWS,
     LIFECYCLE,
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Words after which the statistics of a run are those of the whole table (facets.md 1.1/24).
 _REPLACED = ("CREATE", "OVERWRITE")
+#: Operations on a table, and on none of its rows.
+_OF_NO_ROWS = ("ALTER", "DROP")
 
 
 def operation_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
@@ -93,11 +95,15 @@ def _sql(state: RunState) -> str | None:
 
 
 def _type(slots: Slots, sql: str | None, *, streaming: bool) -> tuple[str, bool]:
-    """Return (operation type, whether it is only inferred), by the ladder of words, in which the SQL has its rung."""
+    """Return (operation type, whether it is only inferred), by the ladder of words, in which the SQL has its rung.
+
+    Iceberg overwrites files, whatever a statement does to rows: a DELETE is one all the same (facets.md 4.6).
+    """
     elements = slots.get(OPERATION, {})
+    by_sql = operation_of_sql(sql) if sql else None
     for rung in sorted({*elements, OPERATION_SQL}):
-        if rung == OPERATION_SQL:
-            found = operation_of_sql(sql) if sql else None
+        if rung == OPERATION_SQL or (rung == OPERATION_ICEBERG and by_sql == "DELETE"):
+            found = by_sql
         else:
             found = operation_of_word(str(elements[rung][1]))
         if found is not None:
@@ -146,7 +152,8 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     if kind == "UPDATE" and options.settings.operations.overwrite_as == "custom" and _overwrote(slots):
         found |= {"operationType": "CUSTOM", "customOperationType": "OVERWRITE"}
     rows = counts.get("rowCount", value(slots, AFFECTED_ROWS))
-    if rows is not None and meaningful(rows):  # a sum may be larger than DataHub's long
+    # Iceberg's listener tells of the last commit to a table, with an ALTER as well.
+    if rows is not None and meaningful(rows) and kind not in _OF_NO_ROWS:  # a sum may be larger than DataHub's long
         found["numAffectedRows"] = rows
     found["sourceType"] = "DATA_PROCESS"
     found["customProperties"] = dict(sorted(properties.items()))
