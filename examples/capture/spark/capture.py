@@ -23,13 +23,17 @@ SPARK_HOME = shop.HOME / "spark"
 def main(sent: Path) -> None:
     """Write `spark.ndjson`: both applications, the second one under a task of its own."""
     lake()
-    environment = os.environ | java() | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
-    environment |= {"SPARK_USER": "shop", "HADOOP_USER_NAME": "shop", "PYSPARK_PYTHON": sys.executable}
     for job in ("order_totals", "refund_notes"):
-        command = submit(job, sent / "spark.ndjson")
-        code = subprocess.run(command, cwd=SPARK_HOME, env=environment, check=False).returncode
+        code = run(submit(JOBS / f"{job}.py", sent / "spark.ndjson"))
         if (code == 0) != (job == "order_totals"):
             sys.exit(f"{job} ended with {code}: see Spark's output above")
+
+
+def run(command: list[str]) -> int:
+    """Run an application; return its exit code."""
+    environment = os.environ | java() | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_HOSTNAME": "localhost"}
+    environment |= {"SPARK_USER": "shop", "HADOOP_USER_NAME": "shop", "PYSPARK_PYTHON": sys.executable}
+    return subprocess.run(command, cwd=SPARK_HOME, env=environment, check=False).returncode
 
 
 def lake() -> None:
@@ -63,9 +67,9 @@ def java() -> dict[str, str]:
     return variables
 
 
-def submit(job: str, events: Path) -> list[str]:
+def submit(job: Path, events: Path, packages: tuple[str, ...] = (), **more: str) -> list[str]:
     """Command line of one application: the listener as it is by default, plus its parent in the pipeline."""
-    task = f"{shop.PIPELINE}.{job}"
+    task = f"{shop.PIPELINE}.{job.stem}"
     settings = {
         "spark.jars.ivy": shop.HOME / "ivy",
         "spark.extraListeners": "io.openlineage.spark.agent.OpenLineageSparkListener",
@@ -84,6 +88,7 @@ def submit(job: str, events: Path) -> list[str]:
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": shop.LAKE / "warehouse",
         "spark.ui.enabled": "false",
+        **more,
     }
     options = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
     return [
@@ -91,9 +96,9 @@ def submit(job: str, events: Path) -> list[str]:
         "--master",
         "local[1]",
         "--packages",
-        LISTENER,
+        ",".join((LISTENER, *packages)),
         *options,
-        str(JOBS / f"{job}.py"),
+        str(job),
         str(shop.LAKE),
     ]
 
