@@ -93,10 +93,15 @@ def shared(folder: Path, start: Callable[[Path], tuple[Program, dict[str, str]]]
                 program.release()
 
 
+_given: set[int] = set()
+"""Ports that were handed out here: a broker asks for several before it listens on any."""
+
+
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on, below those that the system hands out by itself."""
+    """Return a port of loopback that nobody listens on, another one each time, below those that the system hands out by itself."""
     while True:
         port = random.SystemRandom().randrange(20000, 32000)
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
+            if port not in _given and probe.connect_ex(("127.0.0.1", port)) != 0:
+                _given.add(port)
                 return port
