@@ -108,9 +108,9 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
     settle_twins(state)
     if options.queries:
         tell_queries(state, history, actor_of(state.cells.get(state.urn, {}), options), options)
-    many = frozenset([job.job_urn for job, _ in nameless(state)])
+    many = nameless(state)
     if many:
-        keep_on_run(state)
+        keep_on_run(state, many)
     if shared is not state.cells:
         merge(shared, state.cells)
     if options.flow_created:
@@ -127,7 +127,7 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
         tell_checked(state, history, shared)
     if options.settings.airflow.silent_tasks == "runs":
         tell_silent(state, shared, options)
-    pour_upstreams(state, shared, options)
+    pour_upstreams(state, many, shared, options)
 
 
 def _pour_job(  # noqa: PLR0913 - the parts of one step

@@ -26,21 +26,19 @@ from dh_bridge.translation.slots import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dh_bridge.translation.identity import Job
-    from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.runstate import RunState
 
 #: What a job would have of its inputs, beside their edges.
 _READ = (INPUT_FIELD, JOB_EDGE, LINEAGE_JOB)
 
 
-def nameless(state: RunState) -> Iterator[tuple[Job, Stamp]]:
-    """Yield the shared jobs of a run, and the stamps of their last events."""
-    for job, (_, stamp) in state.jobs.values():
-        if job.shared and not job.skip:
-            yield job, stamp
+_NONE: frozenset[str] = frozenset()
+
+
+def nameless(state: RunState) -> frozenset[str]:
+    """Return the URNs of the shared jobs of a run."""
+    found = [urn for urn, (job, _) in state.jobs.items() if job.shared and not job.skip]
+    return frozenset(found) if found else _NONE
 
 
 def is_nameless(state: RunState) -> bool:
@@ -48,12 +46,11 @@ def is_nameless(state: RunState) -> bool:
     return bool(state.jobs) and all(job.shared for job, _ in state.jobs.values())
 
 
-def keep_on_run(state: RunState) -> None:
-    """Move what the run's events say of a shared job to the run; the query's id, or what else the job was called, names it."""
-    if not state.urn:
-        return
-    for job, stamp in nameless(state):
-        slots = state.cells.get(job.job_urn, {})
+def keep_on_run(state: RunState, shared: frozenset[str]) -> None:
+    """Move what the run's events say of ``shared`` jobs to the run; the query's id, or what else the job was called, names it."""
+    for urn in sorted(shared) if state.urn else ():
+        job, (_, stamp) = state.jobs[urn]
+        slots = state.cells.get(urn, {})
         own = state.cells.setdefault(state.urn, {})
         moved = {f"job {key}": cell for key, cell in slots.pop(JOB_PROPERTIES, {}).items()}
         pour(own.setdefault(RUN_PROPERTIES, {}), RUN_PROPERTIES, moved)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runstate import RunState
 
 _RUN = "dataProcessInstance"
+_JOB = "urn:li:dataJob:"
 _LOGIC = "dataJob", "dataTransformLogic"
 
 
@@ -32,7 +33,6 @@ def newer_aspects(states: Collection[RunState], options: Options) -> int:
         if not subtypes and value(state.cells.get(state.urn, {}), RUN_TYPE, "job_type"):
             found += 1
         if not logic:
-            left = {job.job_urn for job, _ in nameless(state)}
-            jobs = [urn for urn in state.cells if urn.startswith("urn:li:dataJob:") and urn not in left]
-            found += sum([SQL in state.cells[urn] for urn in jobs])
+            left = nameless(state)
+            found += sum([SQL in state.cells[urn] for urn in state.cells if urn.startswith(_JOB) and urn not in left])
     return found

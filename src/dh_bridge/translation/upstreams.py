@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import Cells, fold
-from dh_bridge.translation.nameless import nameless
 from dh_bridge.translation.queries import query_behind
 from dh_bridge.translation.runstate import ANY_TASK, RunState
 from dh_bridge.translation.slots import EXPLICIT, INPUT, OUTPUT, UPSTREAM
@@ -32,17 +31,15 @@ def homes(at: Place, *, explicit: bool = False) -> tuple[bool, bool]:
     return settings.target != "dataset", settings.target != "job"
 
 
-def pour_upstreams(state: RunState, shared: Cells, options: Options) -> None:
-    """Fold inputs x outputs of the run's jobs into the outputs' upstreams, where the settings want them there.
+def pour_upstreams(state: RunState, many: frozenset[str], shared: Cells, options: Options) -> None:
+    """Fold inputs x outputs of the run's jobs into the outputs' upstreams, where the settings want them there; of ``many``, always.
 
     Only for outputs that neither a ``lineage`` facet nor column lineage of the run told more about (facets.md 4.3): but the
     only output of a query whose job has no edges was made of all it read, whether columns came of it or it only filtered. What
     a run says is complete only at its end, so this is no matter of single events.
     """
     everywhere = options.settings.column_lineage.target != "job"
-    only = {job.job_urn for job, _ in nameless(state)}
-    if state.kind == "job":
-        only.add(ANY_TASK)
+    only = many | {ANY_TASK} if state.kind == "job" else many
     if not everywhere and only.isdisjoint(state.cells):
         return
     explicit = {urn for urn, slots in state.cells.items() if EXPLICIT in slots}
