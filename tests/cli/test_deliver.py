@@ -90,6 +90,17 @@ def test_report_that_cannot_be_written_is_an_error_before_anything_is_done(comma
     assert not (tmp_path / "out.ndjson").exists()
 
 
+@pytest.mark.parametrize("option", ["--report", "--dead-letters"])
+def test_a_catalogue_is_no_place_for_letters_and_stays_as_it_is(option, run, good, tmp_path):
+    place = tmp_path / "shop.db"
+    assert run("emit", good, "--to", "catalog:shop.db").exit_code == 0
+    before = place.read_bytes()
+    result = run("emit", good, "--to", "catalog:shop.db", option, "shop.db")
+    assert result.exit_code == 2
+    assert f"{option} shop.db is a catalogue or a ledger: name another file" in result.stderr
+    assert place.read_bytes() == before
+
+
 def test_place_of_a_dead_letter_is_said_once(run, events, tmp_path):
     for command in ("translate", "explain", "identity"):
         line = run(command, events).stderr.splitlines()[0]

@@ -125,7 +125,7 @@ def test_a_broken_member_of_an_array_leaves_the_others(told):
     found = told(json.dumps([RUNS[0], 5, None, {"job": {}}, RUNS[1]]).encode())
     assert [place for place, _ in found] == [f"events.json:1[{n}]" for n in range(5)]
     assert [found[0][1], found[4][1]] == ["run-0", "run-1"]
-    assert ["a int, not an object" in found[1][1], "no eventTime" in found[3][1]] == [True, True]
+    assert ["a number, not an object" in found[1][1], "no eventTime" in found[3][1]] == [True, True]
 
 
 @pytest.mark.parametrize("content", [PRETTY[:-20], b"[" + LINES[0] + b",\n", b"[1,\n2", b'{\n"a": 1\n}\n}'])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
 import click
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Messages of one kind that are shown one by one; the rest is counted."""
 
+_SQLITE = b"SQLite format 3\0"
 _COUNTERS = ("events", "runs", "jobs", "datasets", "proposals", "mapped", "kept", "withheld")
 """Counters that are shown even when they are 0, unless nobody counted (None)."""
 
@@ -144,8 +146,12 @@ def unchosen(lost: str) -> str:
 
 
 def written_to(option: str, path: str, mode: Literal["wb", "ab"]) -> IO[bytes]:
-    """Open the file that an option names; a UsageError when it cannot be written."""
+    """Open the file that an option names; a UsageError when it cannot be written, or is a catalogue."""
     try:
+        if (place := Path(path)).is_file() and place.stat().st_size:
+            with place.open("rb") as held:
+                if held.read(len(_SQLITE)) == _SQLITE:
+                    raise click.UsageError(f"{option} {path} is a catalogue or a ledger: name another file")
         return open(path, mode)  # noqa: PTH123 - the caller closes it
     except OSError as error:
         raise click.UsageError(f"{option} {path} cannot be written: {error.strerror}") from error

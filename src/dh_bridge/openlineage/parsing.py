@@ -42,6 +42,14 @@ _decode = msgspec.json.Decoder(_Envelope).decode
 _decode_any = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _TEXT_OR_WORD = re.compile(rb'"(?:[^"\\]|\\.?)*(?:"|\Z)|-?\b(?:NaN|Infinity)\b', re.DOTALL)
+_WORDS = {
+    list: "an array",
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
 _KINDS: dict[str, Kind] = {"RunEvent": "run", "JobEvent": "job", "DatasetEvent": "dataset"}
 
 
@@ -68,18 +76,18 @@ def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:
             return parse(mended, place, zone)
         raise EventError(f"not JSON: {error}", where=place, now="send one JSON object") from error
     if envelope is None:
-        raise EventError(f"a {notes[0]}, not an object", where=place, now="send one JSON object")
+        raise EventError(f"{notes[0]}, not an object", where=place, now="send one JSON object")
     return _event(envelope, raw, place, zone, notes)
 
 
 def _read(raw: bytes) -> tuple[_Envelope | None, tuple[str, ...]]:
-    """Return the envelope and what was mended; no envelope and the name of the type when it is no object."""
+    """Return the envelope and what was mended; no envelope and what it is when it is no object."""
     try:
         return _decode(raw), ()
     except msgspec.ValidationError:
         document = _decode_any(raw)
     if not isinstance(document, dict):
-        return None, (type(document).__name__,)
+        return None, (_WORDS[type(document)],)
     return _repaired(document)
 
 
