@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 SERVER = Jars("trino", ("io.trino:trino-server:476",), alone=True, archive=("tar.gz",))
 HOME = shop.HOME / "trino"
-PLUGINS = ("iceberg", "memory", "openlineage", "tpch")
+PLUGINS = ("iceberg", "openlineage", "tpch")
 NODE = {"node.environment": "shop", "node.id": "coordinator", "node.internal-address": "127.0.0.1"}
 
 SETTINGS = """

@@ -28,11 +28,15 @@ def of_job(at: Place, key: str) -> dict[str, Any]:
     return _first((at.event.job_facets,), key)
 
 
-def fields_of(dataset: Dataset) -> list[dict[str, Any]]:
-    """Return the fields of a dataset's schema, with what they say; none where it has none that can be read."""
-    fields = _first((dataset.facets,), "schema").get("fields")
-    said = [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
-    return [{name: value for name, value in field.items() if value not in (None, "", [], {})} for field in said]
+def of_dataset(dataset: Dataset, key: str) -> dict[str, Any]:
+    """Return the facet ``key`` of a dataset of the event; empty where it says nothing."""
+    return _first((dataset.facets,), key)
+
+
+def fields_of(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the fields of a schema facet that was read here; none where they are no list of objects."""
+    fields = schema.get("fields")
+    return [field for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
 
 
 def _first(bags: Iterable[Facets], key: str) -> dict[str, Any]:

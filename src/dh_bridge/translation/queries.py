@@ -45,17 +45,20 @@ def sql_text(cell: Cell) -> tuple[Stamp, str]:
     return stamp, longest
 
 
+def sql_digest(text: str) -> str:
+    """Return the hash by which a statement is known."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def sql_properties(text: str) -> dict[str, str]:
     """Return the properties of a statement: its text, redacted and capped, and its hash."""
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return {"sql.query": capped(redacted(text)), "sql.sha256": digest}
+    return {"sql.query": capped(redacted(text)), "sql.sha256": sql_digest(text)}
 
 
 def query_of(text: str, dialect: str | None) -> str:
     """Return the URN of a query: the same for texts that differ in white space, or in a semicolon at the end."""
     plain = " ".join(text.split()).rstrip("; ")
-    digest = hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
-    return query_urn(datahub_guid({"dialect": dialect, "sql": digest}))
+    return query_urn(datahub_guid({"dialect": dialect, "sql": sql_digest(plain)}))
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.beside import beside
+from dh_bridge.translation.beside import beside, fields_of
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.people import stated_owner
 from dh_bridge.translation.properties import flattened, worded
@@ -93,8 +93,7 @@ def _keys(said: dict[str, Any], at: Place, name: Name) -> Statements:
 
 def _note_columns(said: dict[str, Any], at: Place, name: Name) -> None:
     """Note for the report what is no column of the schema beside: no key is marked, the configuration is kept."""
-    fields = beside(at, "schema").get("fields")
-    sent = [field.get("name") for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
+    sent = [field.get("name") for field in fields_of(beside(at, "schema"))]
     columns = {name.column(column) for column in sent if isinstance(column, str)}
     for leaf, column in said.items():
         if not isinstance(column, str) or (columns and name.column(column) not in columns):

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.beside import fields_of, of_job
+from dh_bridge.translation.beside import fields_of, of_dataset, of_job
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.operation_types import writes_whole_rows
@@ -78,7 +78,9 @@ def _of_output(at: Place) -> str:
     if at.role != "input":
         return ""
     own = [(of, where) for of, name, role, where in at.entries if role == "output" and name.endpoint == at.dataset]
-    return next((where for of, where in own if any("type" in field for field in fields_of(of))), "")
+    return next(
+        (where for of, where in own if any(field.get("type") for field in fields_of(of_dataset(of, "schema")))), ""
+    )
 
 
 def _is_projection(at: Place) -> bool:

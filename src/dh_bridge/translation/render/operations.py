@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
@@ -10,7 +9,7 @@ from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.contributions import actor_of, counts_of, io_of
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
-from dh_bridge.translation.queries import queries_of
+from dh_bridge.translation.queries import queries_of, sql_digest
 from dh_bridge.translation.render.ladders import Slots, combined
 from dh_bridge.translation.render.profiles import profile_value
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
@@ -137,7 +136,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     if "externalQuery.externalQueryId" in query:
         own["externalQueryId"] = query["externalQuery.externalQueryId"]
     if sql:
-        own["sql.sha256"] = hashlib.sha256(sql.encode("utf-8", "surrogatepass")).hexdigest()
+        own["sql.sha256"] = sql_digest(sql)
     for leaf in ("size", "fileCount"):
         if leaf in counts:
             own[f"outputStatistics.{leaf}"] = str(counts[leaf])
