@@ -111,6 +111,13 @@ def test_what_cannot_be_used_is_a_dead_letter_and_the_others_are_translated(case
     assert lines(translation) == lines(translate([SAID, job_event()]))
 
 
+def test_an_event_with_half_a_character_is_translated_in_every_form():
+    said = {**SAID, "job": {"namespace": "ns", "name": "caf\udce9"}}
+    plain = {**SAID, "job": {"namespace": "ns", "name": "caf\\udce9"}}
+    for form in (said, json.dumps(said), json.dumps(said, ensure_ascii=False), json.dumps(said).encode()):
+        assert lines(translate(form)) == lines(translate(plain))
+
+
 @pytest.mark.parametrize("number", ["1e999", "-1e400", "9" * 5000])
 def test_a_number_beyond_all_doubles_costs_its_facet_alone(number):
     facet = '{"_producer": "p", "_schemaURL": "s", "x": 1}'.replace("1", number)

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 
 from dh_bridge.call import Call, Counts, Translation
+from dh_bridge.encodable import encodable
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of
@@ -116,13 +117,13 @@ class Bridge:
         if isinstance(events, (Event, DeadLetter)):
             yield events
         elif isinstance(events, str):
-            yield from events_of(events.strip().encode("utf-8", "surrogatepass"), "event", self.zone)
+            yield from events_of(events.strip().encode("utf-8", "backslashreplace"), "event", self.zone)
         elif isinstance(events, (bytes, bytearray)):
             yield from events_of(bytes(events).strip(), "event", self.zone)
         elif isinstance(events, Mapping):
             try:
-                raw = _encode(dict(events))
-            except (TypeError, ValueError, RecursionError) as error:  # an object, a lone surrogate: no JSON holds it
+                raw = _encoded(dict(events))
+            except (TypeError, ValueError, RecursionError) as error:  # an object that no JSON holds
                 yield DeadLetter("event", f"event: not JSON: {error}", repr(events).encode("utf-8", "backslashreplace"))
                 return
             yield from events_of(raw, "event", self.zone)
@@ -136,6 +137,13 @@ class Bridge:
                         yield msgspec.structs.replace(found, place=f"event[{position}]{place}")
                     else:
                         yield found
+
+
+def _encoded(event: dict[str, Any]) -> bytes:
+    try:
+        return _encode(event)
+    except UnicodeEncodeError:
+        return _encode(encodable(event))
 
 
 _made = local()

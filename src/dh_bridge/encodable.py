@@ -6,13 +6,18 @@ from typing import Any
 
 
 def encodable(value: Any) -> Any:
-    """Return ``value`` with texts that are UTF-8, the bytes that are none as people see them on stderr, and numbers of base types."""
+    """Return ``value`` with :func:`sound` texts, and numbers of base types."""
     if isinstance(value, dict):
         return {encodable(key): encodable(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [encodable(one) for one in value]
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return sound(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
     return int(value) if isinstance(value, int) else float(value)
+
+
+def sound(text: str) -> str:
+    """Return a text that is UTF-8: half a character, as a byte of a file's name may be, as people see it on stderr."""
+    return text.encode("utf-8", "backslashreplace").decode()

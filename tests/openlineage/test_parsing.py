@@ -94,6 +94,23 @@ def test_a_time_without_a_zone_leaves_a_note():
     assert parsed(event(time="2026-11-20T10:00:00.123456789Z")).time % 1_000_000 == 123_456
 
 
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("caf\udce9", "caf\\udce9"),
+        ("cut \ud83d", "cut \\ud83d"),
+        ("\udc00\ud83d", "\\udc00\\ud83d"),
+        ("\\\udce9", "\\\\udce9"),
+        ('\\ud83d \\\\ud83d \n"\ud83d\\', '\\ud83d \\\\ud83d \n"\\ud83d\\'),
+        ("\ud83dx\U0001f600\ud83d\U0001f600", "\\ud83dx\U0001f600\\ud83d\U0001f600"),
+    ],
+)
+def test_half_a_character_is_told_in_plain_letters_and_the_rest_stays(said, read):
+    found = parsed(event(job=f"job {said}", run_facets={"m": {"message": said, "mean": float("nan")}}))
+    assert found.name == f"job {read}"
+    assert json.loads(bytes(found.run_facets["m"])) == {"message": read, "mean": None}
+
+
 def test_what_json_has_no_number_for_says_nothing_and_the_rest_stays():
     bag = {"m": {"a": float("nan"), "b": [-float("inf"), 1.5], "c": 'NaN, "Infinity" -Infinity', "NaN": float("inf")}}
     found = parsed(event(run_facets=bag))  # as Python's json writes it

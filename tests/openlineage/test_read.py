@@ -175,6 +175,12 @@ def test_an_event_with_a_number_that_json_does_not_know_is_read(told, form, inde
     assert [run for _, run in found] == ["r"] * form.count("{}")
 
 
+@pytest.mark.parametrize("form", ["{}", "[{},{}]", "{}\n{}", "[\n{}\n,{}]"])
+def test_an_event_with_half_a_character_is_read(told, form):
+    said = json.dumps(event(run="r", run_facets={"m": {"message": "caf\udce9"}}))
+    assert [run for _, run in told(form.replace("{}", said).encode())] == ["r"] * form.count("{}")
+
+
 def test_a_broken_array_stays_as_it_came_whatever_is_mended_elsewhere():
     broken = b'[{"a": NaN}, {"b": "NaN"]'
     (letter,) = events_of(broken, "x")

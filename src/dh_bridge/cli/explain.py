@@ -15,6 +15,7 @@ from dh_bridge.cli.options import fail_option, json_option, profile_option, utf_
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import json_line, write
 from dh_bridge.cli.story import tell
+from dh_bridge.encodable import sound
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.translation.datasets import dataset_name, numbered
 
@@ -162,5 +163,4 @@ def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
 def _line(row: Mapping[str, Any], width: int) -> str:
     verdict = click.style(f"{row['verdict']:<8}", fg=_COLOURS[row["verdict"]])
     end = row["target"] or row["reason"] or ""
-    text = f"    {verdict}  {row['path']:<{width}}  {end}".rstrip()
-    return text.encode("utf-8", "backslashreplace").decode()
+    return sound(f"    {verdict}  {row['path']:<{width}}  {end}".rstrip())

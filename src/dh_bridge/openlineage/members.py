@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dh_bridge.errors import EventError
-from dh_bridge.openlineage.parsing import finite
+from dh_bridge.openlineage.lenient import mended
 
 
 class _Member:
@@ -26,9 +26,9 @@ def members(raw: bytes, place: str, most: int | None = None) -> list[msgspec.Raw
     try:
         return _bounded(raw, place, most)
     except msgspec.DecodeError:
-        if (mended := finite(raw)) is None:
+        if (sound := mended(raw)) is None:
             raise
-        return _bounded(mended, place, most)
+        return _bounded(sound, place, most)
 
 
 def _bounded(raw: bytes, place: str, most: int | None) -> list[msgspec.Raw]:

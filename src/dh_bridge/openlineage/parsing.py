@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timezone, tzinfo
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import Dataset, Event, Facets, Kind
+from dh_bridge.openlineage.lenient import mended
 from dh_bridge.openlineage.times import instant
 
 
@@ -41,7 +41,6 @@ class _Envelope(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Envelope).decode
 _decode_any = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
-_TEXT_OR_WORD = re.compile(rb'"(?:[^"\\]|\\.?)*(?:"|\Z)|-?\b(?:NaN|Infinity)\b', re.DOTALL)
 _WORDS = {
     list: "an array",
     str: "a text",
@@ -53,18 +52,6 @@ _WORDS = {
 _KINDS: dict[str, Kind] = {"RunEvent": "run", "JobEvent": "job", "DatasetEvent": "dataset"}
 
 
-def finite(raw: bytes) -> bytes | None:
-    """Return JSON with null for the NaN and Infinity that Python's and others' writers put there; None if it has none."""
-    if b"NaN" not in raw and b"Infinity" not in raw:
-        return None
-    found, end = bytearray(), 0
-    for part in _TEXT_OR_WORD.finditer(raw):  # not by sub(), which holds a hundred bytes for each text
-        if not part[0].startswith(b'"'):
-            found += raw[end : part.start()] + b"null"
-            end = part.end()
-    return bytes(found + raw[end:]) if end else None
-
-
 def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:
     """Return the event in ``raw`` (one JSON object); EventError with ``place`` when it cannot be used."""
     try:
@@ -72,8 +59,8 @@ def parse(raw: bytes, place: str = "", zone: tzinfo = timezone.utc) -> Event:
             raw.decode()  # facets stay raw: what is no UTF-8 is to be refused here, not where one is read
         envelope, notes = _read(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if (mended := finite(raw)) is not None:
-            return parse(mended, place, zone)
+        if (sound := mended(raw)) is not None:
+            return parse(sound, place, zone)
         raise EventError(f"not JSON: {error}", where=place, now="send one JSON object") from error
     if envelope is None:
         raise EventError(f"{notes[0]}, not an object", where=place, now="send one JSON object")

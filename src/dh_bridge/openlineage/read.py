@@ -18,8 +18,9 @@ import msgspec
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.lenient import mended
 from dh_bridge.openlineage.members import members
-from dh_bridge.openlineage.parsing import finite, parse
+from dh_bridge.openlineage.parsing import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -161,8 +162,8 @@ def _is_json(text: bytes) -> bool:
     try:
         _decode_raw(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        mended = finite(text)
-        return mended is not None and _is_json(mended)
+        sound = mended(text)
+        return sound is not None and _is_json(sound)
     return True
 
 

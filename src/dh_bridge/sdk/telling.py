@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.encodable import sound
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.openlineage.times import iso
@@ -141,17 +142,12 @@ def _pairs(tables: Mapping[str, Table]) -> list[dict[str, str]]:
 def error_facet(error: BaseException | str) -> dict[str, str]:
     """Return what is told of an error. Who keeps this in its place holds none of the frames that it came through."""
     if isinstance(error, str):
-        return {"message": _sound(error), "programmingLanguage": "python"}
+        return {"message": sound(error), "programmingLanguage": "python"}
     return {
-        "message": _sound(f"{type(error).__name__}: {error}"),
+        "message": sound(f"{type(error).__name__}: {error}"),
         "programmingLanguage": "python",
-        "stackTrace": _sound("".join(traceback.format_exception(type(error), error, error.__traceback__))),
+        "stackTrace": sound("".join(traceback.format_exception(type(error), error, error.__traceback__))),
     }
-
-
-def _sound(text: str) -> str:
-    """Return a text that JSON can hold: the name of a file may have bytes that are no UTF-8 (lone surrogates)."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _fold_more(told: Told, moments: list[Moment], state: RunState, options: Options) -> None:
