@@ -24,12 +24,12 @@ class Transformation(Facet):
 
 
 def operation_of(transformations: list[Transformation] | None, legacy: str | None = None) -> str | None:
-    """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, at most 200 characters; None if unsaid."""
+    """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, as many as 200 characters hold; None if unsaid."""
     if transformations is not None and len(transformations) == 1:
         one = transformations[0]
         return _word(one.type, one.subtype, one.masking) or _LEGACY.get((legacy or "").upper())
     words = {_word(one.type, one.subtype, one.masking) for one in transformations or ()} - {None}
-    return ",".join(sorted(map(str, words)))[:_OPERATION_CAP] if words else _LEGACY.get((legacy or "").upper())
+    return _fitting(",".join(sorted(map(str, words)))) if words else _LEGACY.get((legacy or "").upper())
 
 
 @lru_cache(maxsize=1024)
@@ -37,7 +37,14 @@ def _word(kind: str | None, subtype: str | None, masking: bool | None) -> str | 
     if not kind and not subtype and not masking:
         return None
     word = f"{kind or 'DIRECT'}:{subtype}" if subtype else kind or "DIRECT"
-    return f"{word.upper()}+MASKED" if masking else word.upper()
+    return _fitting(f"{word}+MASKED".upper() if masking else word.upper())
+
+
+def _fitting(words: str) -> str:
+    """Return as many whole words as there is room for; of one that is too long alone, what fits."""
+    if len(words) <= _OPERATION_CAP:
+        return words
+    return words[: _OPERATION_CAP + 1].rpartition(",")[0] or words[:_OPERATION_CAP]
 
 
 def told_by(

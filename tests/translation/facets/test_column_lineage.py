@@ -22,7 +22,7 @@ from facet_cases import (
 )
 from openlineage.client.facet_v2 import column_lineage_dataset
 
-from dh_bridge.translation.facets.column_lineage import Transformation, operation_of
+from dh_bridge.translation.facets.column_lineage import Transformation, operation_of, told_by
 
 
 def column(field, *transformations, **more):
@@ -86,9 +86,26 @@ def test_an_operation_is_the_sorted_canonical_words(transformations, legacy, ope
     assert operation_of(made, legacy) == operation
 
 
-def test_an_operation_is_at_most_200_characters():
-    made = [Transformation(type="DIRECT", subtype=f"S{number:04}") for number in range(100)]
-    assert len(operation_of(made, None) or "") == 200
+@pytest.mark.parametrize("digits", [4, 5, 6, 7])
+def test_an_operation_is_as_many_whole_words_as_200_characters_hold(digits):
+    words = [f"DIRECT:S{number:0{digits}}" for number in range(100)]
+    made = [Transformation(type="DIRECT", subtype=word.partition(":")[2]) for word in words]
+    found = operation_of(made) or ""
+    held = found.split(",")
+    assert held == words[: len(held)]
+    assert len(found) <= 200 < len(f"{found},{words[len(held)]}")
+
+
+@pytest.mark.parametrize("more", [[], [Transformation(type="DIRECT", subtype="Z" * 300)]])
+def test_a_word_too_long_for_an_operation_is_cut(more):
+    made = [Transformation(type="DIRECT", subtype="A" * 300, masking=True), *more]
+    assert operation_of(made) == told_by(made, None, None)[0] == "DIRECT:" + "A" * 193
+
+
+def test_a_word_that_fills_an_operation_stands_alone():
+    first = "A" * 193
+    made = [Transformation(type="DIRECT", subtype=subtype) for subtype in (first, "B")]
+    assert operation_of(made) == f"DIRECT:{first}"
 
 
 def test_an_entry_without_operation_says_none():
