@@ -148,6 +148,16 @@ def test_emit_writes_a_file_and_sums_up_on_stderr(run, scripted, events, tmp_pat
     assert json.loads(line)["entityUrn"] == URN
 
 
+def test_a_sum_over_parts_says_that_it_counts_what_several_tell_of_in_each(run, scripted, good):
+    scripted([PROPOSAL])
+    said = "in 2 parts: a run, job or dataset counts once in each that tells of it"
+    once, twice = (
+        run("emit", *[good] * times, "--to", "file:c.ndjson", "--set", "window=1").stderr for times in (1, 2)
+    )
+    assert said in twice.splitlines()
+    assert "parts" not in once
+
+
 def test_emit_fills_a_catalogue_once_however_often_it_is_told(run, good, tmp_path):
     first, again = (run("emit", good, "--to", "catalog:c.db") for _ in range(2))
     assert (first.exit_code, again.exit_code) == (0, 0)

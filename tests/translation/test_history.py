@@ -178,6 +178,43 @@ def test_a_streaming_run_that_ended_and_goes_on_is_a_next_attempt_and_shows_in_t
     ]  # fmt: skip
 
 
+RESTARTED = ("START@5000", "RUNNING@9000", "FAIL@10000000", "FAIL@12000000", "RUNNING@12100000")
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    {
+        "a failure alone": (RESTARTED[:3], [(0, 1, None), (5000, 1, None), (10 * SECOND, 1, "FAIL")]),
+        "it goes on": (
+            ("FAIL@10000000", "RUNNING@12100000"),
+            [(0, 2, None), (10 * SECOND, 1, "FAIL"), (10 * SECOND + MS, 2, None)],
+        ),
+        "it failed twice first": (
+            RESTARTED,
+            [
+                (0, 1, None),
+                (5000, 1, None),
+                (10 * SECOND, 1, "FAIL"),
+                (10 * SECOND + MS, 1, "FAIL"),
+                (12 * SECOND, 1, "FAIL"),
+                (12 * SECOND + MS, 2, None),
+            ],
+        ),
+        "the next end comes at once": (
+            ("FAIL@0", "RUNNING@400", "COMPLETE@1000"),
+            [(0, 1, "FAIL"), (1000, 2, "COMPLETE")],
+        ),
+    }.values(),
+)
+def test_a_run_that_its_producer_restarts_shows_so_at_once(said, expected):
+    for order in permutations(events(*said)):
+        assert points(history(list(order), streaming=True, restarts=True)) == expected
+    assert len(points(history(events(*said), streaming=True, restarts=True, heartbeat="off"))) == len(
+        points(history(events(*said), streaming=True, heartbeat="off"))
+    )
+    assert points(history(events(*said), restarts=True)) == points(history(events(*said)))
+
+
 def test_within_one_attempt_a_failure_wins_in_streaming_runs_too():
     found = history(events("START@0", "FAIL@5000", "COMPLETE@9000"), streaming=True)
     assert (found.winner, points(found)[-1]) == ("FAIL", (9000, 1, "FAIL"))
@@ -195,17 +232,24 @@ moments = st.sampled_from([0, 400, 999, 1000, 1400, 5000, HOUR, HOUR + 1, 30 * H
 @given(
     st.lists(st.tuples(words, moments), min_size=1, max_size=8),
     st.booleans(),
+    st.booleans(),
     st.sampled_from(["hour", "day", "off"]),
     st.data(),
 )
-def test_the_history_is_a_function_of_the_set_of_events(told, streaming, heartbeat, data):
+def test_the_history_is_a_function_of_the_set_of_events(told, streaming, restarts, heartbeat, data):
     said = events(*(f"{word}@{time}" for word, time in told))
     shuffled = data.draw(st.permutations([*said, *said[:2]]))
-    found = history(said, streaming=streaming, heartbeat=heartbeat)
-    assert history(shuffled, streaming=streaming, heartbeat=heartbeat) == found
+    how = {"streaming": streaming, "restarts": restarts, "heartbeat": heartbeat}
+    found = history(said, **how)
+    assert history(shuffled, **how) == found
+    before = {
+        point.time // 1000 for point in history(data.draw(st.sampled_from([said[:-1] or said, said])), **how).points
+    }
+    assert before <= {point.time // 1000 for point in found.points}
     assert len({point.time // 1000 for point in found.points}) == len(found.points)
     ends = {time // 1000 for word, time in told if word in ("COMPLETE", "FAIL", "ABORT")}
-    assert {point.time // 1000 for point in found.points if point.result} == ends
+    ended = {point.time // 1000 for point in found.points if point.result}
+    assert ends <= ended <= (ends | {end + 1 for end in ends} if restarts else ends)
     assert all(point.duration is None or point.duration >= 0 for point in found.points)
 
 
@@ -221,10 +265,10 @@ def test_events_that_are_let_go_change_no_history_whatever_else_comes(told, more
     later = events(*{f"{kind or ''}@{time * 60 * SECOND + 1}": None for kind, time in more})
     beats = [time * 60 * SECOND // STEPS[heartbeat] for kind, time in {*more} if RESULTS.get(kind)]
     assume(first and len(beats) == len({*beats}))  # one late end in a beat: see the next test
-    for streaming in (False, True):
-        whole = history([*first, *later], streaming=streaming, heartbeat=heartbeat)
-        left = thinned(first, heartbeat)
-        assert history([*left, *later], streaming=streaming, heartbeat=heartbeat) == whole
+    left = thinned(first, heartbeat)
+    for how in ({}, {"streaming": True}, {"streaming": True, "restarts": True}):
+        whole = history([*first, *later], heartbeat=heartbeat, **how)
+        assert history([*left, *later], heartbeat=heartbeat, **how) == whole
     assert thinned([*first, *first], heartbeat) == thinned(first, heartbeat)
 
 

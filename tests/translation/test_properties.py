@@ -65,8 +65,13 @@ def test_a_null_says_nothing():
 
 
 def test_members_become_paths_and_lists_stay_one_value():
-    said = {"a": {"b": {"c": 1}}, "d": [{"e": 2}], "f": {}, "g": ""}
-    assert flattened("p", said) == {"p.a.b.c": "1", "p.d": '[{"e":2}]', "p.f": "{}", "p.g": ""}
+    said = {"a": {"b": {"c": 1}}, "d": [{"e": 2}], "g": ""}
+    assert flattened("p", said) == {"p.a.b.c": "1", "p.d": '[{"e":2}]', "p.g": ""}
+
+
+def test_what_is_empty_is_no_property():
+    assert flattened("p", {"a": {"b": {}, "c": [], "d": None, "e": {"f": {}}}, "g": {}, "h": []}) == {}
+    assert flattened("p", {"a": [[], {}], "b": 0, "c": False}) == {"p.a": "[[],{}]", "p.b": "0", "p.c": "false"}
 
 
 def test_a_long_value_is_cut_to_what_datahub_indexes_and_tells_what_is_missing():

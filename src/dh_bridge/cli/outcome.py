@@ -44,6 +44,7 @@ class Outcome:
         self.refused = 0
         self.held = 0
         self._waiting = 0
+        self._parts = 0
         self._fail_on = fail_on
         self._files = ExitStack()
         self._report = self._opened("--report", report)
@@ -63,6 +64,7 @@ class Outcome:
     def add(self, translation: Translation) -> None:
         """Count a translation, write its report, and tell of its dead letters."""
         self.counts.add(translation.counts)
+        self._parts += bool(translation.counts.proposals)
         for letter in translation.dead:
             self.bury(letter)
         for ours in translation.rejected:
@@ -118,6 +120,8 @@ class Outcome:
         shown |= {"delivered": self.delivered} if self.delivered else {}
         width = max(map(len, shown))
         lines = [f"{name.ljust(width)}  {number:>9,}" for name, number in shown.items()]
+        if self._parts > 1:
+            lines.append(f"in {self._parts:,} parts: a run, job or dataset counts once in each that tells of it")
         lines += [f"left out by {rule}: {number:,}" for rule, number in sorted(self.counts.filtered.items())]
         return lines + [f"noted {note}: {number:,}" for note, number in sorted(self.counts.notes.items())]
 

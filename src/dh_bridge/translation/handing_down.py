@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dh_bridge.translation.contributions import io_of
 from dh_bridge.translation.fold import fold, value
 from dh_bridge.translation.laws import BEFORE
-from dh_bridge.translation.render.runs import streaming
+from dh_bridge.translation.rungs import TYPE_STREAMING
 from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RUN_BY_DATASET, RUN_COUNT, UPSTREAM_RUN
 from dh_bridge.translation.writers import Writers
 
@@ -53,7 +53,7 @@ class Read(NamedTuple):
 
 def writes_of(state: RunState, history: History) -> Iterator[Write]:
     """Yield what a settled run wrote; a batch that did not complete wrote nothing."""
-    endless = streaming(state)
+    endless = state.hinted(TYPE_STREAMING)
     job = state.job()
     if not state.urn or (job is not None and job.skip) or (not endless and history.winner != "COMPLETE"):
         return

@@ -55,15 +55,19 @@ class _Attempt:
         self.terminals: list[tuple[Stamp, str]] = []
 
 
-def history(
+def history(  # noqa: PLR0913 - what runs are, and the settings of runs
     events: list[tuple[Stamp, str | None]],
     *,
     streaming: bool = False,
     heartbeat: str = "hour",
     other_as: str = "none",
     start_skew: int = 0,
+    restarts: bool = False,
 ) -> History:
-    """Return the history of (stamp, type) pairs, given in any order, doubles allowed; the rest as in ``RunSettings``."""
+    """Return the history of (stamp, type) pairs, given in any order, doubles allowed; the rest as in ``RunSettings``.
+
+    ``restarts``: its producer says RUNNING once when it goes on after an end, and then nothing for a long time.
+    """
     if len(events) == 1:
         ((stamp, kind),) = events
         if kind in TERMINAL:
@@ -77,6 +81,7 @@ def history(
     attempts = _attempts(ordered if late is None else ordered[:-1])
     points: dict[int, Point] = {}
     step = _HEARTBEATS.get(heartbeat) if streaming else None
+    running = max((stamp for stamp, kind in ordered if kind == "RUNNING"), default=None) if restarts and step else None
     for number, attempt, own in attempts:
         for stamp, kind in own:
             time = stamp[0]
@@ -86,6 +91,8 @@ def history(
                 _put(points, Point(time - time % step, number))
         if attempt.terminals:
             _finish(found, points, number, attempt)
+        if running is not None:
+            _go_on(found, points, number, [stamp for stamp, _ in attempt.terminals if stamp < running])
     if late is not None:
         # Its point is there already where the START came first: it tells of the end now, lest the run seem to go on.
         _put(points, Point(late, attempts[-1][0], found.winner))
@@ -185,6 +192,17 @@ def _finish(found: History, points: dict[int, Point], number: int, attempt: _Att
         found.completed = found.completed or kind == "COMPLETE"
     found.end = attempt.terminals[-1][0][0]
     found.winner, found.winning_stamp = strongest[1], strongest[0]
+
+
+def _go_on(found: History, points: dict[int, Point], number: int, ends: list[Stamp]) -> None:
+    """Add a point a millisecond behind each of the ``ends`` of an attempt after which the run went on, whenever that was.
+
+    That there is one rests on an end and on any later RUNNING, so no event that comes late takes it back. It tells that the
+    next attempt runs, or once more what came of this one, where a later end is of the same.
+    """
+    for stamp in ends:
+        last = stamp[0] == found.end
+        _put(points, Point(stamp[0] + 1000, number + 1 if last else number, None if last else found.winner))
 
 
 def _put(points: dict[int, Point], new: Point) -> None:

@@ -90,11 +90,13 @@ def worded(key: str, value: Any) -> str:
 def flattened(
     prefix: str, value: Mapping[str, Any], into: dict[str, str] | None = None, *, hidden: bool = False
 ) -> dict[str, str]:
-    """Return each leaf of ``value`` under ``prefix.<path>``; lists are compact JSON; nulls are no statement."""
+    """Return each leaf of ``value`` under ``prefix.<path>``; lists are compact JSON; nulls and what is empty are no statement."""
     found: dict[str, str] = {} if into is None else into
     for name, member in value.items():
         key = f"{prefix}.{name}"
-        if isinstance(member, dict) and member:
+        if isinstance(member, (dict, list)) and not member:
+            continue
+        if isinstance(member, dict):
             flattened(key, member, found, hidden=hidden or hides(key))
             continue
         written = kept(key, member, hidden=hidden)

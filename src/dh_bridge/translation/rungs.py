@@ -74,6 +74,8 @@ TYPE_INTEGRATION = "integration"
 TYPE_EXTERNAL_TRIGGER = "external_trigger"
 #: not a rung: whether any event said STREAMING or SERVICE (ruling 2)
 TYPE_STREAMING = "streaming"
+#: not a rung: whether it says RUNNING once when it goes on after a failure, and then nothing for a long time (Debezium)
+TYPE_RESTARTS = "restarts"
 
 # -- ATTEMPT: the number of the try (facets.md 3.6) --------------------------------------------------------------------
 ATTEMPT_DATA_RENTGEN = 0

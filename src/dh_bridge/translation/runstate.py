@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.fold import value
+from dh_bridge.translation.slots import RUN_TYPE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -79,6 +82,10 @@ class RunState:
         found.producer, found.schema_url, found.single = self.producer, self.schema_url, self.single
         found.listed, found.whole, found.queries = self.listed, self.whole, self.queries
         return found
+
+    def hinted(self, hint: str) -> bool:
+        """Whether any event of the run gave this hint at its type, as ``rungs.TYPE_STREAMING``."""
+        return value(self.cells.get(self.urn, {}), RUN_TYPE, hint) is True
 
     def saw(self, job: Job, stamp: Stamp, *, terminal: bool) -> None:
         """Note that an event of ``stamp`` belongs to ``job``."""

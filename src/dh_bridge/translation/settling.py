@@ -17,7 +17,7 @@ from dh_bridge.translation.joined import matched
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.operations import carried
 from dh_bridge.translation.other_runs import RUN, take_over
-from dh_bridge.translation.render.runs import streaming
+from dh_bridge.translation.rungs import TYPE_RESTARTS, TYPE_STREAMING
 from dh_bridge.translation.runstate import kinds_of
 from dh_bridge.translation.skipped import withdraw_skipped
 from dh_bridge.translation.slots import FOLDED, RESULTS, RUN_ALIAS, TEMPORARY, WRITTEN
@@ -81,10 +81,11 @@ def history_of(state: RunState, options: Options) -> History:
     settings = options.settings.runs
     return history(
         state.events,
-        streaming=streaming(state),
+        streaming=state.hinted(TYPE_STREAMING),
         heartbeat=settings.heartbeat,
         other_as=settings.other_as,
         start_skew=settings.start_skew_seconds,
+        restarts=state.hinted(TYPE_RESTARTS),
     )
 
 

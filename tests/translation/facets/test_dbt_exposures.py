@@ -16,7 +16,7 @@ def test_exposures_are_kept_as_one_json():
 @pytest.mark.parametrize(
     ("body", "kept"),
     [
-        ({"exposures": []}, {"dbt_exposures.exposures": "[]"}),
+        ({"exposures": []}, {}),
         ({"exposures": "board"}, {"dbt_exposures.exposures": "board"}),
         ({"exposures": None}, {}),
         (

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 from facet_cases import DPI, facet, of_run
+from samples import event
+
+from dh_bridge import translate
 
 LINES = [
     "connector.class=io.debezium.connector.postgresql.PostgresConnector",
@@ -34,6 +37,31 @@ def test_only_what_tells_the_connector_and_its_tables_is_kept():
     target = "dataProcessInstanceProperties.customProperties[openlineage.debezium_config]"
     assert said["$.run.facets.debezium_config.configs[0]"] == ("kept", target)
     assert said["$.run.facets.debezium_config.configs[6]"] == ("withheld", "policy:debezium_config")
+
+
+def test_what_is_empty_says_nothing():
+    found = of_run("debezium_config", facet(configs=["tasks.max=1"], additionalProperties={}, more=[]), report=True)
+    assert not any(name.endswith(("additionalProperties", "more")) for name in found.kept(DPI))
+    leaf = "$.run.facets.debezium_config.additionalProperties"
+    assert found.verdicts()[leaf] == ("withheld", "no-home:empty")
+
+
+def test_a_task_that_is_restarted_shows_so_at_once():
+    said = [("START", 0), ("FAIL", 10), ("FAIL", 12), ("RUNNING", 13)]
+    streams = {"jobType": facet(processingType="STREAMING", integration="DEBEZIUM", jobType="TASK")}
+    shown = {}
+    for config in ({}, {"debezium_config": facet(configs=["tasks.max=1"])}):
+        for told in (said, said[::-1]):
+            found = translate(
+                [
+                    event(kind, f"2026-11-20T10:00:{second:02}Z", job="shop.0", job_facets=streams, run_facets=config)
+                    for kind, second in told
+                ]
+            )
+            runs = [one.value for one in found.proposals if one.aspect_name == "dataProcessInstanceRunEvent"]
+            last = max(runs, key=lambda one: one["timestampMillis"])
+            shown.setdefault(bool(config), []).append((last["status"], last["attempt"]))
+    assert shown == {False: [("COMPLETE", 1)] * 2, True: [("STARTED", 2)] * 2}
 
 
 def test_early_releases_wrote_a_map():

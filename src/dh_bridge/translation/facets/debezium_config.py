@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.redaction import STRICT, names_only
+from dh_bridge.translation.rungs import TYPE_RESTARTS
+from dh_bridge.translation.slots import RUN_TYPE, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
 
 #: The rest holds hosts, users and paths: it is counted (facets.md 1.3).
 _TELLING = frozenset((
@@ -27,7 +28,11 @@ _KEPT = "dataProcessInstanceProperties.customProperties[openlineage.debezium_con
     producer="Debezium",
 )
 def debezium_config(opened: Open, at: Place) -> Statements:
-    """What tells the connector, its topics and tables as one redacted JSON; the other settings are only counted."""
+    """What tells the connector, its topics and tables as one redacted JSON; the other settings are only counted.
+
+    A task that Debezium restarts after a failure says RUNNING once, and nothing more while its tables stay as they are.
+    """
+    yield at.run, RUN_TYPE, TYPE_RESTARTS, True
     body = dict(opened.body)
     configs = body.pop("configs", None)
     properties = flattened("debezium_config", body)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.identity.subtypes import job_subtype
 from dh_bridge.translation.properties import worded
+from dh_bridge.translation.rungs import TYPE_STREAMING
 from dh_bridge.translation.slots import CONTENT_MODE, RUN_TYPE, SUBTYPES, Statements
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def job_type(facet: JobType, at: Place) -> Statements:
     if (facet.processingType or "").upper() not in ("STREAMING", "SERVICE"):
         at.reached("processingType", "kept", *_ON_JOB)  # no other word is a type of the run
     elif at.run:
-        yield at.run, RUN_TYPE, "streaming", True  # a later word does not take it back (ruling 2)
+        yield at.run, RUN_TYPE, TYPE_STREAMING, True  # a later word does not take it back (ruling 2)
     subtype = job_subtype(facet.jobType)
     if subtype:
         yield at.owner, SUBTYPES, "", subtype

@@ -22,7 +22,6 @@ from dh_bridge.translation.slots import (
     OPERATION_PROPERTIES,
     OUTPUT,
     RUN_PROPERTIES,
-    RUN_TYPE,
     SCHEMA,
     SQL,
 )
@@ -122,9 +121,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
 ) -> dict[str, Any]:
     time = millis(stamp[0])
     part = whole(parts_of(slots, stamp, "output"))
-    kind, inferred = _type(
-        slots, sql, streaming=value(state.cells.get(state.urn, {}), RUN_TYPE, TYPE_STREAMING) is True
-    )
+    kind, inferred = _type(slots, sql, streaming=state.hinted(TYPE_STREAMING))
     properties = combined(slots, OPERATION_PROPERTIES, options.prefix)
     own = {"runId": state.run_id, "run": state.urn}
     job = state.job()

@@ -269,11 +269,6 @@ def type_of(slots: Slots) -> str | None:
     )
 
 
-def streaming(state: RunState) -> bool:
-    """Whether any event of the run says STREAMING or SERVICE."""
-    return value(state.cells.get(state.urn, {}), RUN_TYPE, "streaming") is True
-
-
 # -- relationships and run events -----------------------------------------------------------------------------------
 
 
