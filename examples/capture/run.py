@@ -98,7 +98,7 @@ def surroundings(python: Path) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
     return kept | {
         "PATH": os.pathsep.join((str(python.parent), os.environ["PATH"])),  # dbt-ol calls dbt by name
-        "PYTHONPATH": str(CAPTURE),  # shop.py
+        "PYTHONPATH": str(CAPTURE),  # shop.py, servers.py
         "SHOP_HOME": str(HOME),
         "TZ": "UTC",
     }

@@ -1,8 +1,7 @@
 """Debezium on Kafka Connect: a table of PostgreSQL into a topic, and from there into another database, by two connectors.
 
-Maven Central brings Kafka, Connect, the connectors and what tells of them (into `.jars/` of the checkout by the tests' own
-`realparts.jars`; needs `mvn`), PyPI brings PostgreSQL. All listen on loopback, Kafka on port 9092, PostgreSQL on 5432: the ports
-stand in the events.
+Maven Central brings Connect, the connectors and what tells of them, PyPI brings PostgreSQL. All listen on loopback, PostgreSQL on
+port 5432, which stands in the events.
 """
 
 from __future__ import annotations
@@ -11,22 +10,17 @@ import json
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import pgserver
+import servers
 import shop
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))
-
 from realparts.jars import Jars, fetched
-from realparts.java import FRUGAL, java
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +28,6 @@ if TYPE_CHECKING:
 CONNECT = Jars(
     "connect",
     (
-        "org.apache.kafka:kafka_2.13:4.3.1",
         "org.apache.kafka:connect-runtime:4.3.1",
         "org.apache.kafka:connect-json:4.3.1",
         "org.slf4j:slf4j-simple:1.7.36",
@@ -53,23 +46,7 @@ PROGRAMS = Path(pgserver.__file__).parent / "pginstall" / "bin"
 HOME = shop.HOME / "debezium"
 DATA = HOME / "postgres"
 REST = 8083
-# The places of the other producers; Java finds them all on this machine.
-HOSTS = ("localhost", socket.gethostname(), "kafka.shop.example", "app-db.shop.example", "warehouse.shop.example")
 
-KAFKA_SETTINGS = f"""
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:9093
-listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093
-advertised.listeners=PLAINTEXT://kafka.shop.example:9092
-inter.broker.listener.name=PLAINTEXT
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-log.dirs={HOME}/kafka
-offsets.topic.replication.factor=1
-offsets.topic.num.partitions=1
-group.initial.rebalance.delay.ms=0
-"""
 WORKER_SETTINGS = f"""
 bootstrap.servers=kafka.shop.example:9092
 listeners=http://127.0.0.1:{REST}
@@ -124,19 +101,12 @@ def main(sent: Path) -> None:
     """Write `debezium.ndjson`: what the tasks of the connectors told of themselves, their tables and topics."""
     events = Events(sent / "debezium.ndjson")
     lay_out(events.file)
-    broker = [*jvm(), "kafka.Kafka", str(HOME / "server.properties")]
-    worker = [*jvm(), "org.apache.kafka.connect.cli.ConnectStandalone", str(HOME / "worker.properties")]
-    subprocess.run(
-        [*jvm(), "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", broker[-1]],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    worker = [*servers.jvm(HOME), "-cp", f"{fetched(CONNECT)}/*", "org.apache.kafka.connect.cli.ConnectStandalone"]
     with ExitStack() as running:
         running.enter_context(postgres())
-        running.enter_context(program("kafka", broker))
-        wait_for("Kafka", lambda: listens(9092))
-        running.enter_context(program("connect", worker))
-        wait_for("Connect", lambda: listens(REST) and isinstance(answered("GET", "connectors"), list))
+        running.enter_context(servers.kafka(HOME))
+        running.enter_context(servers.program("connect", [*worker, str(HOME / "worker.properties")], HOME))
+        servers.wait_for("Connect", lambda: isinstance(answered("GET", "connectors"), list), HOME)
         work(events)
 
 
@@ -176,7 +146,7 @@ class Events:
 
     def wait(self, what: str, wanted: Callable[[dict[str, Any]], object], number: int = 1) -> None:
         """Return when so many of them are wanted ones."""
-        wait_for(what, lambda: sum(bool(wanted(event)) for event in self.all()) >= number)
+        servers.wait_for(what, lambda: sum(bool(wanted(event)) for event in self.all()) >= number, HOME)
 
 
 def is_of(event: dict[str, Any], job: str) -> bool:
@@ -191,19 +161,11 @@ def lay_out(events: Path) -> None:
         for folder in (fetched(jars), fetched(OPENLINEAGE)):
             shutil.copytree(next(folder.iterdir()), HOME / "plugins" / name, dirs_exist_ok=True)
     files = {
-        "hosts": "".join(f"127.0.0.1 {name}\n" for name in HOSTS),
-        "server.properties": KAFKA_SETTINGS,
         "worker.properties": WORKER_SETTINGS,
         "openlineage.yml": f"transport: {{type: file, location: {events}}}",
     }
     for name, text in files.items():
         (HOME / name).write_text(text, encoding="utf-8")
-
-
-def jvm() -> list[str]:
-    """Command of a small Java that finds the shop's places here."""
-    quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-    return [java(), *FRUGAL, "-Xmx512m", quiet, f"-Djdk.net.hosts.file={HOME}/hosts", "-cp", f"{fetched(CONNECT)}/*"]
 
 
 @contextmanager
@@ -247,36 +209,6 @@ def answered(method: str, path: str, body: dict[str, str] | None = None) -> Any:
     )
     with urlopen(request, timeout=90) as answer:  # noqa: S310 - of the worker on this machine
         return json.loads(answer.read() or b"null")
-
-
-@contextmanager
-def program(name: str, command: list[str]) -> Iterator[None]:
-    """Run a program beside; what it says goes into a file of its name."""
-    with (HOME / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=HOME)
-        try:
-            yield
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def listens(port: int) -> bool:
-    """Return whether somebody listens on a port of this machine."""
-    with socket.socket() as door:
-        return door.connect_ex(("127.0.0.1", port)) == 0
-
-
-def wait_for(what: str, there: Callable[[], object]) -> None:
-    """Return when it is there."""
-    for _ in range(240):
-        try:
-            if there():
-                return
-        except OSError:
-            pass
-        time.sleep(0.5)
-    sys.exit(f"no {what}: see {HOME}/*.log")
 
 
 if __name__ == "__main__":

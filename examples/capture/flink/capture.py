@@ -1,7 +1,6 @@
 """Flink SQL under OpenLineage's listener, on a session cluster and a real Kafka: jobs that end, fail and are cancelled.
 
-PyPI brings Flink itself (pyflink), Maven Central its connectors, the listener and Kafka, by the tests' own `realparts.jars`
-(into `.jars/` of the checkout; needs `mvn`). All JVMs listen on loopback, Kafka on port 9092.
+PyPI brings Flink itself (pyflink), Maven Central its connectors and the listener. All JVMs listen on loopback.
 """
 
 from __future__ import annotations
@@ -9,24 +8,15 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyflink
+import servers
 import shop
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))
-
-from realparts.jars import KAFKA, Jars, fetched
-from realparts.java import FRUGAL, java
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from realparts.jars import Jars, fetched
 
 CONNECTORS = Jars(
     "flink-2.2",
@@ -41,23 +31,6 @@ CONNECTORS = Jars(
 )
 FLINK = Path(pyflink.__file__).parent
 HOME = shop.HOME / "flink"
-# The places of the other producers; Java finds them all on this machine. Nobody serves the warehouse: that job fails.
-HOSTS = ("localhost", socket.gethostname(), "kafka.shop.example", "warehouse.shop.example")
-
-KAFKA_SETTINGS = f"""
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:9093
-listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093
-advertised.listeners=PLAINTEXT://kafka.shop.example:9092
-inter.broker.listener.name=PLAINTEXT
-controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-log.dirs={HOME}/kafka
-offsets.topic.replication.factor=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-"""
 # The client tells the START, the JobManager all that follows: so it is only where detached jobs are tracked.
 FLINK_SETTINGS = """
 jobmanager.rpc: {{address: localhost, port: {rpc}}}
@@ -103,22 +76,13 @@ def main(sent: Path) -> None:
     """Write `flink.ndjson`: what the client and the JobManager told of the jobs in jobs.py."""
     events = sent / "flink.ndjson"
     rest = lay_out(events)
-    broker = ["-cp", f"{fetched(KAFKA)}/*"]
-    settings = str(HOME / "server.properties")
-    cluster_id = "MkU3OEVBNTcwNTJENDM2Qk"
-    subprocess.run(
-        [*jvm(), *broker, "kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", settings],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    memory = [part for key, value in MEMORY.items() for part in ("-D", f"{key}={value}")]
     with ExitStack() as running:
-        running.enter_context(program("kafka", [*jvm(), *broker, "kafka.Kafka", settings]))
-        running.enter_context(program("jobmanager", flink("StandaloneSessionClusterEntrypoint")))
-        memory = [part for key, value in MEMORY.items() for part in ("-D", f"{key}={value}")]
-        running.enter_context(program("taskmanager", [*flink("TaskManagerRunner"), *memory]))
-        for port in (9092, rest):
-            wait_for(port)
-        submit(events)
+        running.enter_context(servers.kafka(HOME))
+        running.enter_context(servers.program("jobmanager", flink("StandaloneSessionClusterEntrypoint"), HOME))
+        running.enter_context(servers.program("taskmanager", [*flink("TaskManagerRunner"), *memory], HOME))
+        servers.wait_for("JobManager", lambda: servers.listens(rest), HOME)
+        submit(events)  # nobody serves the warehouse: one of the jobs fails
 
 
 def lay_out(events: Path) -> int:
@@ -126,9 +90,7 @@ def lay_out(events: Path) -> int:
     shutil.rmtree(HOME, ignore_errors=True)
     (HOME / "conf").mkdir(parents=True)
     (HOME / "orders").mkdir()
-    (HOME / "hosts").write_text("".join(f"127.0.0.1 {name}\n" for name in HOSTS), encoding="utf-8")
-    (HOME / "server.properties").write_text(KAFKA_SETTINGS, encoding="utf-8")
-    rpc, rest = free_port(), free_port()
+    rpc, rest = servers.free_port(), servers.free_port()
     (HOME / "conf" / "config.yaml").write_text(
         FLINK_SETTINGS.format(rpc=rpc, rest=rest, events=events, namespace=shop.NAMESPACE), encoding="utf-8"
     )
@@ -138,10 +100,9 @@ def lay_out(events: Path) -> int:
 
 
 def jvm() -> list[str]:
-    """Command of a small Java that finds the shop's places here."""
+    """Command of a Java for Flink."""
     opened = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in OPENED]
-    quiet = ["-Dlog4j2.level=WARN", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
-    return [java(), *FRUGAL, "-Xmx512m", *opened, *quiet, f"-Djdk.net.hosts.file={HOME}/hosts"]
+    return [*servers.jvm(HOME), *opened, "-Dlog4j2.level=WARN"]
 
 
 def flink(entry: str) -> list[str]:
@@ -159,34 +120,6 @@ def submit(events: Path) -> None:
     command += ["-pyclientexec", sys.executable, "-pyexec", sys.executable, "-py", *job]
     folders = {"FLINK_CONF_DIR": str(HOME / "conf"), "FLINK_OPT_DIR": str(FLINK / "opt")}
     subprocess.run(command, check=True, cwd=HOME, env=os.environ | folders)
-
-
-@contextmanager
-def program(name: str, command: list[str]) -> Iterator[None]:
-    """Run a program beside; what it says goes into a file of its name."""
-    with (HOME / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=HOME)
-        try:
-            yield
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return int(door.getsockname()[1])
-
-
-def wait_for(port: int) -> None:
-    """Return when somebody listens on a port of this machine."""
-    for _ in range(120):
-        with socket.socket() as door:
-            if door.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.5)
-    sys.exit(f"nobody listens on port {port}: see {HOME}/*.log")
 
 
 if __name__ == "__main__":

