@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.cli.apart import file_of, need_apart
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.gate import Gate
 from dh_bridge.cli.options import (
@@ -100,9 +101,10 @@ def emit(  # noqa: PLR0913 - one parameter per option
     """
     if processes > 1 and (ledger or full or report or dry_run):
         raise click.UsageError("--processes goes with neither --ledger, --full, --report nor --dry-run")
+    place = None if processes > 1 else ledger or settings.ledger.file
+    need_apart(events, {"--report": report, "--dead-letters": dead, "--ledger": place, "--to": file_of(target)})
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
-            place = None if processes > 1 else ledger or settings.ledger.file
             if place is None and not dry_run:
                 need_ledger(target, settings)
             known = noted(place, target)

@@ -15,6 +15,7 @@ import click
 from dh_bridge import errors
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Translation
+from dh_bridge.cli.apart import need_folders_apart
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome
@@ -116,6 +117,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
     from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - as above
 
     check(said, sums=sums and report is None)
+    need_folders_apart(said["events"], _written(said, target) | {"--report": report})
     session = _session(said)
     events = batch_events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
@@ -180,6 +182,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     if target.startswith("file:") and target.endswith(".json"):
         raise click.UsageError("a stream cannot write one JSON array: end the file in .ndjson, or write ndjson:DIR")
     check(said, followed=True)
+    need_folders_apart(said["events"], _written(said, target) | {"--checkpoint": checkpoint})
     session = _session(said)
     events = stream_events(session, said)
     with Outcome(fail_on=fail_on) as outcome, checkpoint_of(session, checkpoint, copied=dry_run) as place:
@@ -199,6 +202,16 @@ def stream(  # noqa: PLR0913 - one parameter per option
         query.awaitTermination()
         batches.end()
         outcome.leave()
+
+
+def _written(said: dict[str, Any], target: str) -> dict[str, str | None]:
+    """Return the folders that a command writes."""
+    scheme, _, path = target.partition(":")
+    return {
+        "--to": path if scheme in ("parquet", "ndjson", "file") else None,
+        "--bad-records": said["bad_records"],
+        "--undelivered": said["undelivered"],
+    }
 
 
 @contextmanager

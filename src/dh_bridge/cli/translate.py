@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.cli.apart import need_apart
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     dead_option,
@@ -39,6 +40,7 @@ def translate(
 
     EVENTS are files (JSON, NDJSON, each also gzipped), folders, or - for stdin.
     """
+    need_apart(events, {"--report": report, "--dead-letters": dead})
     bridge = Bridge(settings)
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         for translation in bridge.stream(events_of(events, bridge), report=outcome.reports):

@@ -60,6 +60,12 @@ def read_events(
                 yield from _readable(stream, str(file), zone)
 
 
+def is_read(path: str | Path, file: Path) -> bool:
+    """Return whether :func:`read_events` of ``path`` reads ``file`` (resolved), which need not be there yet."""
+    place = Path(path).resolve()
+    return file == place or (place in file.parents and _holds_events(file))
+
+
 def events_of(
     raw: bytes, place: str, zone: tzinfo = timezone.utc, *, most: int | None = None
 ) -> Iterator[Event | DeadLetter]:
@@ -107,8 +113,12 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
         return
     for file in sorted(path.rglob("*")):
-        if file.is_file() and file.suffix.lower() in SUFFIXES and not file.name.startswith("."):
+        if file.is_file() and _holds_events(file):
             yield file
+
+
+def _holds_events(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
 
 
 def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
