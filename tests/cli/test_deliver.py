@@ -95,7 +95,7 @@ def test_a_catalogue_is_no_place_for_letters_and_stays_as_it_is(option, run, goo
     place = tmp_path / "shop.db"
     assert run("emit", good, "--to", "catalog:shop.db").exit_code == 0
     before = place.read_bytes()
-    result = run("emit", good, "--to", "catalog:shop.db", option, "shop.db")
+    result = run("emit", good, "--to", "file:p.ndjson", option, "shop.db")
     assert result.exit_code == 2
     assert f"{option} shop.db is a catalogue or a ledger: name another file" in result.stderr
     assert place.read_bytes() == before

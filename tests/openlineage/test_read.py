@@ -181,6 +181,37 @@ def test_an_event_with_half_a_character_is_read(told, form):
     assert [run for _, run in told(form.replace("{}", said).encode())] == ["r"] * form.count("{}")
 
 
+def test_dead_letters_can_be_told_again(told):
+    bad = [b'{"eventTime": 1}', b"[1, {]", b'{"a": "caf\xe9"}', b""]
+    letters = [
+        DeadLetter(f"old:{number}", "why", raw).row() for number, raw in enumerate([LINES[0], *bad, b"[%s]" % LINES[1]])
+    ]
+    again = told("\n".join(json.dumps(one) for one in letters).encode())
+    assert [place for place, _ in again] == [
+        "events.json:1", "events.json:2", "events.json:3", "events.json:4", "events.json:5", "events.json:6[0]",
+    ]  # fmt: skip
+    assert [again[0][1], again[5][1]] == ["run-0", "run-1"]
+    (letter,) = events_of(json.dumps(letters[1]).encode(), "x")
+    assert letter == DeadLetter(
+        "x", "x: neither run, job nor dataset (send a RunEvent, JobEvent or DatasetEvent)", bad[0]
+    )
+
+
+def test_a_dead_letter_is_not_opened_where_there_is_a_bound():
+    letter = json.dumps(DeadLetter("old", "why", b"[%s]" % b",".join([LINES[0]] * 5)).row()).encode()
+    assert len(list(events_of(letter, "x"))) == 5
+    (kept,) = events_of(letter, "x", most=3)
+    assert kept.raw == letter
+
+
+def test_a_letter_in_a_letter_and_what_only_looks_like_one(told):
+    twice = DeadLetter("a", "b", json.dumps(DeadLetter("c", "d", LINES[0]).row()).encode()).row()
+    assert told(json.dumps(twice).encode()) == [("events.json:1", "run-0")]
+    for other in ({**twice, "more": 1}, {**twice, "event": 1}, {"event": twice["event"]}):
+        ((_, reason),) = told(json.dumps(other).encode())
+        assert "neither run" in reason
+
+
 def test_a_broken_array_stays_as_it_came_whatever_is_mended_elsewhere():
     broken = b'[{"a": NaN}, {"b": "NaN"]'
     (letter,) = events_of(broken, "x")

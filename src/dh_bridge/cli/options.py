@@ -51,7 +51,10 @@ report_option = click.option(
     "--report", type=click.Path(dir_okay=False), help="Write what became of every leaf to this file, as explain does."
 )
 dead_option = click.option(
-    "--dead-letters", "dead", type=click.Path(dir_okay=False), help="Write the events that cannot be used to this file."
+    "--dead-letters",
+    "dead",
+    type=click.Path(dir_okay=False),
+    help="Write the events that cannot be used to this file, which can be told as EVENTS once they are mended.",
 )
 
 

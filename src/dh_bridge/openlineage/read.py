@@ -33,6 +33,17 @@ BUFFER = 256 * 1024
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
+class _Letter(msgspec.Struct, forbid_unknown_fields=True):
+    """A dead letter as it is written."""
+
+    place: str
+    reason: str
+    event: str
+
+
+_decode_letter = msgspec.json.Decoder(_Letter).decode
+
+
 def read_events(
     paths: Sequence[str | Path], *, stdin: BinaryIO | None = None, zone: tzinfo = timezone.utc
 ) -> Iterator[Event | DeadLetter]:
@@ -69,7 +80,11 @@ def is_read(path: str | Path, file: Path) -> bool:
 def events_of(
     raw: bytes, place: str, zone: tzinfo = timezone.utc, *, most: int | None = None
 ) -> Iterator[Event | DeadLetter]:
-    """Yield the event in ``raw``, or each of them when it is a JSON array; an EventError when that has more than ``most``."""
+    """Yield the event in ``raw``, or each of them when it is a JSON array; an EventError when that has more than ``most``.
+
+    A dead letter, as :meth:`DeadLetter.row` writes it, is what it holds: it can be told again once the event is mended, or we are.
+    It is not opened for one who sets a bound, which what it holds could pass.
+    """
     raw = raw.removeprefix(_BOM)
     if raw[:1] == b"[":
         try:
@@ -78,16 +93,27 @@ def events_of(
             yield DeadLetter(place, f"not a JSON array of events: {error}", raw)
             return
         for position, member in enumerate(found):
-            yield _one(bytes(member), f"{place}[{position}]", zone)
+            yield from _one(bytes(member), f"{place}[{position}]", zone, opened=most is None)
     else:
-        yield _one(raw, place, zone)
+        yield from _one(raw, place, zone, opened=most is None)
 
 
-def _one(raw: bytes, place: str, zone: tzinfo) -> Event | DeadLetter:
+def _one(raw: bytes, place: str, zone: tzinfo, *, opened: bool) -> Iterator[Event | DeadLetter]:
     try:
-        return parse(raw, place, zone)
+        yield parse(raw, place, zone)
     except EventError as error:
-        return DeadLetter(place, str(error), raw)
+        held = _letter(raw) if opened else None
+        if held is None:
+            yield DeadLetter(place, str(error), raw)
+        else:
+            yield from events_of(held, place, zone)
+
+
+def _letter(raw: bytes) -> bytes | None:
+    try:
+        return _decode_letter(raw).event.encode()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def standard_input() -> BinaryIO:
