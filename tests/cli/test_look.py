@@ -141,6 +141,39 @@ def test_unknown_entity_is_said_on_stderr_with_exit_code_1(command, urn, run, sh
     assert f"{shop} knows nothing of {urn}" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["lineage", "get", "runs"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "mart.sales",
+        "MART.Sales",
+        "shop.mart.sales",
+        _dataset("mart.sales").replace("PROD", "DEV"),
+        "other.mart.sales",
+        "sales",
+    ],
+)
+def test_who_asks_by_a_name_is_told_of_the_urns_that_have_it(command, asked, run, tmp_path):
+    with Catalog(tmp_path / "named.db") as catalog:
+        for name in ("mart.sales", "mart.sales_old", "mart.customers"):
+            catalog.apply([upsert("dataset", _dataset(name), "status", {"removed": False})])
+    result = run(command, asked, "--catalog", "named.db")
+    assert result.exit_code == 1
+    said = result.stderr.splitlines()
+    assert said[0] == f"named.db knows nothing of {asked}, but of"
+    assert said[1:3] == [f"  {_dataset('mart.sales')}", f"  {_dataset('mart.sales_old')}"]
+
+
+def test_no_more_than_five_of_a_name_are_told_and_none_of_a_short_one(run, tmp_path):
+    with Catalog(tmp_path / "many.db") as catalog:
+        catalog.apply(
+            [upsert("dataset", _dataset(f"mart.sales_{number}"), "status", {"removed": False}) for number in range(9)]
+        )
+    assert len(run("get", "mart.sales", "--catalog", "many.db").stderr.splitlines()) == 6
+    for nothing in ("ma", "100%", "m_rt", ""):
+        assert run("get", nothing, "--catalog", "many.db").stderr == f"many.db knows nothing of {nothing}\n"
+
+
 def test_get_shows_aspects_relations_and_points(run, shop):
     found = json.loads(run("get", JOB, "--catalog", shop).stdout)
     assert found["aspects"].keys() == {"dataJobInfo", "dataJobInputOutput"}

@@ -24,6 +24,21 @@ def test_an_unknown_target_is_refused_with_the_known_ones(target):
 
 
 @pytest.mark.parametrize(
+    ("target", "meant"),
+    [
+        ("http://gms:8080", "rest:http://gms:8080"),
+        ("HTTPS://gms", "rest:HTTPS://gms"),
+        ("out/shop.db", "catalog:out/shop.db"),
+        ("p.ndjson", "file:p.ndjson"),
+        ("/out.json", "file:/out.json"),
+    ],
+)
+def test_who_leaves_the_scheme_out_is_told_the_one_that_fits(target, meant):
+    with pytest.raises(SettingsError, match=f"did you mean {meant}[?]"):
+        open_sink(target)
+
+
+@pytest.mark.parametrize(
     ("target", "file_format", "reason"),
     [
         ("memory:x", None, "neither"),

@@ -123,6 +123,15 @@ class Catalog(Closing):
         )
         return (urn for (urn,) in rows)
 
+    def named(self, name: str, most: int) -> list[str]:
+        """Return at most ``most`` URNs of entities with ``name`` in them, whatever its case, the shortest first."""
+        rows = self.connection.execute(
+            "SELECT urn FROM entity WHERE instr(lower(urn), lower(?)) AND EXISTS (SELECT 1 FROM aspect"
+            " WHERE entity = entity.id) ORDER BY length(urn), urn LIMIT ?",
+            (name, most),
+        )
+        return [urn for (urn,) in rows]
+
     def relationships(self, urn: str) -> Iterator[tuple[str, str, str]]:
         """Yield ``(relationship name, aspect, target URN)`` of what the entity's aspects point to, sorted."""
         rows = self.connection.execute(

@@ -12,6 +12,7 @@ from dh_bridge.catalog.entity import entity
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
+from dh_bridge.cli.near import say_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write
 
@@ -36,11 +37,14 @@ def get(*, settings: Settings, urn: str, file: str, aspect: str | None, as_json:
     """
     with Catalog(file, readonly=True) as catalog:
         found = entity(catalog, urn)
+        if found is None:
+            say_unknown(catalog, file, urn)
+            raise click.exceptions.Exit(EXIT_EVENTS)
     shown = msgspec.to_builtins(found)
-    if found is not None and aspect is not None:
+    if aspect is not None:
         shown = found.aspects.get(aspect, found.points.get(aspect))
     if shown is None:
-        say(f"{file} knows nothing of {urn}" + (f" {aspect}" if found is not None else ""))
+        say(f"{file} knows nothing of {urn} {aspect}")
         raise click.exceptions.Exit(EXIT_EVENTS)
     write(
         [json_line(shown) if as_json else orjson.dumps(shown, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)]

@@ -13,6 +13,7 @@ from dh_bridge.catalog.lineage import lineage as lineage_of
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
+from dh_bridge.cli.near import say_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_tree
 
@@ -82,15 +83,15 @@ def lineage(  # noqa: PLR0913 - one parameter per option
     with Catalog(file, readonly=True) as catalog:
         root = lineage_of(catalog, urn, direction=direction, depth=depth, columns=columns)
         known = bool(root.upstream or root.downstream or catalog.aspects(urn))
-    if as_json:
-        write([json_line(to_json(root))])
-    elif dot or mermaid:
-        write([(to_dot(root) if dot else to_mermaid(root)).encode()])  # whatever the terminal's code page
-    elif known:
-        write_tree(lineage_tree(root, direction))
-    if not known:
-        say(f"{file} knows nothing of {urn}")
-        raise click.exceptions.Exit(EXIT_EVENTS)
+        if as_json:
+            write([json_line(to_json(root))])
+        elif dot or mermaid:
+            write([(to_dot(root) if dot else to_mermaid(root)).encode()])  # whatever the terminal's code page
+        elif known:
+            write_tree(lineage_tree(root, direction))
+        if not known:
+            say_unknown(catalog, file, urn)
+            raise click.exceptions.Exit(EXIT_EVENTS)
 
 
 def lineage_tree(root: Node, direction: Direction = "both") -> Tree:

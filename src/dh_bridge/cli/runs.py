@@ -14,6 +14,7 @@ from dh_bridge.catalog.runs import runs as runs_of
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
+from dh_bridge.cli.near import say_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_table
 
@@ -42,10 +43,9 @@ def runs(*, settings: Settings, urn: str, file: str, as_json: bool) -> None:  # 
             write(json_line(msgspec.to_builtins(row)) for row in rows)
         elif rows:
             write_table(_COLUMNS, [_cells(catalog, row) for row in rows])
-        known = bool(rows) or entity(catalog, urn) is not None
-    if not known:
-        say(f"{file} knows nothing of {urn}")
-        raise click.exceptions.Exit(EXIT_EVENTS)
+        if not rows and entity(catalog, urn) is None:
+            say_unknown(catalog, file, urn)
+            raise click.exceptions.Exit(EXIT_EVENTS)
     if not rows:
         say(f"{file} knows no runs of {urn}")
 

@@ -197,6 +197,10 @@ SINKS = {
 """Scheme of a target -> the module whose ``open_target(place, options)`` opens it; imported when first asked for."""
 
 
+_SIGNS = (("rest", "http://"), ("rest", "https://"), ("file", ".ndjson"), ("file", ".json"), ("catalog", ".db"))
+"""Scheme -> what stands in a place of that kind, for one who left the scheme out."""
+
+
 def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
     """Return the sink of ``memory:``, ``file:PATH`` (``-`` is standard output), ``catalog:FILE``, ``rest:URL`` or ``kafka:BROKERS``.
 
@@ -211,8 +215,10 @@ def known_scheme(target: str) -> str:
     """Return the scheme of a target; a SettingsError names the known ones."""
     scheme, colon, _ = target.partition(":")
     if not colon or scheme not in SINKS:
+        meant = next((name for name, sign in _SIGNS if sign in target.lower()), None)
         known = ", ".join(f"{name}:" for name in SINKS)
-        raise SettingsError(f"{shown(target)!r} is no known target", where="--to", now=f"use one of {known}")
+        now = f"use one of {known}" + (f"; did you mean {meant}:{shown(target)}?" if meant else "")
+        raise SettingsError(f"{shown(target)!r} is no known target", where="--to", now=now)
     return scheme
 
 
