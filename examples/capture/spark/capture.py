@@ -11,9 +11,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 import shop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LISTENER = "io.openlineage:openlineage-spark_2.12:1.53.0"
 JOBS = Path(__file__).parent
@@ -67,8 +71,13 @@ def java() -> dict[str, str]:
     return variables
 
 
-def submit(job: Path, events: Path, packages: tuple[str, ...] = (), **more: str) -> list[str]:
-    """Command line of one application: the listener as it is by default, plus its parent in the pipeline."""
+def submit(
+    job: Path, events: Path, packages: tuple[str, ...] = (), *, jars: Iterable[Path] = (), **more: str
+) -> list[str]:
+    """Command line of one application: the listener as it is by default, plus its parent in the pipeline.
+
+    With ``jars``, the listener's among them, nothing is fetched.
+    """
     task = f"{shop.PIPELINE}.{job.stem}"
     settings = {
         "spark.jars.ivy": shop.HOME / "ivy",
@@ -90,13 +99,13 @@ def submit(job: Path, events: Path, packages: tuple[str, ...] = (), **more: str)
         "spark.ui.enabled": "false",
         **more,
     }
+    brought = ("--jars", ",".join(map(str, jars))) if jars else ("--packages", ",".join((LISTENER, *packages)))
     options = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
     return [
         "spark-submit",
         "--master",
         "local[1]",
-        "--packages",
-        ",".join((LISTENER, *packages)),
+        *brought,
         *options,
         str(job),
         str(shop.LAKE),

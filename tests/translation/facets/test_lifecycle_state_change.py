@@ -19,6 +19,7 @@ from facet_cases import (
     totals,
 )
 from openlineage.client.facet_v2 import lifecycle_state_change_dataset
+from samples import dataset
 
 
 def change(word, **more):
@@ -55,6 +56,18 @@ def test_of_a_job_event_the_word_stands_on_the_edge_alone(word):
     assert edge["properties"] == {"openlineage.lifecycleStateChange": word}
     assert not found.has(TOTALS, "status")
     assert not found.has(TOTALS, "operation")
+
+
+def test_an_event_without_a_run_tells_of_no_operation_though_a_run_of_the_same_call_does():
+    changed = change("CREATE")
+    run, alone = event("COMPLETE", outputs=[totals()]), dataset_event(totals(facets=changed))
+    path = "$.dataset.facets.lifecycleStateChange.lifecycleStateChange"
+    assert told([run, alone], report=True).verdicts()[path] == ("withheld", "no-home:no job")
+    job = told([run, job_event(outputs=[totals(facets=changed)])], report=True)
+    assert job.verdicts()["$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"] == (
+        "mapped",
+        "dataJobInputOutput.outputDatasetEdges[].properties",
+    )
 
 
 def test_a_drop_removes_the_dataset_only_when_the_run_completes():
@@ -160,3 +173,34 @@ def test_a_word_that_is_none_is_told_to_be_kept():
     path = "$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"
     assert found.verdicts()[path] == ("kept", "operation.customProperties")
     assert found.one(TOTALS, "operation")["customProperties"]["openlineage.lifecycleStateChange"] == "EXPLODE"
+
+
+def renamed(path, table, before, namespace="hive://metastore:9083"):
+    facets = {
+        "lifecycleStateChange": facet(
+            lifecycleStateChange="RENAME", previousIdentifier={"namespace": "file", "name": before}
+        ),
+        "symlinks": facet(identifiers=[{"namespace": namespace, "name": table, "type": "TABLE"}]),
+    }
+    return told([event("COMPLETE", outputs=[dataset(path, "file", facets=facets)])], lifecycle={"rename_removes": True})
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "before", "gone"),
+    [
+        ("/lake/shop.db/sold", "shop.sold", "/lake/shop.db/orders", ("hive", "shop.orders")),
+        ("/lake/shop.db/sold", "shop.sold", "/lake/old.db/orders", ("file", "/lake/old.db/orders")),
+        ("/lake/s1", "shop.sold", "/lake/o1", ("file", "/lake/o1")),
+        ("/lake/sold", "shop.sold", "/lake/", ("file", "/lake")),
+    ],
+)
+def test_a_table_of_a_metastore_was_called_so_there_where_its_folder_was_renamed_with_it(path, table, before, gone):
+    platform, name = gone
+    urn = f"urn:li:dataset:(urn:li:dataPlatform:{platform},{name},PROD)"
+    assert renamed(path, table, before).one(urn, "status") == {"removed": True}
+
+
+def test_a_folder_that_goes_by_its_path_was_one():
+    found = renamed("/lake/shop.db/sold", "shop.sold", "/lake/shop.db/orders", namespace="file:/lake")
+    urn = "urn:li:dataset:(urn:li:dataPlatform:file,/lake/shop.db/orders,PROD)"
+    assert found.one(urn, "status") == {"removed": True}

@@ -23,6 +23,7 @@ from facet_cases import (
     totals,
 )
 from openlineage.client.facet_v2 import schema_dataset
+from samples import SPARK, dataset
 
 
 def fields(*members, **more):
@@ -118,6 +119,52 @@ def test_an_update_takes_no_column_from_the_schema_that_is_known():
     for order in (events, events[::-1]):
         found = told(*order)
         assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 2
+
+
+TOPIC = "urn:li:dataset:(urn:li:dataPlatform:kafka,shop.orders,PROD)"
+FOLDER = "urn:li:dataset:(urn:li:dataPlatform:file,/lake/shop/orders,PROD)"
+
+
+def of_spark(name, namespace, columns, producer=SPARK, **facets):
+    schema = fields(*({"name": column, "type": "string"} for column in columns.split()))
+    read = dataset(name, namespace, facets={"schema": schema, **facets})
+    return told(event(inputs=[read], producer=producer), report=True)
+
+
+READ = "key value topic partition offset timestamp timestampType"
+
+
+@pytest.mark.parametrize("columns", [READ, f"{READ} headers", "key value"])
+def test_columns_of_sparks_kafka_source_are_no_schema_of_a_topic(columns):
+    found = of_spark("shop.orders", "kafka://b:9092", columns)
+    assert not found.has(TOPIC, "schemaMetadata")
+    path = "$.inputs[0].facets.schema.fields[0].name"
+    assert found.verdicts()[path] == ("withheld", "no-home:frame")
+
+
+@pytest.mark.parametrize(("columns", "producer"), [("key value sku", SPARK), ("key value", TRINO)])
+def test_other_columns_of_a_topic_are_and_so_are_those_of_other_producers(columns, producer):
+    found = of_spark("shop.orders", "kafka://b:9092", columns, producer)
+    assert len(found.one(TOPIC, "schemaMetadata")["fields"]) == len(columns.split())
+
+
+def symlink(name):
+    return facet(identifiers=[{"namespace": "file:/lake", "name": name, "type": "TABLE"}])
+
+
+def test_columns_of_icebergs_metadata_are_no_schema_of_the_table():
+    said = of_spark("/lake/shop/orders", "file", "committed_at snapshot_id", symlinks=symlink("shop.orders.snapshots"))
+    assert not said.has(FOLDER, "schemaMetadata")
+    path = "$.inputs[0].facets.schema.fields[0].name"
+    assert said.verdicts()[path] == ("withheld", "no-home:metadata-table")
+
+
+@pytest.mark.parametrize(
+    "named", [symlink("shop.orders"), symlink("orders.files.shop"), facet(identifiers=["x", {"name": None}]), facet()]
+)
+def test_a_table_that_is_called_otherwise_keeps_its_schema(named):
+    found = of_spark("/lake/shop/orders", "file", "id day", symlinks=named)
+    assert len(found.one(FOLDER, "schemaMetadata")["fields"]) == 2
 
 
 def test_of_a_table_that_a_statement_reads_and_writes_what_is_written_counts_and_the_report_says_so():

@@ -23,10 +23,12 @@ LIST = event(inputs=[dataset("orders;returns", KAFKA, facets={}), dataset("a;b")
         (KAFKA, "orders", ("orders",)),
         (KAFKA, "orders;returns", ("orders", "returns")),
         ("kafka://a:9092,b:9092", "orders; returns;", ("orders", "returns")),
+        (KAFKA, "orders,returns;late", ("orders", "returns", "late")),
         (KAFKA, ";", (";",)),
         ("postgres://db:5432", "shop.public.a;b", ("shop.public.a;b",)),
         ("food", "a;b", ("a;b",)),
         ("s3://lake", "a;b", ("a;b",)),
+        ("s3://lake", "a,b", ("a,b",)),
     ],
 )
 def test_a_name_is_taken_apart_where_its_system_says_so(namespace, name, names):

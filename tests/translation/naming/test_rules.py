@@ -159,6 +159,23 @@ def test_defaults_complete_a_name(namespace, name, more, expected):
     assert "missing-part" not in named.notes
 
 
+@pytest.mark.parametrize(
+    ("namespace", "name", "expected"),
+    [
+        ("postgres://h", "shop.orders", urn("postgres", "shop.public.orders")),
+        ("postgres://h", 'shop."Orders.2024"', urn("postgres", "shop.public.Orders.2024")),
+        ("postgres://h/shop", "orders", urn("postgres", "shop.public.orders")),
+        ("postgres://h", "shop.sales.orders", urn("postgres", "shop.sales.orders")),
+        ("sqlserver://h", "shop.orders", urn("mssql", "shop.public.orders")),
+        ("mysql://h", "shop.orders", urn("mysql", "shop.orders")),
+    ],
+)
+def test_a_schema_completes_the_name_of_a_database_and_a_table(namespace, name, expected):
+    """Spark writes ``database.table`` of a JDBC table that it was given without its schema."""
+    named = naming(rule("{*any}", default_schema="public"))(namespace, name)
+    assert (named.urn, named.level) == (expected, "table")
+
+
 def test_a_completed_name_has_its_containers_and_fqn():
     named = naming(rule("postgres://{*any}", default_database="shop"))("postgres://h", "public.orders")
     assert named.fqn == "postgresql:`h:5432`.shop.public.orders"

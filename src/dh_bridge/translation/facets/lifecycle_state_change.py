@@ -22,6 +22,7 @@ from dh_bridge.translation.slots import (
 )
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.naming import Name
     from dh_bridge.translation.place import Place
 
 
@@ -84,11 +85,13 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
         yield property_statement(at, earlier)
     if previous is not None and word == "RENAME" and at.role != "input":
         yield from _removed(previous, at)
+    if not at.run:  # an operation of the dataset is another event's
+        at.reached("lifecycleStateChange", "mapped", *_WORD[1:])
 
 
 def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
     """Yield that the dataset of the earlier name is gone, by ``lifecycle.rename_removes``, else what it is called now."""
-    name = at.endpoint(previous.namespace, previous.name)
+    name = _name(previous, at)
     if name.endpoint is None or name.endpoint == at.dataset:
         return
     yield name.endpoint, DATASET, "", name
@@ -98,7 +101,24 @@ def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
     elif at.name is not None:
         now = _named("renamedTo", at.name.safe_namespace, at.name.name)
         yield name.endpoint, DATASET_PROPERTIES, "renamedTo", now
-        at.reached("lifecycleStateChange", "mapped", *_WORD, _LATER)
+        at.reached("lifecycleStateChange", "mapped", *(_WORD if at.run else _WORD[1:]), _LATER)
+
+
+def _name(previous: PreviousIdentifier, at: Place) -> Name:
+    """Return the name that the dataset had: that of its catalogue, as it has one now, where only the last part is new.
+
+    Spark tells two folders, of a table that goes by its name in a metastore: /lake/shop.db/orders is shop.orders.
+    """
+    found, own = at.endpoint(previous.namespace, previous.name), at.name
+    folder, slash, before = previous.name.rpartition("/")
+    now = next((of for of, _, _, where in at.entries if at.where.startswith(f"{where}.")), None)
+    if own is None or now is None or not before or own.system == found.system or now.namespace != previous.namespace:
+        return found
+    schema, dot, table = own.name.rpartition(".")
+    if now.name != f"{folder}{slash}{table}":
+        return found
+    known = at.endpoint(own.namespace, f"{schema}{dot}{before}")
+    return known if known.system == own.system else found
 
 
 def _named(key: str, namespace: str, name: str) -> dict[str, str]:

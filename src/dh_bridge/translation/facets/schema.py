@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.beside import fields_of, of_dataset, of_job
+from dh_bridge.translation.beside import beside, fields_of, of_dataset, of_job
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.operation_types import writes_whole_rows
@@ -46,7 +46,8 @@ class Schema(Facet):
 def schema(facet: Schema, at: Place) -> Statements:
     """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields.
 
-    Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns.
+    Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns. Spark tells
+    columns of its own of Kafka's topics and of Iceberg's metadata.
     """
     if not facet.fields or at.name is None:
         return
@@ -54,8 +55,8 @@ def schema(facet: Schema, at: Place) -> Statements:
     at.columns = found.columns
     if found.typed and at.name.platform in at.options.settings.schema_.skip_platforms:
         at.withheld("", "schema-owned")
-    elif found.typed and at.role == "output" and _is_projection(at):
-        at.withheld("fields", "no-home:projection")
+    elif found.typed and (foreign := _foreign(facet, at)):
+        at.withheld("fields", f"no-home:{foreign}")
     elif found.typed:
         yield at.dataset, SCHEMA, "", found
         if at.notes is not None and (other := _of_output(at)):
@@ -83,12 +84,28 @@ def _of_output(at: Place) -> str:
     )
 
 
-def _is_projection(at: Place) -> bool:
-    """Whether the fields of an output are those that a statement writes, and there may be others."""
-    producer = at.options.identity.producer(at.event.producer)
-    if producer is None or not producer.projections:
-        return False
-    return not writes_whole_rows(str(of_job(at, "sql").get("query", "")))
+def _foreign(facet: Schema, at: Place) -> str:
+    """Return what the fields are, where they are not the dataset's: a projection, of which there may be others; "" else."""
+    producer, name = at.options.identity.producer(at.event.producer), at.name
+    if producer is None or name is None:
+        return ""
+    if producer.projections and at.role == "output":
+        return "" if writes_whole_rows(str(of_job(at, "sql").get("query", ""))) else "projection"
+    if (frame := producer.frames.get(name.system or "")) and frame.issuperset(one.name for one in facet.fields or ()):
+        return "frame"
+    if producer.metadata_tables and "symlinks" in at.keys and _of_metadata(name.name, producer.metadata_tables, at):
+        return "metadata-table"
+    return ""
+
+
+def _of_metadata(path: str, metadata: frozenset[str], at: Place) -> bool:
+    """Whether the dataset at ``path`` is a table whose metadata is read: /lake/orders, by the name of db.orders.files."""
+    identifiers = beside(at, "symlinks").get("identifiers")
+    for one in identifiers if isinstance(identifiers, list) else ():
+        table, _, last = str(one.get("name") if isinstance(one, dict) else "").rpartition(".")
+        if last in metadata and table.rpartition(".")[2] == path.rpartition("/")[2]:
+            return True
+    return False
 
 
 def _schema_fields(facet: Schema, at: Place) -> SchemaFields:

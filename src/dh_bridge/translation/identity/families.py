@@ -59,6 +59,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     assertion_label: str | None = None
     parents: Parents = "all"
     projections: bool = False
+    frames: dict[str, frozenset[str]] = {}
+    metadata_tables: frozenset[str] = frozenset()
 
 
 class Producer(msgspec.Struct, frozen=True):
@@ -68,6 +70,8 @@ class Producer(msgspec.Struct, frozen=True):
     ``assertion_label``: what DataHub shows as the type of its checks.
     ``parents``: which of its jobs have parents of its own; others' parents are of another tool, as a rule an orchestrator.
     ``projections``: schemas of outputs hold what a statement writes, which is all of a table only where it makes it.
+    ``frames``: columns that are those of its reader or writer, by naming system; ``metadata_tables``: what it tells as the
+    table behind, with columns of their own.
     """
 
     id: str
@@ -77,6 +81,8 @@ class Producer(msgspec.Struct, frozen=True):
     assertion_label: str | None = None
     parents: Parents = "all"
     projections: bool = False
+    frames: dict[str, frozenset[str]] = {}
+    metadata_tables: frozenset[str] = frozenset()
 
 
 def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]:
@@ -119,8 +125,9 @@ class Families:
         self._named: dict[str, Producer] = {}
         for stem, row in found:
             producer = Producer(
-                stem, row.producer, row.platform, row.single_event, row.assertion_label, row.parents, row.projections
-            )
+                stem, row.producer, row.platform, row.single_event, row.assertion_label, row.parents, row.projections,
+                row.frames, row.metadata_tables,
+            )  # fmt: skip
             self._named[stem] = producer
             self._patterns += [
                 (uri_pattern(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers

@@ -23,7 +23,8 @@ def _defaults(rule: NamingRule) -> dict[str, str]:
 def complete(reading: Reading, rule: NamingRule) -> Reading:
     """Return ``reading`` with the rule's default database and schema, where the name has none.
 
-    A name that stops short of a table (``public.orders``) is read from its end: systems.md 7.6.
+    A name that stops short of a table is read from its end, ``public.orders`` on a server whose database is known; or past
+    the one part that is, ``shop.orders`` of Spark, which reads a table of the schema that the server looks in: systems.md 7.6.
     """
     defaults = _defaults(rule)
     names = [part.name for part in reading.reader.template.tiers]
@@ -34,6 +35,8 @@ def complete(reading: Reading, rule: NamingRule) -> Reading:
         return reading._replace(values=values, missing=not reading.needs <= values.keys())
     said = [part for part in reading.parts if part is not None]
     given = {name: value for name, value in reading.values.items() if name not in tiers}
+    if len(past := [name for name in names if name not in defaults]) == len(said):
+        names = past
     last = dict(zip(names[len(names) - len(said) :], said, strict=True)) if 0 < len(said) <= len(names) else {}
     values = {**{name: value for name, value in defaults.items() if name in tiers}, **given, **last}
     if not last or not reading.needs <= values.keys():

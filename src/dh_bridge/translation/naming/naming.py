@@ -6,6 +6,7 @@ rules last. Reverse look-up stands in ``reverse``.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.translation.naming.directory import Directory, Match
@@ -61,7 +62,7 @@ class Naming:
         self._young: dict[tuple[str, ...], Name] = {}
         self._old: dict[tuple[str, ...], Name] = {}
         instances = {rule.platform_instance for rule in settings.rules if rule.platform_instance is not None}
-        self._separators = {system.separator for system in self._systems if system.separator is not None}
+        self._separators = {mark for system in self._systems for mark in system.separator or ()}
         self._reverse = Reverse(self._readers.values(), self, sorted(instances))
         check(settings, self._systems)
 
@@ -81,7 +82,7 @@ class Naming:
         return found
 
     def listed(self, namespace: str, name: str) -> Sequence[str]:
-        """Return the names that ``name`` lists, itself but where its system has a ``separator`` for those of several datasets."""
+        """Return the names that ``name`` lists, itself but where its system has signs, ``separator``, between several."""
         for mark in self._separators:  # a generator would take longer than all of it: nearly no name holds one
             if mark in name:
                 return self._split(namespace, name)
@@ -89,8 +90,8 @@ class Naming:
 
     def _split(self, namespace: str, name: str) -> Sequence[str]:
         for match in self._place(namespace, None).matches:
-            mark = match.reader.system.separator
-            if mark is not None and (names := [part.strip() for part in name.split(mark) if part.strip()]):
+            marks = match.reader.system.separator
+            if marks and (names := [part.strip() for part in re.split(f"[{re.escape(marks)}]", name) if part.strip()]):
                 return names
         return (name,)
 
