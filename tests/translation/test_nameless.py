@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from samples import aspects, dataset, event, job_event, one, packed, properties
+from samples import RUN, aspects, dataset, event, job_event, one, packed, properties
 from told import Told, catalogue, settings
 from truth import lies
 
@@ -110,6 +110,28 @@ def test_a_query_with_a_name_has_a_job_of_its_own():
     assert aspects(found, "upstreamLineage") == []
     assert len(one(found, "dataJobInputOutput", job)) == 4
     assert one(found, "dataProcessInstanceProperties")["name"] != "nightly.totals"
+
+
+def test_steps_that_dagster_maps_are_runs_of_one_job_and_keep_their_keys():
+    dagster = {
+        "namespace": "shop",
+        "producer": "https://github.com/OpenLineage/OpenLineage/tree/0.2.1/integration/dagster",
+    }
+    steps = [("nightly.load_day[2026_11_20]", "a"), ("nightly.load_day[2026_11_21]", "b"), ("nightly.insert", "c")]
+    above = {"run": {"runId": RUN}, "job": {"namespace": "shop", "name": "nightly"}}
+    found = translated(
+        *[event("START", job=job, run=run, run_facets={"parent": above}, **dagster) for job, run in steps]
+    )
+    jobs = {p.entity_urn.rpartition(",")[2][:-1] for p in found.proposals if p.aspect_name == "dataJobInfo"}
+    assert jobs == {"nightly.load_day", "nightly.insert"}
+    runs = [run["customProperties"] for run in aspects(found, "dataProcessInstanceProperties")]
+    assert sorted(run[f"{_PREFIX}job.name"] for run in runs if f"{_PREFIX}job.name" in run) == [
+        steps[0][0],
+        steps[1][0],
+    ]
+    links = aspects(found, "dataProcessInstanceRelationships")
+    assert [link["parentInstance"] for link in links] == [f"urn:li:dataProcessInstance:{RUN}"] * 3
+    assert [link["parentTemplate"].rpartition(",")[2] for link in links].count("nightly.load_day)") == 2
 
 
 def test_the_text_of_a_query_is_no_name_of_its_run():
