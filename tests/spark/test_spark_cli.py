@@ -278,8 +278,14 @@ def test_what_cannot_be_done_is_said_before_spark_starts():
         (("batch", "--to", "parquet:x"), "name either --events or --kafka"),
         (("batch", "--kafka", "b:9092", "--to", "parquet:x"), "--kafka needs --topic"),
         (("stream", "--events", "x", "--to", "file:x.json", "--checkpoint", "c"), "cannot write one JSON array"),
-        (("stream", "--events", "x", "--to", "ndjson:x/y", "--checkpoint", "c"), "--to x/y lies in x, of which all is read"),
-        (("batch", "--events", "x", "--to", "parquet:y", "--report", "x"), "--report x lies in x, of which all is read"),
+        (
+            ("stream", "--events", "x", "--to", "ndjson:x/y", "--checkpoint", "c"),
+            "--to x/y lies in x, of which all is read",
+        ),
+        (
+            ("batch", "--events", "x", "--to", "parquet:y", "--report", "x"),
+            "--report x lies in x, of which all is read",
+        ),
         (("stream", *two, "--to", "parquet:x", "--checkpoint", "c"), "a stream follows one folder"),
     ):
         done = invoke(*arguments)

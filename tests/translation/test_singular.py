@@ -123,3 +123,23 @@ def test_unreadable_checks_of_another_table_do_no_harm(broken):
     found = ran(orders(facets={"dataQualityAssertions": broken}), totals(facets=checks(CHECK)))
     mine = [value for urn, value in results(found) if value["result"]["type"] == "FAILURE"]
     assert [value["asserteeUrn"] for value in mine] == [TOTALS]
+
+
+def test_beside_a_check_that_is_called_by_its_last_part_it_is_the_same_check():
+    """dbt calls it ``test.<project>.<name>`` in the run's facet, ``<name>`` on its table."""
+    test = {**TEST, "content": "select 1", "contentType": "sql", "status": "pass"}
+    found = ran(orders(facets=checks(CHECK)), tests=[test], report=True)
+    ((urn, value),) = results(found)
+    assert value["result"]["type"] == "FAILURE", "the check's own word counts"
+    info = found.one(urn, "assertionInfo")
+    assert info["customProperties"]["openlineage.name"] == NAME
+    assert info["datasetAssertion"]["logic"] == "select 1"
+    verdicts = found.verdicts()
+    assert verdicts["$.run.facets.test.tests[0].type"] == ("withheld", "duplicate-of:dataQualityAssertions")
+    assert verdicts["$.inputs[0].facets.dataQualityAssertions.assertions[0].success"][0] == "mapped"
+
+
+def test_a_test_of_a_kind_is_another_check_than_one_that_is_called_by_its_last_part():
+    generic = {**TEST, "name": f"shop.{NAME}", "type": "unique"}
+    for producer in (DBT, "https://example.com/own"):
+        assert len(results(ran(orders(facets=checks(CHECK)), tests=[generic], producer=producer))) == 2

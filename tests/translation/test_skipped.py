@@ -108,6 +108,69 @@ def test_a_failed_model_takes_no_result_from_a_test_that_ran():
     assert skipped(found) == []
 
 
+# -- events that follow dbt's log --------------------------------------------------------------------------------------
+
+INVENTED = {**BROKEN, "expected": "0", "actual": "0"}
+SINGULAR = {"name": "test.shop.no_gaps", "type": "singular", "status": "fail", "expected": "0", "actual": "0"}
+
+
+def aborted(*checks, tests=(), kind="ABORT", producer=DBT, error=None):
+    bag = {"dataQualityAssertions": facet(assertions=list(checks))} if checks else {}
+    run = {"test": facet(tests=list(tests))} if tests else {}
+    if error:
+        run["errorMessage"] = facet(message=error, programmingLanguage="sql")
+    parts = {"run_id": TEST, "name": "test.shop.not_null_orders_id.1a2b", "producer": producer}
+    return [
+        event("START", time="2026-11-20T01:00:11Z", inputs=[orders()], **parts),
+        event(kind, time="2026-11-20T01:00:11Z", inputs=[orders(facets=bag)], run=run, **parts),
+    ]
+
+
+def test_a_test_whose_own_run_was_aborted_was_skipped_whatever_value_is_sent():
+    found = told(aborted(INVENTED))
+    assert results(found) == []
+    assert skipped(found) == ["not_null_orders_id"]
+    assert [one.aspect_name for one in found.proposals].count("assertionInfo") == 1, "the check exists all the same"
+
+
+def test_so_was_a_singular_test_of_the_run():
+    found = told(aborted({**INVENTED, "assertion": "no_gaps", "name": "no_gaps", "column": None}, tests=[SINGULAR]))
+    assert results(found) == []
+    assert skipped(found) == ["test.shop.no_gaps"]
+
+
+def test_an_aborted_run_of_others_than_dbt_has_its_results():
+    assert results(told(aborted(INVENTED, producer="https://example.com/own"))) == ["FAILURE"]
+
+
+def test_a_failure_without_a_failing_row_is_an_error_and_says_why():
+    found = told(aborted(INVENTED, kind="FAIL", error='column "id" does not exist'))
+    (result,) = (one.value["result"] for one in found.proposals if one.aspect_name == "assertionRunEvent")
+    assert result["type"] == "ERROR"
+    assert result["error"]["properties"]["message"] == 'column "id" does not exist'
+    assert not {"unexpectedCount", "actualAggValue"} & result.keys(), "nothing was counted"
+    assert result["nativeResults"]["actual"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "kind"),
+    [("> 10", "0", "ERROR"), ("<1", "0", "FAILURE"), ("0", "3", "FAILURE"), (None, "0", "FAILURE")],
+)
+def test_no_failing_row_is_a_failure_only_where_some_are_expected(expected, actual, kind):
+    check = {**BROKEN, "expected": expected, "actual": actual}
+    assert results(told(aborted(check, kind="FAIL"))) == [kind]
+
+
+def test_the_report_tells_that_results_of_skipped_tests_were_invented():
+    found = lines(aborted({**INVENTED, "name": "no_gaps", "assertion": "no_gaps"}, tests=[SINGULAR]))
+    of_check, of_test = "$.inputs[0].facets.dataQualityAssertions.assertions[0]", "$.run.facets.test.tests[0]"
+    invented = ("withheld", "no-home:skipped")
+    assert {found[f"{of_check}.{leaf}"] for leaf in ("success", "actual")} == {invented}
+    assert {found[f"{of_test}.{leaf}"] for leaf in ("status", "actual")} == {invented}
+    assert found[f"{of_check}.name"] == ("mapped", "assertionInfo")
+    assert found[f"{of_test}.name"] == KEPT
+
+
 # -- the report --------------------------------------------------------------------------------------------------------
 
 KEPT = ("kept", "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]")

@@ -20,6 +20,7 @@ from dh_bridge.translation.assertions import (
 )
 from dh_bridge.translation.facet import Facet, Leaf, kept, mapped, withheld
 from dh_bridge.translation.naming import Name
+from dh_bridge.translation.naming.names import Quoted, split
 from dh_bridge.translation.slots import CHECKS, RESULTS, Statements
 
 if TYPE_CHECKING:
@@ -65,6 +66,18 @@ def success_of(word: bool | str | None, leaf: str, at: Place) -> bool | None:  #
     if word is not None and success is None:
         at.withheld(leaf, "malformed")
     return success
+
+
+def bare(column: str | None) -> str | None:
+    """Return the name of a column without the quotes that SQL needs around it: dbt sends those of ``quote: true``."""
+    parts = split(column) if column else ()
+    return str(parts[0]) if len(parts) == 1 and type(parts[0]) is Quoted else column
+
+
+def note_not_run(path: str, at: Place) -> None:
+    """Note for the report that a result at ``path`` was invented: nothing was checked."""
+    for leaf in ("success", "status", "actual", "failures"):
+        at.withheld(f"{path}.{leaf}", "no-home:skipped")
 
 
 def note_unread(one: Facet, path: str, at: Place) -> None:

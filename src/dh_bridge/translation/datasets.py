@@ -11,7 +11,7 @@ import msgspec
 from dh_bridge.bundled import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.translation.naming import Name, Naming
@@ -20,6 +20,8 @@ _decode = msgspec.json.Decoder().decode
 #: What a table's name is read as when its first part is missing (producers.md 34).
 _ABOVE = ("schema", "database")
 _TEMPORARY = ("TEMPORARY", "JOB_OUTPUT")
+#: How dbt calls an ephemeral model in the queries that name it.
+_EPHEMERAL = "__dbt__cte__"
 
 
 class _Preference(msgspec.Struct, frozen=True):
@@ -95,6 +97,25 @@ def phantom(dataset: Dataset, event: Event) -> bool:
     except (msgspec.DecodeError, RecursionError):
         return False
     return isinstance(facet, dict) and str(facet.get("jobType")).upper() == "TEST"
+
+
+def in_query(
+    resolve: Callable[[str, str], Name], datasets: Mapping[tuple[str, str], Name], namespace: str, name: str
+) -> Name:
+    """Return the name of a dataset that column lineage of dbt reads in a query; ``datasets`` are those of the event.
+
+    dbt writes tables with their schema: what has none is a part of the query (``with src as (select * …)``), or a function.
+    """
+    found = resolve(namespace, name)
+    if "." in name or found.skip is not None:
+        return found
+    if not name.startswith(_EPHEMERAL):
+        return skipped(found, "phantom")
+    model = name.removeprefix(_EPHEMERAL)
+    for (server, called), known in datasets.items():
+        if server == namespace and called.rpartition(".")[2] == model:
+            return known
+    return skipped(found, "ephemeral")
 
 
 def _read(dataset: Dataset, key: str) -> dict[str, Any]:

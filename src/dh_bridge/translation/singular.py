@@ -45,6 +45,14 @@ def asserted(check: Check, at: Place) -> str:
     return min(same or carrying or at.tested)
 
 
+def same_name(test: Check, dataset: str, at: Place) -> str | None:
+    """Return the name of the check of ``dataset`` in this event that a test is: the test's own, or of a singular one its tail."""
+    if (dataset, test.name) in at.checks:
+        return test.name
+    short = _short(test.name)
+    return short if (dataset, short) in at.checks and read(test, at.assertion_platform).one_of_a_kind else None
+
+
 def others(dataset: str, at: Place) -> tuple[str, ...]:
     """Return the URNs of the other datasets of the event, in order."""
     return tuple(sorted(set(at.tested) - {dataset}))

@@ -1,7 +1,8 @@
-"""dbt tests that dbt skipped: told by the run of their model, which failed under the same parent (producers.md 3).
+"""dbt tests that dbt skipped: told by the run of their model, which failed under the same parent, or by their own (producers.md 3, 10).
 
-dbt's events call such a test failed; all that differs is that no value stands in it. Its own events do not tell that from
-a test that broke, so it takes the runs of one call together; a test whose model is not among them stays an ERROR.
+dbt's events call such a test failed. Of those that are written when all is over, all that differs is that no value stands in
+them. Its own events do not tell that from a test that broke, so it takes the runs of one call together; a test whose model is
+not among them stays an ERROR. Events that follow dbt's log end the run of a skipped test with ABORT, and invent a value.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.assertions import Check
     from dh_bridge.translation.checks import Stated
     from dh_bridge.translation.laws import Stamp
+    from dh_bridge.translation.place import Place
     from dh_bridge.translation.runstate import RunState
 
 Notes = list[tuple[str, str]]
@@ -30,6 +32,11 @@ PROPERTY = "test.skipped"
 TARGET = f"dataProcessInstanceProperties.customProperties[openlineage.{PROPERTY}]"
 _FACET = "test"
 _PLATFORM = "dbt"
+
+
+def is_skipped(at: Place) -> bool:
+    """Return whether dbt came to none of the tests of this event."""
+    return at.assertion_platform == _PLATFORM and at.event.type == "ABORT"
 
 
 def withdraw_skipped(states: list[RunState]) -> None:

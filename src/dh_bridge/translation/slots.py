@@ -156,6 +156,8 @@ STATUS = Slot("STATUS", "status", latest, shared=True)
 ASSERTION = Slot("ASSERTION", "assertionInfo", latest, shared=True)
 #: "" -> URL of the code of the job that last reported it
 ASSERTION_URL = Slot("ASSERTION_URL", "assertionInfo", latest, shared=True)
+#: facet key -> {custom property: text}: what a job says of its checks
+ASSERTION_PROPERTIES = Slot("ASSERTION_PROPERTIES", "assertionInfo", latest, shared=True)
 
 # -- of parents, as their children name them: only where state is kept (ruling 10) -------------------------------------
 #: (run id, template URN or "") -> first time, last stamp

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
-from dh_bridge.translation.datasets import dataset_name, numbered, phantom, skipped, temporary
+from dh_bridge.translation.datasets import dataset_name, in_query, numbered, phantom, skipped, temporary
 from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.generic import MOST_UNKNOWN, known_first, unknown
@@ -82,6 +82,8 @@ class Walk:
             at.resolve = partial(self._mentioned, state)
         if event.kind != "dataset":
             self._job(event, state, at)
+            if at.job is not None and at.job.platform == "dbt":
+                at.resolve = partial(in_query, at.resolve, at.aliases)
         state.events.append((stamp, event.type))
         state.events = let_go_of_many(state.events, self.options.settings.runs.heartbeat)
         if producer := event.producer:

@@ -285,3 +285,22 @@ def test_what_a_check_says_in_words_and_sql_is_redacted(profile, kind):
         text = str([one.value for one in found.proposals if one.aspect_name.startswith("assertion")])
         assert "hunter2" not in text
         assert text.count("***@db") >= 4
+
+
+@pytest.mark.parametrize("quoted", ['"Order Id"', "`Order Id`", "[Order Id]", "Order Id"])
+def test_a_column_is_called_without_the_quotes_that_sql_needs(quoted):
+    """dbt sends the column of a test as it writes it into the query, where ``quote: true`` asks for quotes."""
+    check = {"assertion": "not_null", "name": "not_null_order_id", "column": quoted, "success": True}
+    found = of_input("dataQualityAssertions", facet(assertions=[check]))
+    (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")
+    assert info["fields"] == [f"urn:li:schemaField:({ORDERS},Order Id)"]
+    plain = of_input("dataQualityAssertions", facet(assertions=[{**check, "column": "Order Id"}]))
+    assert found.entities("assertion") == plain.entities("assertion")
+
+
+@pytest.mark.parametrize("column", ['a."b c"', "a.b", '"', ""])
+def test_other_columns_are_called_as_they_are(column):
+    check = {"assertion": "not_null", "name": "x", "column": column or None, "success": True}
+    found = of_input("dataQualityAssertions", facet(assertions=[check]))
+    (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")
+    assert info.get("fields", []) == ([f"urn:li:schemaField:({ORDERS},{column})"] if column else [])

@@ -129,6 +129,53 @@ def test_only_the_configuration_makes_a_model_ephemeral(broken):
     assert ORDERS in told(event(inputs=[orders(facets={"dbt_model": broken})], producer=DBT)).entities("dataset")
 
 
+def made_of(source, producer=DBT, inputs=(), **settings):
+    """An output whose column ``a`` was made of one of ``source``, as the SQL that dbt compiled names it."""
+    field = {"namespace": "postgres://db:5432", "name": source, "field": "a"}
+    lineage = facet(fields={"a": {"inputFields": [field]}})
+    outputs = [totals(facets={"columnLineage": lineage})]
+    found = told(pair(inputs=list(inputs), outputs=outputs, producer=producer), report=True, **settings)
+    return found, found.verdicts()["$.outputs[0].facets.columnLineage.fields.a.inputFields[0].field"]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [("src", "phantom"), ("generate_series", "phantom"), ("__dbt__cte__stg_orders", "ephemeral")],
+)
+def test_what_column_lineage_names_without_a_schema_is_a_part_of_the_query(source, reason):
+    found, verdict = made_of(source, inputs=[orders()])
+    assert verdict == ("withheld", reason)
+    assert found.entities("dataset") == {ORDERS, TOTALS}
+    assert not any("fineGrained" in path for path in found.patched(found_job(found), "dataJobInputOutput"))
+
+
+def found_job(found):
+    (job,) = found.entities("dataJob")
+    return job
+
+
+def test_a_table_of_another_schema_and_what_others_than_dbt_name_are_datasets():
+    for source, producer in (("raw.orders", DBT), ("src", "https://example.com/own")):
+        found, verdict = made_of(source, producer)
+        assert verdict[0] == "mapped"
+        assert len(found.entities("dataset")) == 2, source
+
+
+def test_an_input_of_the_event_is_one_whatever_it_is_called():
+    source = {"namespace": "postgres://db:5432", "name": "src"}
+    assert made_of("src", inputs=[source])[1][0] == "mapped"
+
+
+@pytest.mark.parametrize(("ephemeral", "verdict"), [("skip", ("withheld", "ephemeral")), ("keep", "mapped")])
+def test_an_ephemeral_model_is_known_by_its_name_in_the_query(ephemeral, verdict):
+    hidden = orders(facets={"dbt_model": model("ephemeral")})
+    found, said = made_of("__dbt__cte__orders", inputs=[hidden], dbt={"ephemeral": ephemeral})
+    assert said == verdict or said[0] == verdict
+    assert (ORDERS in found.entities("dataset")) is (ephemeral == "keep")
+    elsewhere = {**hidden, "namespace": "postgres://other:5432"}
+    assert made_of("__dbt__cte__orders", inputs=[elsewhere], dbt={"ephemeral": ephemeral})[1][0] == "withheld"
+
+
 AUDIT = {"namespace": "postgres://db:5432", "name": "shop.analytics_dbt_test__audit.not_null_orders_id"}
 AUDIT_URN = ORDERS.replace("public.orders", "analytics_dbt_test__audit.not_null_orders_id")
 

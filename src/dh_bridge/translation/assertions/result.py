@@ -25,9 +25,9 @@ _NO_VALUE = "the test reported a failure without a value: it errored or was skip
 def outcome(check: Check, platform: str, table: AssertionTable | None = None) -> Outcome:
     """Return how a check ended; SKIPPED and UNKNOWN (nothing readable was said) are no result.
 
-    A dbt test that fails without a value did not run: it errored, or its model failed (producers.md 3). Entries
-    older than the facet's version 1-1-0 never have a value; they are told by the leaves of 1-1-0. Of a check that a test
-    tells of as well, the test's word counts only where the check's own is missing (facets.md 2.3.3).
+    A dbt test that fails without a value, or without a failing row where none is allowed, did not run: it errored, or its
+    model failed (producers.md 3). Entries older than the facet's version 1-1-0 never have a value; they are told by the leaves of
+    1-1-0. Of a check that a test tells of as well, the test's word counts only where the check's own is missing (facets.md 2.3.3).
     """
     table = table if table is not None else default_table()
     if check.status is not None and (check.source == "test" or check.success is None):
@@ -44,7 +44,15 @@ def outcome(check: Check, platform: str, table: AssertionTable | None = None) ->
     valued = check.source == "test" or any(
         said(leaf) is not None for leaf in (check.severity, check.name, check.expected)
     )
-    return "ERROR" if platform == "dbt" and valued and said(check.actual) is None else "FAILURE"
+    return "ERROR" if platform == "dbt" and valued and _found_nothing(check) else "FAILURE"
+
+
+def _found_nothing(check: Check) -> bool:
+    """Return whether nothing was counted: events that follow dbt's log call it 0, of which no limit is exceeded."""
+    if said(check.actual) is None:
+        return True
+    limit = (check.expected or "").strip()
+    return number(check.actual) == 0 and (limit == "0" or limit.startswith(">"))
 
 
 def severity_of(word: Any, table: AssertionTable) -> str | None:
@@ -66,11 +74,12 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     missing_count: int | None = None,
     external_url: str | None = None,
     warn_as: WarnAs = "failure",
+    error: str | None = None,
     table: AssertionTable | None = None,
 ) -> dict[str, Any] | None:
     """Return the result's JSON; None when the check has none (skipped, or nothing readable was said).
 
-    ``row_count`` and ``missing_count`` are what the same run measured of the dataset and of the column.
+    ``row_count`` and ``missing_count`` are what the same run measured of the dataset and of the column, ``error`` why it failed.
     """
     table = table if table is not None else default_table()
     ended = outcome(check, platform, table)
@@ -81,16 +90,16 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     result: dict[str, Any] = {"type": ended}
     if ended == "FAILURE" and severity is not None and profile.at_least(1, 5):
         result["severity"] = severity
-    result.update(_counts(check, platform, table, row_count, missing_count))
+    result.update(_counts(check, platform if ended != "ERROR" else "", table, row_count, missing_count))
     actual = number(check.actual)
-    if actual is not None and abs(actual) <= _MOST_FLOAT:
+    if actual is not None and abs(actual) <= _MOST_FLOAT and ended != "ERROR":
         result["actualAggValue"] = actual
     if native := _native(check, table):
         result["nativeResults"] = native
     if external_url is not None and external_url.startswith(("http://", "https://")):
         result["externalUrl"] = external_url
     if ended == "ERROR":
-        result["error"] = result_error(_message(check) or _NO_VALUE)
+        result["error"] = result_error(_message(check) or error or _NO_VALUE)
     return result
 
 

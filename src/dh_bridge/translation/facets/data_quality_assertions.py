@@ -8,9 +8,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
-from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, note_unread, stated_checks, success_of
+from dh_bridge.translation.checks import (
+    CHECK_LEAVES,
+    INFO,
+    RESULT,
+    Described,
+    bare,
+    note_not_run,
+    note_unread,
+    stated_checks,
+    success_of,
+)
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.singular import asserted, is_singular, others
+from dh_bridge.translation.skipped import PROPERTY, is_skipped
+from dh_bridge.translation.slots import RUN_PROPERTIES
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -46,13 +59,16 @@ class DataQualityAssertions(Facet):
 def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statements:
     """One assertion per check on the dataset; its result once per terminal event of the run."""
     checks, leaves = [], []
+    skipped = is_skipped(at)
     for position, one in enumerate(facet.assertions or ()):
-        success = success_of(one.success, f"assertions[{position}].success", at)
+        success = None if skipped else success_of(one.success, f"assertions[{position}].success", at)
         if at.notes is not None:
             note_unread(one, f"assertions[{position}]", at)
+            if skipped:
+                note_not_run(f"assertions[{position}]", at)
         check = Check(
-            assertion=one.assertion or one.name or "unknown", success=success, column=one.column, severity=one.severity,
-            name=one.name, description=one.description, expected=one.expected, actual=one.actual,
+            assertion=one.assertion or one.name or "unknown", success=success, column=bare(one.column),
+            severity=one.severity, name=one.name, description=one.description, expected=one.expected, actual=one.actual,
             content=one.content, content_type=one.contentType, params=one.params or {}, failures=one.failures,
             source="dataQualityAssertions",
         )  # fmt: skip
@@ -65,3 +81,6 @@ def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statemen
         checks.append(check)
         leaves.append(f"assertions[{position}].success")
     yield from stated_checks(checks, at.dataset, at, leaves=leaves if at.notes is not None else None)
+    if skipped and checks:
+        names = worded(PROPERTY, [check.name or check.assertion for check in checks])
+        yield at.run, RUN_PROPERTIES, f"{at.key} {at.dataset}", {PROPERTY: names}

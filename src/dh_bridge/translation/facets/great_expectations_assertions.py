@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.beside import beside
-from dh_bridge.translation.checks import INFO, RESULT, note_unread, stated_checks, success_of
+from dh_bridge.translation.checks import INFO, RESULT, bare, note_unread, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
             note_unread(one, f"assertions[{position}]", at)
         checks.append(
             Check(
-                assertion=one.expectationType or "unknown", success=success, column=one.column,
+                assertion=one.expectationType or "unknown", success=success, column=bare(one.column),
                 source="greatExpectations_assertions",
             )
         )  # fmt: skip

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome, said
-from dh_bridge.translation.checks import CHECK_LEAVES, INFO, RESULT, Described, note_unread, stated, stated_checks
+from dh_bridge.translation.checks import (
+    CHECK_LEAVES,
+    INFO,
+    RESULT,
+    Described,
+    note_not_run,
+    note_unread,
+    stated,
+    stated_checks,
+)
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.singular import asserted, is_singular, others
+from dh_bridge.translation.singular import asserted, is_singular, others, same_name
+from dh_bridge.translation.skipped import is_skipped
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -54,19 +64,22 @@ _UNTOLD = ("description", "expected", "actual", "failures", "content", "contentT
 def test(facet: Tests, at: Place) -> Statements:
     """One assertion per test and tested dataset (the event's inputs, else its outputs); skipped ones stay on the run."""
     skipped, untold = [], []
+    none_ran = is_skipped(at)
     merged: list[tuple[str, Check, str | None]] = []
     loose: dict[str, list[tuple[Check, str | None]]] = {}
     for position, one in enumerate(facet.tests or ()):
         check = Check(
             assertion=one.type or one.name, severity=one.severity, name=one.name, description=one.description,
             expected=one.expected, actual=one.actual, content=one.content, content_type=one.contentType,
-            params=one.params or {}, failures=one.failures, source="test", status=one.status,
+            params=one.params or {}, failures=one.failures, source="test", status="skip" if none_ran else one.status,
         )  # fmt: skip
         if at.notes is not None:
             note_unread(one, f"tests[{position}]", at)
         ended = outcome(check, at.assertion_platform)
         if ended == "SKIPPED":
             skipped.append(one.name)
+            if none_ran:
+                note_not_run(f"tests[{position}]", at)
             _note_skipped(f"tests[{position}]", at)
             continue
         datasets = datasets_of_test(check, at.tested, several=at.options.settings.assertions.multi_dataset)
@@ -78,11 +91,13 @@ def test(facet: Tests, at: Place) -> Statements:
             untold.append({"name": one.name, "status": one.status, "severity": one.severity, "type": one.type})
         else:
             leaf = f"tests[{position}].status" if at.notes is not None else None
+            told = [dataset for dataset in datasets if same_name(check, dataset, at) is not None]
+            merged += [(dataset, check, leaf) for dataset in told]
             for dataset in datasets:
-                if (dataset, one.name) in at.checks:
-                    merged.append((dataset, check, leaf))
-                else:
+                if dataset not in told:
                     loose.setdefault(dataset, []).append((check, leaf))
+            if len(told) == len(datasets) and not is_singular(check, at):
+                at.withheld(f"tests[{position}].type", "duplicate-of:dataQualityAssertions")
     yield from _merged(merged, at)
     for dataset, pairs in loose.items():
         yield from stated_checks([one for one, _ in pairs], dataset, at, leaves=[leaf for _, leaf in pairs])
@@ -93,9 +108,9 @@ def test(facet: Tests, at: Place) -> Statements:
 
 def _merged(tests: list[tuple[str, Check, str | None]], at: Place) -> Statements:
     """Yield each test as what it adds to the check of its name: of several, that of its column, else the next that is left."""
-    left = {(dataset, test.name): dict(at.checks[dataset, test.name or ""]) for dataset, test, _ in tests}
+    left = {key: dict(checks) for key, checks in at.checks.items()} if tests else {}
     for dataset, test, leaf in sorted(tests, key=lambda one: not _columns(one[1])):
-        named, columns = left[dataset, test.name], _columns(test)
+        named, columns = left[dataset, same_name(test, dataset, at) or ""], _columns(test)
         urn = next((urn for urn, one in named.items() if one.column in columns), next(iter(named)))
         same = named.pop(urn) if len(named) > 1 else named[urn]
         yield from stated(urn, merge(same, test), dataset, at, leaf=leaf)

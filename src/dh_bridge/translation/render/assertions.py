@@ -15,9 +15,11 @@ from dh_bridge.translation.assertions import (
 )
 from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.properties import Joined
+from dh_bridge.translation.render.ladders import combined
 from dh_bridge.translation.render.stamps import millis
 from dh_bridge.translation.slots import (
     ASSERTION,
+    ASSERTION_PROPERTIES,
     ASSERTION_URL,
     ATTEMPT,
     BATCH,
@@ -58,7 +60,9 @@ def assertion_proposals(urn: str, slots: Slots, shared: Cells, options: Options)
     if stated is None:
         return
     kind = options.settings.assertions.type
-    replaced = value(slots, REPLACES)
+    properties = combined(slots, ASSERTION_PROPERTIES, options.prefix)
+    if replaced := value(slots, REPLACES):
+        properties[f"{options.prefix}replaces"] = replaced
     info = assertion_info(
         stated.check,
         stated.dataset,
@@ -68,7 +72,7 @@ def assertion_proposals(urn: str, slots: Slots, shared: Cells, options: Options)
         label=stated.label,
         kind=kind,
         column=_columns(shared.get(stated.dataset, {})) if kind == "native" else None,
-        properties={f"{options.prefix}replaces": replaced} if replaced else None,
+        properties=properties,
         external_url=value(slots, ASSERTION_URL),
         prefix=options.prefix,
     )
@@ -107,6 +111,7 @@ def _results(
 ) -> Iterator[Proposal]:
     run_slots, slots = state.cells.get(state.urn, {}), state.cells[dataset]
     url = first_rung(run_slots, RUN_URL)
+    error = (value(run_slots, RUN_PROPERTIES, "errorMessage") or {}).get("errorMessage.message")
     context = runtime_context(state, run_slots)
     time, measured = millis(stamp[0]), _measured(slots)
     for (urn, mark), check, part in _parted(results, slots, stamp):
@@ -120,6 +125,7 @@ def _results(
             missing_count=_metric(measured, mark, "column", column, "nullCount") if column else None,
             external_url=url,
             warn_as=options.settings.assertions.warn_as,
+            error=error,
         )
         if result is not None:
             event = run_event(
