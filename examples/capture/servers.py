@@ -11,7 +11,9 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
@@ -91,6 +93,28 @@ def wait_for(what: str, there: Callable[[], object], folder: Path) -> None:
             pass
         time.sleep(0.5)
     sys.exit(f"no {what}: see {folder}/*.log")
+
+
+@contextmanager
+def receiver(kept: Callable[[bytes], bytes], file: Path) -> Iterator[int]:
+    """Keep what is sent to a port of this machine, an event a line, as ``kept`` returns it; yield the port."""
+
+    class Kept(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            event = self.rfile.read(int(self.headers["Content-Length"]))
+            with file.open("ab") as lines:
+                lines.write(kept(event) + b"\n")
+            self.send_response(201)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_words: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Kept) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
 
 
 def listens(port: int) -> bool:

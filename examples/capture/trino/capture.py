@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import threading
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
@@ -99,7 +97,7 @@ THEN = (
 
 def main(sent: Path) -> None:
     """Write `trino.ndjson`: what Trino told of queries, as it comes and in the namespace of the shop."""
-    with (sent / "trino.ndjson").open("wb") as file, receiver(file) as address:
+    with servers.receiver(shortened, sent / "trino.ndjson") as address:
         shutil.rmtree(HOME, ignore_errors=True)
         for more, source, statements in (("", "trino-cli", FIRST), (SHOP, "shop_nightly", THEN)):
             with trino(address, more) as port:
@@ -107,27 +105,12 @@ def main(sent: Path) -> None:
                     run(port, statement, source)
 
 
-@contextmanager
-def receiver(file: Any) -> Iterator[int]:
-    """Keep what is sent to a port of this machine, an event a line."""
-
-    class Kept(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            event = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            statistics = event["run"]["facets"].get("trino_query_statistics", {})
-            statistics.update({name: text[:LONGEST] for name, text in statistics.items() if not name.startswith("_")})
-            file.write(json.dumps(event, separators=(",", ":")).encode() + b"\n")
-            self.send_response(201)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Kept) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server.server_port
-        server.shutdown()
+def shortened(raw: bytes) -> bytes:
+    """Return an event with no more of its statistics than tells their form."""
+    event = json.loads(raw)
+    statistics = event["run"]["facets"].get("trino_query_statistics", {})
+    statistics.update({name: text[:LONGEST] for name, text in statistics.items() if not name.startswith("_")})
+    return json.dumps(event, separators=(",", ":")).encode()
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def _plain(path: str) -> str:
     return path.rstrip("/") if "://" in path else str(Path(path.removeprefix("file:")).resolve())
 
 
-def file_of(target: str) -> str | None:
-    """Return the file that a target is, None for a server."""
+def place_of(target: str, schemes: Sequence[str] = _FILES) -> str | None:
+    """Return the file or folder that a target of one of ``schemes`` is, None for another, such as a server."""
     scheme, _, path = target.partition(":")
-    return path if scheme in _FILES and path not in ("", "-") else None
+    return path if scheme in schemes and path not in ("", "-") else None

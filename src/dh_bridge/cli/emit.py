@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cli.apart import file_of, need_apart
+from dh_bridge.cli.apart import need_apart, place_of
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.gate import Gate
 from dh_bridge.cli.options import (
@@ -102,7 +102,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
     if processes > 1 and (ledger or full or report or dry_run):
         raise click.UsageError("--processes goes with neither --ledger, --full, --report nor --dry-run")
     place = None if processes > 1 else ledger or settings.ledger.file
-    need_apart(events, {"--report": report, "--dead-letters": dead, "--ledger": place, "--to": file_of(target)})
+    need_apart(events, {"--report": report, "--dead-letters": dead, "--ledger": place, "--to": place_of(target)})
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
             if place is None and not dry_run:
@@ -130,8 +130,8 @@ def emit(  # noqa: PLR0913 - one parameter per option
 
 def _tried(target: str, place: Path | None) -> AbstractContextManager[Path | None]:
     """Return what gives a copy of the ledger to a dry run; a catalogue is its own ledger."""
-    scheme, _, path = target.partition(":")
-    return trial(Path(path) if scheme == "catalog" else place)
+    catalog = place_of(target, ("catalog",))
+    return trial(place if catalog is None else Path(catalog))
 
 
 def _ledger(  # noqa: PLR0913 - what the flags say

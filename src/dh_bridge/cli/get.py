@@ -12,7 +12,7 @@ from dh_bridge.catalog.entity import entity
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.near import say_unknown
+from dh_bridge.cli.near import refuse_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write
 
@@ -38,8 +38,7 @@ def get(*, settings: Settings, urn: str, file: str, aspect: str | None, as_json:
     with Catalog(file, readonly=True) as catalog:
         found = entity(catalog, urn)
         if found is None:
-            say_unknown(catalog, file, urn)
-            raise click.exceptions.Exit(EXIT_EVENTS)
+            refuse_unknown(catalog, file, urn)
     shown = msgspec.to_builtins(found)
     if aspect is not None:
         shown = found.aspects.get(aspect, found.points.get(aspect))

@@ -11,9 +11,8 @@ from rich.tree import Tree
 from dh_bridge.catalog.lineage import Node, to_dot, to_json, to_mermaid
 from dh_bridge.catalog.lineage import lineage as lineage_of
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.near import say_unknown
+from dh_bridge.cli.near import refuse_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_tree
 
@@ -90,8 +89,7 @@ def lineage(  # noqa: PLR0913 - one parameter per option
         elif known:
             write_tree(lineage_tree(root, direction))
         if not known:
-            say_unknown(catalog, file, urn)
-            raise click.exceptions.Exit(EXIT_EVENTS)
+            refuse_unknown(catalog, file, urn)
 
 
 def lineage_tree(root: Node, direction: Direction = "both") -> Tree:

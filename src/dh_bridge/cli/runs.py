@@ -12,9 +12,8 @@ from dh_bridge.catalog.entity import display_name, entity
 from dh_bridge.catalog.runs import RunRow
 from dh_bridge.catalog.runs import runs as runs_of
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.near import say_unknown
+from dh_bridge.cli.near import refuse_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_table
 
@@ -44,8 +43,7 @@ def runs(*, settings: Settings, urn: str, file: str, as_json: bool) -> None:  # 
         elif rows:
             write_table(_COLUMNS, [_cells(catalog, row) for row in rows])
         if not rows and entity(catalog, urn) is None:
-            say_unknown(catalog, file, urn)
-            raise click.exceptions.Exit(EXIT_EVENTS)
+            refuse_unknown(catalog, file, urn)
     if not rows:
         say(f"{file} knows no runs of {urn}")
 

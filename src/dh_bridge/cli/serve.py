@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dh_bridge.cli.apart import file_of, need_apart
+from dh_bridge.cli.apart import need_apart, place_of
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dead_option, profile_option, remember_option, with_settings
 from dh_bridge.cli.outcome import unchosen, written_to
@@ -46,7 +46,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
     where the server is down. A key (receiver.token, OpenLineage's apiKey) keeps others out. GET /health and GET /metrics tell how it
     is. Ctrl-C or SIGTERM ends it: what was answered is told first.
     """
-    need_apart((), {"--dead-letters": dead, "--ledger": ledger or settings.ledger.file, "--to": file_of(target)})
+    need_apart((), {"--dead-letters": dead, "--ledger": ledger or settings.ledger.file, "--to": place_of(target)})
     _log_to_stderr()
     stop = Event()
     with ExitStack() as stack:

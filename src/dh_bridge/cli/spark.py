@@ -15,7 +15,7 @@ import click
 from dh_bridge import errors
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Translation
-from dh_bridge.cli.apart import need_folders_apart
+from dh_bridge.cli.apart import need_folders_apart, place_of
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome
@@ -206,9 +206,8 @@ def stream(  # noqa: PLR0913 - one parameter per option
 
 def _written(said: dict[str, Any], target: str) -> dict[str, str | None]:
     """Return the folders that a command writes."""
-    scheme, _, path = target.partition(":")
     return {
-        "--to": path if scheme in ("parquet", "ndjson", "file") else None,
+        "--to": place_of(target, ("parquet", "ndjson", "file")),
         "--bad-records": said["bad_records"],
         "--undelivered": said["undelivered"],
     }
