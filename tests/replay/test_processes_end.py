@@ -105,9 +105,9 @@ def test_ctrl_c_ends_all_and_prints_no_traceback(emit, when):
     else:
         assert until(lambda: workers_of(process.pid))
     os.killpg(process.pid, signal.SIGINT)  # what a terminal does
-    assert process.wait(PATIENCE) == 1
+    assert process.wait(PATIENCE) == 130
     assert until(lambda: not living(process.pid), SOON), living(process.pid)
-    assert said.read_text().endswith("Aborted!\n")
+    assert said.read_text().endswith("\nInterrupted: what was written stays; run the same command again to finish.\n")
     assert "Traceback" not in said.read_text()
 
 

@@ -22,7 +22,7 @@ from dh_bridge.memory import collect_rarely
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
-EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY = 1, 2, 3
+EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY, EXIT_INTERRUPTED = 1, 2, 3, 130
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What stdout says when it is a file on a full disk, and a file of --report or --dead-letters there."""
@@ -92,6 +92,9 @@ class Commands(click.Group):
         except BridgeError as error:
             click.echo(f"Error: {error}", err=True)
             ctx.exit(exit_code(error))
+        except KeyboardInterrupt:
+            click.echo("\nInterrupted: what was written stays; run the same command again to finish.", err=True)
+            ctx.exit(EXIT_INTERRUPTED)
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
@@ -113,7 +116,7 @@ def exit_code(error: BridgeError) -> int:
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 all is well, 1 some events failed, 2 usage or settings, 3 translated but not delivered.",
+    epilog="Exit codes: 0 all is well, 1 some events failed, 2 usage or settings, 3 translated but not delivered, 130 interrupted.",
 )
 @click.version_option(package_name="dh-bridge", message="%(prog)s %(version)s")
 @examples("dh-bridge urn postgres://db.example.com:5432 shop.public.orders")
