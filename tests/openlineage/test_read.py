@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import random
+import tarfile
+import zipfile
 
 import pytest
 from samples import event, job_event
@@ -62,6 +66,24 @@ FORMS = {
     "an array on a line of its own": (
         LINES[0] + b"\n[" + b",".join(LINES[1:]) + b"]",
         ["events.json:1", "events.json:2[0]", "events.json:2[1]"],
+    ),
+    "pretty-printed objects, as of `jq .`": (
+        b"\n".join(json.dumps(one, indent=2).encode() for one in RUNS),
+        [f"events.json[{n}]" for n in range(3)],
+    ),
+    "pretty-printed objects without a line between": (
+        b"".join(json.dumps(one, indent=2).encode() for one in RUNS),
+        [f"events.json[{n}]" for n in range(3)],
+    ),
+    "objects on one line": (b"".join(LINES), [f"events.json:1[{n}]" for n in range(3)]),
+    "lines of an array without its brackets": (b",\n".join(LINES) + b",", [f"events.json[{n}]" for n in range(3)]),
+    "a page of Marquez": (
+        b'{"totalCount": 7, "events": [' + b",".join(LINES) + b"]}",
+        [f"events.json:1.events[{n}]" for n in range(3)],
+    ),
+    "a page of Marquez, pretty-printed": (
+        json.dumps({"events": RUNS, "totalCount": 3}, indent=2).encode(),
+        [f"events.json.events[{n}]" for n in range(3)],
     ),
 }
 
@@ -212,6 +234,34 @@ def test_a_letter_in_a_letter_and_what_only_looks_like_one(told):
         assert "neither run" in reason
 
 
+def test_what_is_broken_behind_documents_is_a_dead_letter_with_all_that_follows():
+    *good, letter = events_of(LINES[0] + b" " + LINES[1] + b' {"eventTime": "2026' + LINES[2], "x")
+    assert [(one.place, one.run_id) for one in good] == [("x[0]", "run-0"), ("x[1]", "run-1")]
+    assert (letter.place, letter.raw) == ("x[2]", b'{"eventTime": "2026' + LINES[2])
+
+
+def test_documents_that_are_dead_letters_are_opened(told):
+    letters = [DeadLetter("old", "why", one).row() for one in LINES[:2]]
+    again = told(b"\n".join(json.dumps(one, indent=2).encode() for one in letters))
+    assert again == [("events.json[0]", "run-0"), ("events.json[1]", "run-1")]
+
+
+@pytest.mark.parametrize("more", [{"eventType": "START"}, {"events": {}}, {"totalCount": "3"}])
+def test_what_only_looks_like_a_page_is_a_dead_letter(more):
+    raw = json.dumps({"events": RUNS, **more}).encode()
+    assert [one.raw for one in events_of(raw, "x")] == [raw]
+
+
+def test_pages_within_pages_are_not_opened_without_end():
+    deep = b'{"events":[' * 400 + LINES[0] + b"]}" * 400
+    assert [one.place for one in events_of(deep, "x")] == ["x.events[0]"]
+
+
+@pytest.mark.parametrize("sent", [b"".join(LINES), b'{"events": [%s]}' % LINES[0]])
+def test_nothing_is_looked_for_within_what_has_a_bound(sent):
+    assert [one.raw for one in events_of(sent, "x", most=9)] == [sent]
+
+
 def test_a_broken_array_stays_as_it_came_whatever_is_mended_elsewhere():
     broken = b'[{"a": NaN}, {"b": "NaN"]'
     (letter,) = events_of(broken, "x")
@@ -250,6 +300,33 @@ def test_a_dash_is_the_standard_input(packed):
     content = b"\n".join(LINES)
     pipe = io.BytesIO(gzip.compress(content) if packed else content)
     assert summary(read_events(["-"], stdin=pipe)) == [(f"stdin:{n + 1}", f"run-{n}") for n in range(3)]
+
+
+def archive(kind):
+    """Return events as another kind of file holds them."""
+    file = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(file, "w") as folder:
+            folder.writestr("events.json", LINES[0])
+    else:
+        with tarfile.open(fileobj=file, mode=f"w:{kind}") as folder:
+            folder.addfile(tarfile.TarInfo("events.json"))
+    return file.getvalue()
+
+
+STRANGE = {
+    "a ZIP archive, not JSON (unpack it first)": archive("zip"),
+    "a tar archive, not JSON (unpack it first)": archive("gz"),
+    "packed by bzip2, not JSON (unpack it first)": bz2.compress(LINES[0]),
+    "packed by xz, not JSON (unpack it first)": lzma.compress(LINES[0]),
+    "an SQLite database, not JSON (export its events as lines of JSON)": b"SQLite format 3\x00" + bytes(84),
+    "UTF-16 text, not JSON (save it as UTF-8)": json.dumps(RUNS, indent=1).encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("reason", STRANGE)
+def test_a_file_of_another_kind_is_one_message(told, reason):
+    assert told(STRANGE[reason]) == [("events.json", reason)]
 
 
 def test_a_pipe_that_breaks_off_is_a_dead_letter():

@@ -1,4 +1,4 @@
-"""Events from files, folders, pipes and bytes: JSON object, JSON array, NDJSON, each also gzipped.
+"""Events from files, folders, pipes and bytes: JSON objects, a JSON array, NDJSON, each also gzipped.
 
 One line is in memory at a time for NDJSON; a JSON array or a pretty-printed object is read whole.
 """
@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import msgspec
 
 from dh_bridge.errors import EventError
+from dh_bridge.openlineage import within
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.lenient import mended
 from dh_bridge.openlineage.members import members
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.openlineage.strange import HEAD, strange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,17 +33,6 @@ _BOM = b"\xef\xbb\xbf"
 #: Bytes that are read at once. Events are longer than Python's buffer of 8 KiB: to put a line of 24 KiB together takes four times as long as to read it.
 BUFFER = 256 * 1024
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
-
-
-class _Letter(msgspec.Struct, forbid_unknown_fields=True):
-    """A dead letter as it is written."""
-
-    place: str
-    reason: str
-    event: str
-
-
-_decode_letter = msgspec.json.Decoder(_Letter).decode
 
 
 def read_events(
@@ -82,8 +73,8 @@ def events_of(
 ) -> Iterator[Event | DeadLetter]:
     """Yield the event in ``raw``, or each of them when it is a JSON array; an EventError when that has more than ``most``.
 
-    A dead letter, as :meth:`DeadLetter.row` writes it, is what it holds: it can be told again once the event is mended, or we are.
-    It is not opened for one who sets a bound, which what it holds could pass.
+    Who sets no bound has also what is found :mod:`within <dh_bridge.openlineage.within>` other things. A dead letter, as
+    :meth:`DeadLetter.row` writes it, can so be told again once the event is mended, or we are.
     """
     raw = raw.removeprefix(_BOM)
     if raw[:1] == b"[":
@@ -102,18 +93,16 @@ def _one(raw: bytes, place: str, zone: tzinfo, *, opened: bool) -> Iterator[Even
     try:
         yield parse(raw, place, zone)
     except EventError as error:
-        held = _letter(raw) if opened else None
-        if held is None:
-            yield DeadLetter(place, str(error), raw)
+        if opened and (letter := within.letter(raw)) is not None:
+            yield from events_of(letter, place, zone)
+        elif opened and (page := within.page(raw)) is not None:
+            for position, member in enumerate(page):
+                yield from _one(bytes(member), f"{place}.events[{position}]", zone, opened=False)
+        elif opened and (documents := within.documents(raw)):
+            for position, document in enumerate(documents):
+                yield from events_of(document, f"{place}[{position}]", zone)
         else:
-            yield from events_of(held, place, zone)
-
-
-def _letter(raw: bytes) -> bytes | None:
-    try:
-        return _decode_letter(raw).event.encode()
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+            yield DeadLetter(place, str(error), raw)
 
 
 def standard_input() -> BinaryIO:
@@ -151,6 +140,9 @@ def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | Dead
     buffered = stream if hasattr(stream, "peek") else io.BufferedReader(cast("io.RawIOBase", stream), BUFFER)
     if buffered.peek(2)[:2] == _GZIP:
         buffered = io.BufferedReader(_Unzipped(buffered), BUFFER)
+    if reason := strange(buffered.peek(HEAD)[:HEAD]):
+        yield DeadLetter(place, reason, b"")
+        return
     lines: Iterator[tuple[int, bytes]] = enumerate(buffered, 1)
     for number, line in lines:
         first = line.removeprefix(_BOM).strip()
@@ -160,7 +152,12 @@ def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | Dead
             rest, ended = _rest(lines, array=first[:1] == b"[")
             if ended:
                 whole = first + b"\n" + b"".join(after for _, after in rest).rstrip()
-                if first[:1] == b"[" or _is_json(whole) or not any(map(_is_object_line, rest)):
+                if (
+                    first[:1] == b"["
+                    or _is_json(whole)
+                    or within.documents(whole)
+                    or not any(map(_is_object_line, rest))
+                ):
                     yield from events_of(whole, place, zone)
                     return
             lines = chain(rest, lines)  # one event a line, the first of them broken

@@ -1,0 +1,32 @@
+"""Files that are no text of ours, told by their first bytes, so that they are one clear message and not one for each line."""
+
+from __future__ import annotations
+
+_UNPACK = "unpack it first"
+_EXPORT = "export its events as lines of JSON"
+_ENCODE = "save it as UTF-8"
+_SIGNS = {
+    b"PK\x03\x04": ("a ZIP archive", _UNPACK),
+    b"BZh": ("packed by bzip2", _UNPACK),
+    b"\xfd7zXZ\x00": ("packed by xz", _UNPACK),
+    b"\x28\xb5\x2f\xfd": ("packed by Zstandard", _UNPACK),
+    b"PAR1": ("a Parquet file", _EXPORT),
+    b"Obj\x01": ("an Avro file", _EXPORT),
+    b"ORC": ("an ORC file", _EXPORT),
+    b"SQLite format 3\x00": ("an SQLite database", _EXPORT),
+    b"\xff\xfe{\x00": ("UTF-16 text", _ENCODE),
+    b"\xff\xfe[\x00": ("UTF-16 text", _ENCODE),
+    b"\xfe\xff\x00{": ("UTF-16 text", _ENCODE),
+    b"\xfe\xff\x00[": ("UTF-16 text", _ENCODE),
+}
+_TAR, _TAR_AT = b"ustar", 257
+HEAD = _TAR_AT + len(_TAR)
+"""Bytes that are looked at."""
+
+
+def strange(head: bytes) -> str | None:
+    """Return what a file that begins with ``head`` is, and what now; None where it may be JSON."""
+    what, now = next((said for sign, said in _SIGNS.items() if head.startswith(sign)), (None, _UNPACK))
+    if head[_TAR_AT:HEAD] == _TAR:
+        what = "a tar archive"
+    return what and f"{what}, not JSON ({now})"
