@@ -12,7 +12,7 @@ from dh_bridge.catalog.lineage import lineage
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lineage import lineage_tree
-from dh_bridge.cli.options import with_settings
+from dh_bridge.cli.options import events_path, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import write_tree
 from dh_bridge.sinks.catalog import CatalogSink
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("events", nargs=-1, metavar="[EVENTS...]", type=click.Path(exists=True, allow_dash=True))
+@click.argument("events", nargs=-1, metavar="[EVENTS...]", type=events_path)
 @click.option("--catalog", "file", default="out/demo.db", show_default=True, help="The catalogue to write.")
 @click.option("--dry-run", is_flag=True, help="Show it, and leave no file.")
 @with_settings

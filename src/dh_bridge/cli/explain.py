@@ -11,7 +11,15 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import fail_option, json_option, profile_option, utf_8, with_settings
+from dh_bridge.cli.options import (
+    catalog_path,
+    events_path,
+    fail_option,
+    json_option,
+    profile_option,
+    utf_8,
+    with_settings,
+)
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import json_line, write
 from dh_bridge.cli.story import tell
@@ -33,13 +41,11 @@ _Awaited = dict[str, list[_Titles]]
 
 
 @click.command()
-@click.argument("events", nargs=-1, metavar="EVENTS...", type=click.Path(exists=True, allow_dash=True))
+@click.argument("events", nargs=-1, metavar="EVENTS...", type=events_path)
 @click.option(
     "--run", metavar="RUN_ID", type=utf_8, help="Tell the story of this run, which a ledger was told of, by id or URN."
 )
-@click.option(
-    "--catalog", "file", type=click.Path(exists=True, dir_okay=False), help="The catalogue or ledger with the run."
-)
+@click.option("--catalog", "file", type=catalog_path, help="The catalogue or ledger with the run.")
 @json_option
 @click.option("--verdict", type=click.Choice(list(_COLOURS)), help="Only the lines of this verdict.")
 @click.option("--loss", is_flag=True, help="Only what was withheld: short for --verdict withheld.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,9 +20,31 @@ _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _NAMED = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate", "listen": "receiver.listen"}
 
 
-events_argument = click.argument(
-    "events", nargs=-1, required=True, metavar="EVENTS...", type=click.Path(exists=True, allow_dash=True)
-)
+class _EventsPath(click.Path):
+    """A file or folder of events; of a place that stands there the message says where it belongs."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        scheme, colon, _ = str(value).partition(":")
+        if colon and not Path(value).exists() and scheme in import_module("dh_bridge.sinks.base").SINKS:
+            self.fail(
+                f"{scheme}: begins a place, not a file of events: places stand behind --to or --against.", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
+class _CatalogPath(click.Path):
+    """A catalogue's file, which people also write as they wrote it behind ``--to``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        return super().convert(str(value).removeprefix("catalog:"), param, ctx)
+
+
+events_path = _EventsPath(exists=True, allow_dash=True)
+catalog_path = _CatalogPath(exists=True, dir_okay=False)
+
+events_argument = click.argument("events", nargs=-1, required=True, metavar="EVENTS...", type=events_path)
 profile_option = click.option(
     "--profile", metavar="VERSION", help="DataHub version to write for, such as 1.4 (default 0.15.0, which all take)."
 )
@@ -37,9 +60,7 @@ remember_option = click.option(
 )
 dry_run_option = click.option("--dry-run", is_flag=True, help="Say what would happen, and change nothing.")
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON, for programs.")
-catalog_option = click.option(
-    "--catalog", "file", required=True, type=click.Path(exists=True, dir_okay=False), help="The catalogue's file."
-)
+catalog_option = click.option("--catalog", "file", required=True, type=catalog_path, help="The catalogue's file.")
 fail_option = click.option(
     "--fail-on",
     type=click.Choice(["never", "events", "delivery"]),

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import json_option, utf_8, with_settings
+from dh_bridge.cli.options import catalog_path, json_option, utf_8, with_settings
 from dh_bridge.cli.screen import json_line, say, write, write_pairs
 from dh_bridge.datahub.urns import parse, type_if_urn
 from dh_bridge.errors import EventError
@@ -48,7 +48,7 @@ class Question(msgspec.Struct):
 @click.option(
     "--catalog",
     "file",
-    type=click.Path(exists=True, dir_okay=False),
+    type=catalog_path,
     help="With --reverse: look into this catalogue too.",
 )
 @json_option

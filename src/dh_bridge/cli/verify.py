@@ -12,7 +12,7 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.options import json_option, ledger_option, profile_option, utf_8, with_settings
+from dh_bridge.cli.options import events_path, json_option, ledger_option, profile_option, utf_8, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.places import opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
@@ -44,7 +44,7 @@ def _share(_context: click.Context, _parameter: click.Parameter, text: str) -> f
 
 
 @click.command()
-@click.argument("events", nargs=-1, metavar="[EVENTS...]", type=click.Path(exists=True, allow_dash=True))
+@click.argument("events", nargs=-1, metavar="[EVENTS...]", type=events_path)
 @click.option("--against", "target", required=True, metavar="PLACE", help="rest:URL, rest: or catalog:FILE.")
 @click.option("--sample", callback=_share, default="100%", metavar="SHARE", help="Part of the entities, such as 1%.")
 @click.option(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub.urns import dataset_urn, is_urn, parse
 from dh_bridge.settings.document import literal
-from dh_bridge.settings.naming import PATTERN_SIGNS, Env
+from dh_bridge.settings.naming import FABRIC_TYPES, PATTERN_SIGNS
 from dh_bridge.sinks.base import absent
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _spellings(ours: _Dataset) -> Iterator[str]:
         names |= {short, short.lower()}
     for name in names - {ours.name}:
         yield ours._replace(name=name).urn
-    for env in get_args(Env):
+    for env in sorted(FABRIC_TYPES):
         if env != ours.env:
             yield ours._replace(env=env).urn
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 _MODEL = ConfigDict(extra="forbid", frozen=True)
 
-Env = Literal[
+_FabricType = Literal[
     "CERT", "CORP", "DEV", "EI", "NON_PROD", "PRD", "PRE", "PROD",
     "QA", "RVW", "SANDBOX", "SBX", "SIT", "STG", "TEST", "TST", "UAT",
 ]  # fmt: skip
-"""DataHub's FabricType: what its environment filter knows."""
-FABRIC_TYPES = frozenset(get_args(Env))
+FABRIC_TYPES = frozenset(get_args(_FabricType))
+"""What DataHub's environment filter knows."""
+
+
+def _upper(env: Any) -> Any:
+    return env.upper() if isinstance(env, str) else env
+
+
+Env = Annotated[_FabricType, BeforeValidator(_upper)]
+"""DataHub's FabricType, in any case, as in recipes of its connectors."""
 PATTERN_SIGNS = frozenset("{}[]*")
 """What means something in the patterns of rules and locations, and can stand for itself in none."""
 Text = Annotated[str, StringConstraints(min_length=1)]

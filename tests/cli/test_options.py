@@ -1,0 +1,40 @@
+"""Options that several commands share take what people write there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from samples import dataset, event
+
+EVENT = event(outputs=[dataset("shop.public.orders")])
+URN = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
+
+
+@pytest.fixture(autouse=True)
+def _shop(run, tmp_path):
+    (tmp_path / "events.json").write_text(json.dumps(EVENT))
+    assert run("emit", "events.json", "--to", "catalog:shop.db").exit_code == 0
+
+
+@pytest.mark.parametrize("command", [("get", URN), ("runs", URN), ("lineage", URN), ("catalog", "dump")])
+def test_a_catalogue_may_be_named_as_it_was_written_to(run, command):
+    plain = run(*command, "--catalog", "shop.db")
+    assert plain.exit_code == 0
+    assert plain.stdout
+    assert run(*command, "--catalog", "catalog:shop.db").stdout == plain.stdout
+
+
+def test_a_file_whose_name_begins_so_is_still_found(run, tmp_path):
+    assert run("validate", "catalog:events.json").exit_code == 2
+    (tmp_path / "catalog:events.json").write_text(json.dumps(EVENT))
+    assert run("validate", "catalog:events.json").exit_code == 0
+
+
+@pytest.mark.parametrize("command", [("plan",), ("verify",), ("emit",), ("explain",)])
+@pytest.mark.parametrize("place", ["catalog:shop.db", "rest:http://user:geheim@localhost:1"])
+def test_a_place_where_events_belong_is_told_where_places_stand(run, command, place):
+    result = run(*command, "events.json", place)
+    assert result.exit_code == 2
+    assert "begins a place, not a file of events: places stand behind --to or --against." in result.stderr
+    assert "geheim" not in result.stderr

@@ -1,0 +1,21 @@
+"""How datasets are named: what the settings take as users of DataHub's connectors write it."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from dh_bridge.settings import Settings
+
+
+@pytest.mark.parametrize("env", ["DEV", "dev", "Dev"])
+def test_an_environment_may_be_written_in_any_case_as_in_recipes(env):
+    rule = {"namespace": "postgres://db", "env": env}
+    settings = Settings(naming={"env": env, "rules": [rule]}, identity={"compat": {"env": env}})
+    assert (settings.naming.env, settings.naming.rules[0].env, settings.identity.compat.env) == ("DEV",) * 3
+
+
+@pytest.mark.parametrize("env", ["development", " dev", 1, None])
+def test_what_datahub_has_no_environment_for_is_refused(env):
+    with pytest.raises(ValidationError, match=r"naming\.env"):
+        Settings(naming={"env": env})
