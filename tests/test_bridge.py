@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 import types
+from pathlib import Path
 
 import attr
 import pytest
 from openlineage.client import event_v2
+from pydantic import SecretStr
 from samples import AIRFLOW, RUN, T0, dataset, dataset_event, event, examples, job_event, lines, one, packed
 
 import dh_bridge
@@ -97,6 +99,12 @@ BAD = {
     "bytes that are no text": b"\xff\xfe",
     "no time": {key: value for key, value in SAID.items() if key != "eventTime"},
     "a list in a list": "[[]]",
+    "no event at all": None,
+    "a number": 5,
+    "a list that holds a number": [5],
+    "an object": object(),
+    "an object that looks like an event": types.SimpleNamespace(eventTime=T0),
+    "a path where nothing is": Path("event[1]"),
 }
 
 
@@ -139,6 +147,20 @@ def test_a_run_that_names_another_job_and_checked_something_tells_both():
     )
     assert one(translation, "assertionRunEvent")["runtimeContext"]["job"] == "ns/etl.load"
     assert any(b"etl.extract" in line for line in lines(translation))
+
+
+@pytest.mark.parametrize("nothing", [None, 5, object()])
+def test_what_holds_no_events_is_a_clear_error(nothing):
+    with pytest.raises(TypeError, match="holds no events: give dicts"):
+        translate(nothing)
+
+
+def test_a_path_is_the_events_of_its_file_or_folder(tmp_path):
+    (tmp_path / "a.ndjson").write_text(f"{TEXT}\n{{\n")
+    for path in (tmp_path, tmp_path / "a.ndjson", [tmp_path / "a.ndjson"]):
+        found = translate(path)
+        assert lines(found) == lines(translate(SAID))
+        assert [letter.place for letter in found.dead] == [f"{tmp_path}/a.ndjson:2"]
 
 
 def test_a_dead_letter_among_the_events_is_passed_on():
@@ -195,6 +217,45 @@ def test_an_unknown_zone_is_refused_when_the_settings_or_the_bridge_are_built():
         Bridge(unchecked)
 
 
+def test_settings_may_come_as_a_mapping_or_a_file(tmp_path):
+    (tmp_path / "mine.yml").write_text("profile: '1.7'\nruns: {abort: failure}\n")
+    wanted = Settings(profile="1.7", runs={"abort": "failure"})
+    forms = (
+        wanted,
+        {"profile": "1.7", "runs": {"abort": "failure"}},
+        {"profile": "1.7", "runs": wanted.runs},
+        {"profile": "1.7", "runs.abort": "failure"},
+        str(tmp_path / "mine.yml"),
+        tmp_path / "mine.yml",
+    )
+    assert [Bridge(form).settings == wanted for form in forms] == [True] * len(forms)
+    assert Bridge({"rest": {"token": SecretStr("geheim")}}).settings.rest.token.get_secret_value() == "geheim"
+    assert Bridge({"naming": {"rules": [{"namespace": "s3://x", "env": "dev"}]}}).settings.naming.rules[0].env == "DEV"
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ({"profil": "1.7"}, r"settings: unknown key `profil` \(did you mean `profile`"),
+        ({"runs": {"abort": "fail"}}, r"settings: `runs\.abort` should be .*not 'fail'"),
+        ({"runs": 5}, r"settings: `runs`"),
+        ({"mappings": "nosuch"}, "settings: `mappings` nosuch is no folder"),
+        ("nosuch.yml", r"nosuch\.yml: the settings file cannot be read"),
+    ],
+)
+def test_settings_of_a_mapping_or_a_file_are_refused_by_name(said, error):
+    with pytest.raises(SettingsError, match=error):
+        Bridge(said)
+
+
+def test_a_mapping_knows_nothing_of_the_environment_and_of_the_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DH_BRIDGE_PROFILE", "1.7")
+    (tmp_path / "dh_bridge.yml").write_text("runs: {abort: failure}\n")
+    assert Bridge({}).settings == Bridge().settings == Settings()
+    assert Bridge("dh_bridge.yml").settings == Settings(profile="1.7", runs={"abort": "failure"})
+
+
 def test_a_bridge_keeps_nothing_between_calls():
     bridge = Bridge()
     bridge.translate(event(run_facets={"nominalTime": {"nominalStartTime": "2026-11-20T00:00:00Z"}}))
@@ -246,12 +307,17 @@ def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypa
     monkeypatch.setattr(bridge, "Bridge", lambda settings: made.append(settings) or Bridge(settings))
     monkeypatch.setattr(bridge, "_made", threading.local())
     other = Settings(profile="1.7")
-    calls = [None, None, other, other, Settings(profile="1.7"), None]
+    changed = {"profile": "1.7"}
+    calls = [None, None, other, other, Settings(profile="1.7"), changed, changed, None]
     found = [lines(translate(SAID, settings)) for settings in calls]
-    assert made == [None, other, other, None], "equal settings are others: only the same object is known for the same"
-    assert found[0] == found[1] == found[5] == lines(Bridge().translate(SAID))
-    assert found[2] == found[3] == found[4] == lines(Bridge(other).translate(SAID)) != found[0]
+    assert made == [Settings(), other, Settings()]
+    assert found[0] == found[1] == found[7] == lines(Bridge().translate(SAID))
+    assert all(one == lines(Bridge(other).translate(SAID)) for one in found[2:7])
+    assert found[2] != found[0]
+    assert lines(translate(SAID, changed)) == found[2]
+    changed["profile"] = "0.15.0"
+    assert lines(translate(SAID, changed)) == found[0], "a mapping is read anew"
     thread = threading.Thread(target=translate, args=(SAID,))
     thread.start()
     thread.join()
-    assert len(made) == 5, "each thread has its own: what a bridge remembers is not guarded"
+    assert len(made) == 6, "each thread has its own: what a bridge remembers is not guarded"

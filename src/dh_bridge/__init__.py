@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dh_bridge.bridge import Bridge, Translation
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings import Settings
+    from dh_bridge.settings.loading import SettingsLike
 
 __all__ = ["Bridge", "Proposal", "Settings", "Translation", "__version__", "translate"]
 __version__ = "0.1.0"
@@ -34,10 +35,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'dh_bridge' has no attribute {name!r}")
 
 
-def translate(events: Any, settings: Settings | None = None, *, report: bool = False) -> Translation:
+def translate(events: Any, settings: SettingsLike = None, *, report: bool = False) -> Translation:
     """Translate one OpenLineage event or many; see :meth:`dh_bridge.bridge.Bridge.translate`.
 
-    The bridge is kept for the next call of the thread with these very settings: to make one takes as long as a hundred events.
+    ``settings``: an object, a mapping (``{"profile": "1.4"}``), or a settings file (``"dh_bridge.yml"``). The bridge is kept for the
+    next call of the thread with the same settings: to make one takes as long as a hundred events.
     """
     from dh_bridge.bridge import bridge_of  # noqa: PLC0415 - as above
 

@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
 from datetime import timezone, tzinfo
 from importlib import import_module
 from threading import local
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import msgspec
-
 from dh_bridge.call import Call, Counts, Translation
-from dh_bridge.encodable import encodable
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.openlineage.read import events_of
+from dh_bridge.openlineage.given import given_events
 from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import settings_of
 from dh_bridge.translation.identity.event import event_facts, event_identity
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.report import Report
 from dh_bridge.window import Window
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dh_bridge.settings.loading import SettingsLike
     from dh_bridge.sinks.base import Sink
 
 __all__ = ["Bridge", "Counts", "Translation"]
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Bridge:
     """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*, ruling 1)."""
 
     def __init__(
-        self, settings: Settings | None = None, *, sink: str | Sink | None = None, on_error: str = "raise"
+        self, settings: SettingsLike = None, *, sink: str | Sink | None = None, on_error: str = "raise"
     ) -> None:
-        """``sink`` is where :meth:`run` and :meth:`assertion` tell: a target such as ``catalog:FILE``, or a sink object.
+        """``settings``: an object, a mapping by their keys, or a settings file (:func:`dh_bridge.settings.loading.settings_of`).
+
+        ``sink`` is where :meth:`run` and :meth:`assertion` tell: a target such as ``catalog:FILE``, or a sink object.
 
         ``on_error="warn"``: no work of yours fails because of a place that is down (:class:`dh_bridge.sdk.Pipeline`).
         """
-        self.settings = settings or Settings()
+        self.settings = settings_of(settings)
         self.options = Options(self.settings)
         self.zone = zone_of(self.settings)
         self._sink, self._on_error = sink, on_error
@@ -50,13 +50,13 @@ class Bridge:
         """Translate one event or many, folded per run.
 
         ``events`` may be an Event, a JSON text or bytes (object or array), a dict, an event object of openlineage-python,
-        or an iterable of those. Unusable events are in ``dead``; they never stop the others.
+        the ``Path`` of a file or folder, or an iterable of those. Unusable events are in ``dead``; they never stop the others.
         """
         call = Call(self.options, report=report)
         if type(events) is Event:
             call.add(events)
         else:
-            for found in self._events(events):
+            for found in given_events(events, self.zone):
                 if isinstance(found, DeadLetter):
                     call.dead.append(found)
                 else:
@@ -113,54 +113,20 @@ class Bridge:
         if self._pipeline is not None:
             self._pipeline.close()
 
-    def _events(self, events: Any) -> Iterator[Event | DeadLetter]:
-        if isinstance(events, (Event, DeadLetter)):
-            yield events
-        elif isinstance(events, str):
-            yield from events_of(events.strip().encode("utf-8", "backslashreplace"), "event", self.zone)
-        elif isinstance(events, (bytes, bytearray)):
-            yield from events_of(bytes(events).strip(), "event", self.zone)
-        elif isinstance(events, Mapping):
-            try:
-                raw = _encoded(dict(events))
-            except (TypeError, ValueError, RecursionError) as error:  # an object that no JSON holds
-                yield DeadLetter("event", f"event: not JSON: {error}", repr(events).encode("utf-8", "backslashreplace"))
-                return
-            yield from events_of(raw, "event", self.zone)
-        elif hasattr(events, "eventTime"):
-            yield from events_of(_serialized(events), "event", self.zone)
-        else:
-            for position, event in enumerate(events):
-                for found in self._events(event):
-                    if found.place.startswith("event"):
-                        place = found.place.removeprefix("event")
-                        yield msgspec.structs.replace(found, place=f"event[{position}]{place}")
-                    else:
-                        yield found
-
-
-def _encoded(event: dict[str, Any]) -> bytes:
-    try:
-        return _encode(event)
-    except UnicodeEncodeError:
-        return _encode(encodable(event))
-
 
 _made = local()
 
 
-def bridge_of(settings: Settings | None) -> Bridge:
-    """Return the bridge that this thread made last, if it was for the same object, else a new one."""
-    last: tuple[Settings | None, Bridge] | None = getattr(_made, "last", None)
-    if last is None or last[0] is not settings:
-        last = _made.last = (settings, Bridge(settings))
+def bridge_of(said: SettingsLike) -> Bridge:
+    """Return the bridge that this thread made last, if it was for the same settings, else a new one."""
+    last: tuple[SettingsLike, Bridge] | None = getattr(_made, "last", None)
+    if (
+        last is None or last[0] is not said or not isinstance(said, Settings | None)
+    ):  # a mapping or a file may say another thing now
+        settings = settings_of(said)
+        kept = last[1] if last is not None and last[1].settings == settings else Bridge(settings)
+        last = _made.last = (said, kept)
     return last[1]
-
-
-def _serialized(event: Any) -> bytes:
-    from openlineage.client.serde import Serde  # noqa: PLC0415 - only those who hold such objects have the package
-
-    return Serde.to_json(event).encode()
 
 
 def zone_of(settings: Settings) -> tzinfo:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import yaml
 from pydantic import ValidationError
@@ -27,6 +27,8 @@ from dh_bridge.settings.problems import Given, known_keys, problem
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+SettingsLike: TypeAlias = "Settings | Mapping[str, Any] | str | os.PathLike[str] | None"
+"""What a Python caller may mean by settings; see :func:`settings_of`."""
 DEFAULT_FILE = Path("dh_bridge.yml")
 PREFIX = "DH_BRIDGE_"
 CONFIG_VARIABLE = "DH_BRIDGE_CONFIG"
@@ -94,6 +96,25 @@ def load(
     return loaded
 
 
+def settings_of(said: SettingsLike) -> Settings:
+    """Return the settings that a Python caller means; a SettingsError names the first value that cannot be used.
+
+    A mapping holds settings by their keys (``{"profile": "1.4", "runs": {"abort": "failure"}}``, also ``"runs.abort"``); a text
+    or path is a settings file, read with the environment as the commands read theirs. None: the defaults alone.
+    """
+    if said is None or isinstance(said, Settings):
+        return said or Settings()
+    if isinstance(said, (str, os.PathLike)):
+        return load(Path(said)).settings
+    given: dict[Steps, Given] = {}
+    for key, value in said.items():
+        given |= {steps: Given(inner, "settings") for steps, inner in _spread(tuple(str(key).split(".")), value)}
+    settings, problems = _checked(given)
+    if settings is None:
+        raise problems[0]
+    return settings
+
+
 def examine(
     file: Path | str | None = None,
     *,
@@ -113,23 +134,25 @@ def examine(
             given |= _from_file(document, path)
         given |= above
         given = {steps: one for steps, one in given.items() if steps[: len(wanted)] == wanted}
-        tree = _nested(given)
     except SettingsError as error:
         return None, [error]
+    settings, problems = _checked(given)
+    origins = {steps: one.origin for steps, one in given.items()}
+    return (Loaded(settings, path, origins) if settings is not None else None), problems
+
+
+def _checked(given: Mapping[Steps, Given]) -> tuple[Settings | None, list[SettingsError]]:
     try:
-        settings = Settings.model_validate(tree)
+        settings = Settings.model_validate(_nested(given))
+    except SettingsError as error:
+        return None, [error]
     except ValidationError as error:
         return None, [problem(dict(one), given) for one in error.errors(include_url=False)]
     folder = settings.mappings
     if folder is not None and not folder.is_dir():
-        return None, [
-            SettingsError(
-                f"`mappings` {folder} is no folder",
-                where=given[("mappings",)].origin,
-                now="name the folder of your mapping files",
-            )
-        ]
-    return Loaded(settings, path, {steps: one.origin for steps, one in given.items()}), []
+        where, now = given[("mappings",)].origin, "name the folder of your mapping files"
+        return None, [SettingsError(f"`mappings` {folder} is no folder", where=where, now=now)]
+    return settings, []
 
 
 def flags_of(settings: Any, where: str, *, ledger: Any = None) -> Iterator[Flag]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of
-from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark.rows import Row, batches, rows_of
 from dh_bridge.spark.stages import Step
 from dh_bridge.spark.translation import ordered, parts_of, records_of
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
     from pyspark.sql import DataFrame
+
+    from dh_bridge.settings import Settings
+    from dh_bridge.settings.loading import SettingsLike
 
 REPORT = "producer string, facet string, verdict string, reason string, leaves long"
 """Columns of a report: ``facet`` as ``inputs.facets.schema``, "" for the envelope; ``verdict`` mapped, kept or withheld."""
@@ -36,13 +39,13 @@ _MOST = 10_000
 
 def report(
     events: DataFrame,
-    settings: Settings | None = None,
+    settings: SettingsLike = None,
     *,
     partitions: int | None = None,
     between: tuple[str | None, str | None] = (None, None),
 ) -> DataFrame:
     """Return coverage and loss of ``events`` (see REPORT), the largest first; ``between`` as of `Translated`."""
-    chosen = settings or Settings()
+    chosen = settings_of(settings)
     return leaves(ordered(records_of(events, chosen, between), partitions or parts_of(events.sparkSession)), chosen)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.replay.families import refuse
 from dh_bridge.replay.others import named_runs
 from dh_bridge.replay.runs import APART
-from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark import state as kept
 from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.rows import FOUND, RECORD
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from dh_bridge.call import Counts
     from dh_bridge.replay.others import Witness
+    from dh_bridge.settings import Settings
+    from dh_bridge.settings.loading import SettingsLike
 
 #: takes (proposals, bad records, number of the batch); called again with the same number after a crash
 Taker = Callable[["DataFrame", "DataFrame", int], None]
@@ -41,7 +43,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
     taker: Taker,
     *,
     checkpoint: str,
-    settings: Settings | None = None,
+    settings: SettingsLike = None,
     partitions: int | None = None,
     every: str | None = None,
     retain: float | None = None,
@@ -57,7 +59,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
     ``counted`` is told of each batch what the runs that it touches come to, with all of their events; ``rejected`` the proposals of
     ours that their schema refuses (columns as of ``Translated.rejected``): they are left out, and the others go on.
     """
-    chosen = settings or Settings()
+    chosen = settings_of(settings)
     refuse(chosen)
     folder = f"{checkpoint.rstrip('/')}/dh_bridge"
 

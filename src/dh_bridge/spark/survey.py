@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.learning import LIMIT, Learner
-from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark.report import leaves
 from dh_bridge.spark.rows import fetched
 from dh_bridge.spark.sightings import COUNTED, NAMED, NEAR, NOTES, CountRuns, FindNear, Learn, NameDatasets
@@ -14,6 +14,8 @@ from dh_bridge.translation.packing import unpacked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from dh_bridge.settings.loading import SettingsLike
 
 TABLES = ("leaves", "jobs", "datasets", "collisions", "near_misses")
 """What :meth:`Survey.write` writes as JSON, each into a folder of its own."""
@@ -28,7 +30,7 @@ class Survey:
     def __init__(
         self,
         events: DataFrame,
-        settings: Settings | None = None,
+        settings: SettingsLike = None,
         *,
         partitions: int | None = None,
         between: tuple[str | None, str | None] = (None, None),
@@ -36,7 +38,7 @@ class Survey:
         """``events``, ``partitions`` and ``between`` as of :class:`dh_bridge.spark.Translated`."""
         from pyspark import StorageLevel  # noqa: PLC0415 - an optional extra
 
-        self.settings = settings or Settings()
+        self.settings = settings_of(settings)
         self._spark = events.sparkSession
         self._parts = partitions or parts_of(self._spark)
         records = ordered(records_of(events, self.settings, between), self._parts)

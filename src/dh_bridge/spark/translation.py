@@ -10,7 +10,7 @@ from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.times import instant
 from dh_bridge.replay.families import cause, families, refuse
 from dh_bridge.replay.others import named_runs
-from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark.rows import FOUND, LINK, RECORD, fetched
 from dh_bridge.spark.stages import (
     BAD,
@@ -30,6 +30,9 @@ from dh_bridge.translation.packing import unpacked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from dh_bridge.settings import Settings
+    from dh_bridge.settings.loading import SettingsLike
 
 PROPOSALS = (
     "entity_type string, entity_urn string, aspect_name string, change_type string, aspect string, timestamp timestamp,"
@@ -53,7 +56,7 @@ class Translated:
     def __init__(
         self,
         events: DataFrame,
-        settings: Settings | None = None,
+        settings: SettingsLike = None,
         *,
         partitions: int | None = None,
         between: tuple[str | None, str | None] = (None, None),
@@ -63,7 +66,7 @@ class Translated:
         ``between``: only events from the first time on, and before the second (ISO 8601); bad records have no time.
         """
         self._between = between
-        self.settings = settings or Settings()
+        self.settings = settings_of(settings)
         refuse(self.settings, families_too=False)
         self._spark = events.sparkSession
         self._parts = partitions or parts_of(self._spark)
@@ -148,7 +151,7 @@ class Translated:
         return found if redone is None else found.unionByName(redone.filter(f"kind IN ('{PROPOSAL}', '{REJECTED}')"))
 
 
-def translate(events: DataFrame, settings: Settings | None = None, *, partitions: int | None = None) -> DataFrame:
+def translate(events: DataFrame, settings: SettingsLike = None, *, partitions: int | None = None) -> DataFrame:
     """Return the proposals of ``events`` (see PROPOSALS). :class:`Translated` gives bad records and counts as well."""
     return Translated(events, settings, partitions=partitions).proposals
 
