@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -138,6 +139,31 @@ def test_an_exception_is_a_failure_and_goes_on(told):
     assert properties["openlineage.errorMessage.message"] == "ZeroDivisionError: division by zero"
     assert "1 / 0" in properties["openlineage.errorMessage.stackTrace"]
     assert properties["openlineage.eventType"] == "FAIL"
+
+
+@pytest.mark.parametrize("code", [None, 0, False])
+def test_a_program_that_leaves_well_within_a_run_ends_it_well(told, code):
+    one = told()
+    with pytest.raises(SystemExit), load(one):
+        sys.exit(code)
+    assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "SUCCESS")]
+
+
+@pytest.mark.parametrize("code", [1, "no such table"])
+def test_a_program_that_leaves_with_an_error_fails_its_run(told, code):
+    one = told()
+    with pytest.raises(SystemExit), load(one):
+        sys.exit(code)
+    assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "FAILURE")]
+
+
+def test_one_dataset_or_run_may_stand_for_a_list_of_one(told):
+    one = told()
+    with one.pipeline.run(("ns", "etl.load"), ORDERS, None, upstream=OTHER) as run:
+        pass
+    assert one.last(run.urn, "dataProcessInstanceInput")["inputs"] == [ORDERS]
+    assert one.aspects(run.urn, "dataProcessInstanceOutput") == []
+    assert one.last(run.urn, "dataProcessInstanceRelationships")["upstreamInstances"] == [OTHER]
 
 
 def test_a_secret_in_an_exception_is_masked(told):

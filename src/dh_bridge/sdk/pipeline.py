@@ -12,6 +12,7 @@ from dh_bridge.datahub.validation import validator
 from dh_bridge.delivery import need_ledger, open_destination, refused
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sdk.naming import Checked, named_check
+from dh_bridge.sdk.references import several
 from dh_bridge.sdk.run import Run, told_run
 from dh_bridge.sdk.waiting import Waiting
 from dh_bridge.settings import Settings
@@ -85,14 +86,14 @@ class Pipeline(Closing):
     def run(  # noqa: PLR0913 - what may be said of a run
         self,
         job: tuple[str, str],
-        inputs: Iterable[DatasetRef] = (),
-        outputs: Iterable[DatasetRef] = (),
+        inputs: Iterable[DatasetRef] | str | None = (),
+        outputs: Iterable[DatasetRef] | str | None = (),
         *,
         run_id: str | None = None,
         name: str | None = None,
         kind: str | None = None,
         parent: RunRef | None = None,
-        upstream: Iterable[RunRef] = (),
+        upstream: Iterable[RunRef] | str | None = (),
         attempt: int = 1,
         url: str | None = None,
         template: str | None = None,
@@ -103,6 +104,7 @@ class Pipeline(Closing):
     ) -> Run:
         """Return a run of ``job``, (namespace, name), to be used in a ``with`` statement.
 
+        ``inputs`` and ``outputs``: datasets by URN, ``"namespace/name"`` or (namespace, name); a text is one of them.
         ``run_id``: a new UUID by default. ``kind``: ``scheduled``, ``ad_hoc`` or ``streaming``. ``parent``: the run that
         started it; ``upstream``: runs that it waited for. ``attempt``: the number of this try, from 1. ``url``: where the
         run is shown. ``template``: URN of the dataJob, dataFlow or dataset that it is an instance of, if not of its job.
@@ -110,13 +112,13 @@ class Pipeline(Closing):
         that of an event does. An EventError says which of these cannot be used.
         """
         told = told_run(
-            self, job, producer, run_id, label=name, kind=kind, parent=parent, upstream=tuple(upstream), url=url,
+            self, job, producer, run_id, label=name, kind=kind, parent=parent, upstream=several(upstream), url=url,
             template=template, properties=dict(properties or {}), facets=dict(facets or {}),
             job_facets=dict(job_facets or {}),
         )  # fmt: skip
         run = Run(self, told, attempt)
-        run.reads(*inputs)
-        run.writes(*outputs)
+        run.reads(*several(inputs))
+        run.writes(*several(outputs))
         return run
 
     def assertion(  # noqa: PLR0913 - what may be said of a check

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union
 
 import msgspec
 
@@ -11,8 +11,11 @@ from dh_bridge.errors import EventError
 from dh_bridge.translation.naming import Name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dh_bridge.translation.options import Options
 
+_Ref = TypeVar("_Ref")
 DatasetRef = Union[str, "tuple[str, str]"]
 """``(namespace, name)``, ``"namespace/name"`` or a dataset URN."""
 
@@ -58,6 +61,11 @@ def table(ref: DatasetRef, options: Options) -> Table:
     if name.endpoint is None:
         raise EventError(f"{name!r} is no dataset", where="dataset", now="see dh-bridge urn NAMESPACE NAME")
     return Table(name.endpoint, pair, name)
+
+
+def several(refs: Iterable[_Ref] | str | None) -> tuple[_Ref | str, ...]:
+    """Return references as they are given: some, one as a text, or none."""
+    return (refs,) if isinstance(refs, str) else tuple(refs or ())
 
 
 def job_pair(ref: tuple[str, str]) -> tuple[str, str]:

@@ -26,7 +26,7 @@ class Run:
     """A run of a job, made by :meth:`~dh_bridge.sdk.pipeline.Pipeline.run`; use it in a ``with`` statement.
 
     At its start and at its end the run, its job and flow, its inputs and outputs are told. An exception makes it a
-    FAILURE with message and stack trace, and goes on. ``urn`` is the run's, ``run_id`` its id, ``namespace`` and ``name``
+    FAILURE with message and stack trace, and goes on (``sys.exit(0)`` is a SUCCESS). ``urn`` is the run's, ``run_id`` its id, ``namespace`` and ``name``
     its job's, ``job`` what that is in DataHub; ``filtered`` says that the settings' filters leave the job out: then nothing is told.
     """
 
@@ -82,7 +82,7 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is None:
+        if error is None or (isinstance(error, SystemExit) and not error.code):  # sys.exit(0) is an end like any other
             self._end(self._outcome or "SUCCESS", self._error)
             return
         retried = self._outcome == "UP_FOR_RETRY"
