@@ -38,3 +38,14 @@ def test_a_place_where_events_belong_is_told_where_places_stand(run, command, pl
     assert result.exit_code == 2
     assert "begins a place, not a file of events: places stand behind --to or --against." in result.stderr
     assert "geheim" not in result.stderr
+
+
+@pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("validate",)])
+def test_what_is_passed_over_in_a_folder_is_told(run, tmp_path, command):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "part-0").write_text(json.dumps(EVENT))
+    said = "1 file was passed over, such as folder/part-0: of folders those are read that end in .json"
+    assert said in run(*command, "folder").stderr
+    (tmp_path / "folder" / "part-1").write_text(json.dumps(EVENT))
+    assert "2 files were passed over" in run(*command, "folder").stderr
+    assert "passed over" not in run(*command, "folder/part-0", "folder/part-1").stderr

@@ -291,6 +291,17 @@ def test_a_folder_gives_its_files_in_order_and_a_bad_one_stops_nobody(tmp_path):
     assert found[1][1].startswith("cannot be read")
 
 
+def test_the_files_of_a_folder_that_are_passed_over_are_told(tmp_path):
+    (tmp_path / "sub").mkdir()
+    for name in ("a.json", "part-00000", "sub/b.parquet", ".c.crc"):
+        (tmp_path / name).write_bytes(LINES[0])
+    (tmp_path / "_SUCCESS").write_bytes(b"")
+    passed = []
+    found = summary(read_events([tmp_path, tmp_path / "part-00000"], passed=passed.append), tmp_path)
+    assert found == [("a.json:1", "run-0"), ("part-00000:1", "run-0")]
+    assert passed == [tmp_path / "part-00000", tmp_path / "sub" / "b.parquet"]
+
+
 def test_a_file_that_is_named_is_read_whatever_its_suffix(told):
     assert told(LINES[0], "events.out") == [("events.out:1", "run-0")]
 

@@ -14,7 +14,7 @@ from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
 from dh_bridge.datahub.profiles import DEFAULT
-from dh_bridge.openlineage.read import BUFFER, read_events
+from dh_bridge.openlineage.read import BUFFER, SUFFIXES, read_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Messages of one kind that are shown one by one; the rest is counted."""
 
+_ENDINGS = ", ".join(SUFFIXES)
 _SQLITE = b"SQLite format 3\0"
 _COUNTERS = ("events", "runs", "jobs", "datasets", "proposals", "mapped", "kept", "withheld")
 """Counters that are shown even when they are 0, unless nobody counted (None)."""
@@ -169,7 +170,17 @@ def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLett
         gc.freeze()
         if "-" in paths and sys.stdin is not None:
             pipe = open(sys.stdin.fileno(), "rb", buffering=BUFFER, closefd=False)  # noqa: SIM115 - it stays open
-    return progress(read_events(paths, stdin=pipe, zone=bridge.zone), "events")
+    passed: list[Path] = []
+    items = read_events(paths, stdin=pipe, zone=bridge.zone, passed=passed.append)
+    return _telling(progress(items, "events"), passed)
+
+
+def _telling(items: Iterator[Event | DeadLetter], passed: Sequence[Path]) -> Iterator[Event | DeadLetter]:
+    """Yield ``items``, then say which files were passed over."""
+    yield from items
+    if passed:
+        which = "1 file was" if len(passed) == 1 else f"{len(passed):,} files were"
+        say(f"{which} passed over, such as {passed[0]}: of folders those are read that end in {_ENDINGS}")
 
 
 def _limited(number: int, text: str) -> None:

@@ -25,7 +25,7 @@ from dh_bridge.openlineage.parsing import parse
 from dh_bridge.openlineage.strange import HEAD, strange
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
 _GZIP = b"\x1f\x8b"
@@ -36,12 +36,17 @@ _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
 def read_events(
-    paths: Sequence[str | Path], *, stdin: BinaryIO | None = None, zone: tzinfo = timezone.utc
+    paths: Sequence[str | Path],
+    *,
+    stdin: BinaryIO | None = None,
+    zone: tzinfo = timezone.utc,
+    passed: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[Event | DeadLetter]:
     """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter where one cannot be used.
 
     ``place`` is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file of one object.
-    A file that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on.
+    A file that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on. ``passed`` is told of the
+    files of folders that are passed over, as they end otherwise (:data:`SUFFIXES`); not of hidden and of empty ones.
     """
     for path in paths:
         if str(path) == "-":
@@ -52,7 +57,7 @@ def read_events(
             else:
                 yield from _readable(pipe, "stdin", zone)
             continue
-        for file in _files(Path(path)):
+        for file in _files(Path(path), passed):
             try:
                 stream = file.open("rb", buffering=BUFFER)
             except OSError as error:
@@ -123,13 +128,17 @@ def _unreadable(place: str, error: Exception) -> DeadLetter:
     return DeadLetter(place, f"cannot be read: {error}", b"")
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _files(path: Path, passed: Callable[[Path], object]) -> Iterator[Path]:
     if not path.is_dir():
         yield path
         return
     for file in sorted(path.rglob("*")):
-        if file.is_file() and _holds_events(file):
+        if not file.is_file():
+            continue
+        if _holds_events(file):
             yield file
+        elif not file.name.startswith(".") and file.stat().st_size:
+            passed(file)
 
 
 def _holds_events(file: Path) -> bool:
