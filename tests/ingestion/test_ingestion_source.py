@@ -112,6 +112,15 @@ def test_settings_hold_and_what_they_leave_out_is_counted(tmp_path):
     assert sum(report.counts.filtered.values()) > 1, report.counts
 
 
+def test_the_files_of_a_folder_that_are_passed_over_are_in_the_report(tmp_path):
+    (tmp_path / "folder").mkdir()
+    written(tmp_path / "folder" / "e.ndjson", event("COMPLETE", 1))
+    written(tmp_path / "folder" / "part-0", event("COMPLETE", 2))
+    found = ran(tmp_path / "folder", to_file(tmp_path / "out.json"), settings={"profile": "1.4"})
+    (said,) = contexts(found.source.get_report().infos)
+    assert said.startswith(f"{tmp_path / 'folder' / 'part-0'}; read are .json, .ndjson")
+
+
 def test_the_profile_is_that_of_the_server_that_the_recipe_knows(tmp_path, gms):
     place = written(tmp_path / "e.ndjson", event("COMPLETE", 1))
     beside = {"datahub_api": {"server": gms.url}}

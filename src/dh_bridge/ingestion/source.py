@@ -21,7 +21,7 @@ from dh_bridge.delivery import around
 from dh_bridge.errors import SettingsError
 from dh_bridge.ingestion.config import RecipeConfig
 from dh_bridge.ledger import noted, opened, trial
-from dh_bridge.openlineage.read import read_events
+from dh_bridge.openlineage.read import SUFFIXES, read_events
 from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class OpenLineageSource(Source):
 
     def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:
         """Yield a work unit for each proposal, in the order in which they are to be written."""
-        items = read_events(self.config.events, zone=self._bridge.zone)
+        items = read_events(self.config.events, zone=self._bridge.zone, passed=self._tell_of_passed)
         for translation in self._folded(items) if self._ledger is None else self._remembered(items, self._ledger):
             self.report.add(translation)
             for proposal in self._hand.empty():
@@ -118,6 +118,13 @@ class OpenLineageSource(Source):
                 context=f"written for DataHub {DEFAULT}; settings: {{profile: VERSION}}, or datahub_api in the recipe",
                 log=False,
             )
+
+    def _tell_of_passed(self, file: Path) -> None:
+        self.report.info(
+            "Files of folders were passed over, as their endings are not those of events",
+            context=f"{file}; read are {', '.join(SUFFIXES)}, and what is named itself",
+            log=False,
+        )
 
     def _folded(self, items: Iterable[Event | DeadLetter]) -> Iterator[Translation]:
         for translation in self._bridge.stream(items, report=self.config.report):
