@@ -8,6 +8,7 @@ import pytest
 from samples import RUN, dataset, event, job_event, names, one
 
 from dh_bridge import Bridge, Settings
+from dh_bridge.openlineage.given import given_events
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.translation.history import MANY
 from dh_bridge.translation.translate import Fold
@@ -131,7 +132,7 @@ def test_the_window_of_the_settings_is_used_unless_one_is_given():
 def test_each_part_tells_its_own_counts_and_its_own_dead_letters():
     bridge = Bridge()
     items = [parse(json.dumps(said).encode()) for said in runs(20)]
-    letters = list(bridge._events(["nonsense"]))
+    letters = list(given_events(["nonsense"]))
     parts = list(bridge.stream([*letters, *items, *letters], window=6))
     assert [part.counts.dead for part in parts] == [1, *[0] * (len(parts) - 2), 1]
     assert [len(part.dead) for part in parts] == [part.counts.dead for part in parts]
