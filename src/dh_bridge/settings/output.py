@@ -165,7 +165,9 @@ class SchemaSettings(BaseModel):
         " v1 unless it could not tell two fields apart.",
     )
     skip_platforms: tuple[str, ...] = Field(
-        default=(), description="Platform ids whose schemas are left to their own connectors."
+        default=(),
+        description="Platform ids whose schemas are left to their own connectors. Spark tells of a table that it reads over JDBC"
+        " by a `query` only the columns of that query, in events that look like those of the whole table.",
     )
 
 

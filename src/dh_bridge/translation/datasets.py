@@ -22,25 +22,35 @@ _ABOVE = ("schema", "database")
 _TEMPORARY = ("TEMPORARY", "JOB_OUTPUT")
 #: How dbt calls an ephemeral model in the queries that name it.
 _EPHEMERAL = "__dbt__cte__"
+#: How Hamilton calls whatever its loaders and savers tell neither file nor table of: the same name for all of them.
+_UNTOLD = "--UNKNOWN--"
+#: The folder in a Delta table's own that Delta keeps its log in.
+_LOG = "_delta_log"
 
 
 class _Preference(msgspec.Struct, frozen=True):
     preferred: frozenset[str]
     over: frozenset[str]
+    metadata: frozenset[str]
+    versions: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
 def preference() -> _Preference:
-    """Return which systems' names of a dataset come before those of which others (``mappings/tables/symlinks.yaml``)."""
+    """Return which names of a dataset come before which others, and what is called below a table (``mappings/tables/symlinks.yaml``)."""
     row = table("symlinks")
-    return _Preference(frozenset(row["preferred"]), frozenset(row["over"]))
+    return msgspec.convert(row, _Preference)
 
 
 def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = False) -> Name:
     """Return the name by which ``dataset`` is known: a function of the event alone (systems.md 7.10, producers.md 34)."""
     name = naming(dataset.namespace, dataset.name)
+    if dataset.name == _UNTOLD:
+        return skipped(name, "phantom")
     if "dbt_model" in dataset.facets and not keep_ephemeral and _ephemeral(dataset):
         return skipped(name, "ephemeral")
+    if name.system in preference().over and dataset.name.rstrip("/").rpartition("/")[2] == _LOG:
+        return skipped(name, "phantom")
     if "symlinks" in dataset.facets and name.skip is None:
         return _by_symlink(dataset, name, naming)
     if "dataSource" in dataset.facets and (name.level in _ABOVE or "missing-part" in name.notes):
@@ -144,10 +154,37 @@ def _by_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
         if not isinstance(namespace, str) or not isinstance(other, str):
             continue
         select = "iceberg" if namespace.startswith("http") or framework == "iceberg" else None
-        found = naming(namespace, other, select=select)
+        folder = _folder(dataset.name, namespace, other)
+        found = naming(namespace, _table(other, folder), select=select)
         if found.system in rows.preferred and found.endpoint is not None:
             return found
+        if folder != dataset.name:
+            name = naming(dataset.namespace, folder)
     return name
+
+
+def _table(name: str, path: str) -> str:
+    """Return the table at ``path`` that ``name`` is a branch, a tag or the metadata of, else ``name``: cat.orders.files is cat.orders."""
+    table, _, part = name.rpartition(".")
+    schema, _, last = table.rpartition(".")
+    rows = preference()
+    below = part in rows.metadata or part.startswith(rows.versions)
+    return table if below and schema and last == path.rstrip("/").rpartition("/")[2] else name
+
+
+def _folder(path: str, namespace: str, table: str) -> str:
+    """Return the folder of a table, where the path is another.
+
+    OpenLineage's listener for Spark (1.53) names the folder of its database twice, once it is gone; and the changes of an
+    Iceberg table, db.orders.changes, as /db/orders/changes.
+    """
+    database, _, name = table.rpartition(".")
+    _, dot, last = database.rpartition(".")
+    if dot and name in preference().metadata and path.endswith(f"/{last}/{name}"):
+        return path.removesuffix(f"/{name}")
+    inside = f"/{database}.db"
+    twice = f"{inside}{inside}/{name}"
+    return f"{path.removesuffix(twice)}{inside}/{name}" if namespace.endswith(inside) and path.endswith(twice) else path
 
 
 def _completed(dataset: Dataset, name: Name, naming: Naming) -> Name:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.beside import beside
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.statistics import meaningful
 
@@ -13,11 +14,21 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 Number = int | float
+_EXACT = 2**53  # a float beyond is one of several whole numbers
 
 
 def whole(number: Number | None) -> Number | None:
     """Return a number as it was meant: JSON's ``12.0`` is 12."""
-    return int(number) if isinstance(number, float) and number.is_integer() else number
+    return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < _EXACT else number
+
+
+def snapshot(number: Number | None, at: Place) -> Number | None:
+    """Return the id of a snapshot; of one that JSON told as a float, without its last digits, as the facet ``version`` has it."""
+    if isinstance(number, float) and abs(number) >= _EXACT:
+        version = str(beside(at, "version").get("datasetVersion"))
+        if version.isdecimal() and float(version) == number:
+            return int(version)
+    return whole(number)
 
 
 def count(path: str, number: Number | None, at: Place, *kept: str) -> int | None:

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 
+def replaced_by(at: Place) -> str | None:
+    """Return what tells of the columns of a dataset in place of ``columnLineage``: ``lineage``, or an earlier event of the run."""
+    if at.dataset in at.explicit:
+        return "lineage"
+    if at.event.type != "RUNNING" or at.event.inputs:
+        return None
+    producer = at.options.identity.producer(at.event.producer)
+    return "START" if producer is not None and producer.repeats else None
+
+
 def homes(at: Place, *, explicit: bool = False) -> tuple[bool, bool]:
     """Return whether lineage between columns stands on the job, and on the dataset (facets.md 4.3 and 4.4).
 

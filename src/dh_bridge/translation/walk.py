@@ -120,8 +120,7 @@ class Walk:
         state.saw(job, at.stamp, terminal=event.terminal)
         producer = self.options.identity.producer(event.producer)
         state.single = state.single or (producer is not None and producer.single_event)
-        at.assertion_platform = job.platform
-        at.assertion_label = (producer.assertion_label if producer is not None else None) or f"{job.platform} check"
+        at.assertion_platform, at.assertion_label = self.options.identity.checks(event, job.platform)
         if job.placeholder or job.skip:
             at.owner, at.task = ANY_OWNER, ANY_TASK
             return

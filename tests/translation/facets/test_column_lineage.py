@@ -11,6 +11,7 @@ from facet_cases import (
     TOTALS,
     client_pair,
     dataset_event,
+    event,
     facet,
     of_input,
     of_output,
@@ -217,6 +218,16 @@ def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
     start = "$.outputs[0].facets.columnLineage.fields"
     assert verdicts[f"{start}._0.inputFields[0].field"] == ("withheld", "no-such-column")
     assert verdicts[f"{start}.total.inputFields[0].field"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
+
+
+def test_a_list_without_types_is_no_list_of_all_columns():
+    """dbt tells the columns that somebody documented."""
+    bag = {
+        "columnLineage": lineage({"total": [column("amount", direct())]}),
+        "schema": facet(fields=[{"name": "id", "description": "The id"}]),
+    }
+    found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
+    assert entries(found) == {entry("total", "DIRECT:IDENTITY", "amount")}
 
 
 def test_lineage_to_an_unknown_schema_s_column_is_written():
@@ -431,3 +442,43 @@ def test_what_cannot_be_read_of_an_input_s_is_kept_with_the_rest_and_told_so():
     path = "$.inputs[0].facets.columnLineage.fields.id.inputFields[0].name[0]"
     assert found.verdicts()[path][0] == "kept"
     assert '"name":["t"]' in found.kept(ORDERS)["columnLineage"]
+
+
+SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/spark"
+
+
+def said(kind, inputs, producer=SPARK, **more):
+    lineage = facet(fields={"id": {"inputFields": [{"namespace": "s3://lake", "name": "shop.db/raw", "field": "id"}]}})
+    return event(kind, inputs=inputs, outputs=[totals(facets={"columnLineage": lineage})], producer=producer, **more)
+
+
+RAW = {"namespace": "hive://metastore:9083", "name": "shop.raw", "type": "TABLE"}
+FILES = {"namespace": "s3://lake", "name": "shop.db/raw", "facets": {"symlinks": facet(identifiers=[RAW])}}
+
+
+def test_a_running_event_of_spark_that_lists_no_inputs_does_not_name_them_otherwise():
+    """Jobs over Iceberg: columnLineage says files, the inputs of START and COMPLETE say what a metastore calls them."""
+    events = [
+        said("START", [FILES], time="2026-11-20T01:00:00Z"),
+        said("RUNNING", [], time="2026-11-20T01:00:10Z"),
+        said("COMPLETE", [FILES]),
+    ]
+    for order in (events, events[::-1]):
+        found = told(*order)
+        assert found.entities("dataset") == {TOTALS, "urn:li:dataset:(urn:li:dataPlatform:hive,shop.raw,PROD)"}
+    verdicts = told(events[1], report=True).verdicts()
+    where = "$.outputs[0].facets.columnLineage.fields.id.inputFields[0].name"
+    assert verdicts[where] == ("withheld", "duplicate-of:START")
+
+
+@pytest.mark.parametrize(
+    "only",
+    [
+        said("START", []),
+        said("COMPLETE", []),
+        said("RUNNING", [orders()]),
+        said("RUNNING", [], "https://example.com/own"),
+    ],
+)
+def test_other_events_name_what_column_lineage_alone_says(only):
+    assert "urn:li:dataset:(urn:li:dataPlatform:s3,lake/shop.db/raw,PROD)" in told(only).entities("dataset")

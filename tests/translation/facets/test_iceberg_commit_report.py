@@ -143,3 +143,23 @@ def test_what_cannot_be_used_costs_only_itself():
         found = of_output(KEY, nothing, bag="outputFacets")
         assert operation(found)["operationType"] == "INSERT"
         assert not any(KEY in key for key in [*found.kept(TOTALS), *found.kept(DPI)])
+
+
+@pytest.mark.parametrize(
+    ("number", "version", "told_as"),
+    [
+        (1.73013941680503526e18, "1730139416805035292", "1730139416805035292"),
+        (1.73013941680503526e18, "5", "1.7301394168050353e18"),
+        (1.73013941680503526e18, "1730139416805035292.0", "1.7301394168050353e18"),
+        (1.73013941680503526e18, None, "1.7301394168050353e18"),
+        (1730139416805035292, "5", "1730139416805035292"),
+    ],
+)
+def test_a_snapshot_that_lost_its_last_digits_has_those_of_the_version_or_none(number, version, told_as):
+    """OpenLineage's listener for Spark sends it as a float (1.53), which names a snapshot that there never was."""
+    bag = {} if version is None else {"version": facet(datasetVersion=version)}
+    commit = facet(snapshotId=number, operation="append")
+    found = told(event(outputs=[totals(facets=bag, outputFacets={KEY: commit})]))
+    assert found.kept(TOTALS)[f"{KEY}.snapshotId"] == told_as
+    (operation,) = [one.value for one in found.proposals if one.aspect_name == "operation"]
+    assert operation["customProperties"][f"openlineage.{KEY}.snapshotId"] == told_as

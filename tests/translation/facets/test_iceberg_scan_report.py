@@ -11,6 +11,7 @@ from facet_cases import (
     ORDERS,
     TOTALS,
     dataset_event,
+    event,
     facet,
     job_event,
     of_input,
@@ -117,3 +118,9 @@ def test_what_cannot_be_used_costs_only_itself():
     assert found.kept(ORDERS)[f"{KEY}.scanMetrics.new"] == "3"
     for nothing in (facet(), facet(scanMetrics={}), facet(projectedFieldNames=None)):
         assert f"inputs.{KEY}" not in of_input(KEY, nothing, bag="inputFacets").kept(DPI)
+
+
+def test_a_snapshot_that_lost_its_last_digits_has_those_of_the_version():
+    scan = {KEY: facet(snapshotId=9.213289828996527e18)}
+    read = orders(facets={"version": facet(datasetVersion="9213289828996527038")}, inputFacets=scan)
+    assert edge(told(event(inputs=[read])), ORDERS, "input")["snapshotId"] == "9213289828996527038"

@@ -178,6 +178,60 @@ def test_of_a_table_that_a_statement_reads_and_writes_what_is_written_counts_and
     assert verdicts["$.outputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
 
 
+ICEBERG = {"storage": facet(storageLayer="iceberg", fileFormat="parquet")}
+HIDDEN = "_spec_id _partition _file _pos _deleted _row_id _last_updated_sequence_number"
+
+
+def columns(found, urn=FOLDER):
+    return [field["fieldPath"] for field in found.one(urn, "schemaMetadata")["fields"]]
+
+
+@pytest.mark.parametrize("bag", [ICEBERG, {"catalog": facet(framework="iceberg")}])
+def test_columns_that_any_iceberg_table_can_be_asked_for_are_not_of_its_schema(bag):
+    found = of_spark("/lake/shop/orders", "file", f"id day {HIDDEN}", **bag)
+    assert columns(found) == ["id", "day"]
+    assert found.verdicts()["$.inputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
+    assert found.verdicts()["$.inputs[0].facets.schema.fields[2].type"] == ("withheld", "no-home:hidden-column")
+
+
+def test_a_table_that_has_such_columns_keeps_them():
+    assert columns(of_spark("/lake/shop/orders", "file", "id _file")) == ["id", "_file"]
+    assert columns(of_spark("/lake/shop/orders", "file", "_file id", **ICEBERG)) == ["_file", "id"]
+    assert columns(of_spark("/lake/shop/orders", "file", "id _file", TRINO, **ICEBERG)) == ["id", "_file"]
+
+
+def test_a_query_for_nothing_else_tells_no_schema():
+    assert not of_spark("/lake/shop/orders", "file", "_file _pos", **ICEBERG).has(FOLDER, "schemaMetadata")
+
+
+def test_the_same_schema_is_another_where_it_hides_nothing():
+    said = fields(*({"name": column, "type": "string"} for column in ("id", "_file")))
+    plain = dataset("/lake/shop/files", "file", facets={"schema": said})
+    hiding = dataset("/lake/shop/orders", "file", facets={"schema": said, **ICEBERG})
+    for inputs in ([plain, hiding] * 3, [hiding, plain] * 3):
+        found = told(event(inputs=inputs, producer=SPARK))
+        assert columns(found) == ["id"]
+        assert columns(found, FOLDER.replace("orders", "files")) == ["id", "_file"]
+
+
+ABOUT_FILES = "file_path file_name file_size file_block_start file_block_length file_modification_time row_index"
+
+
+def of_files(*members, last="_metadata"):
+    inside = [{"name": name, "type": "string"} for name in members]
+    body = fields({"name": "id", "type": "long"}, {"name": last, "type": "struct", "fields": inside})
+    return told(event(inputs=[dataset("/lake/shop/orders", "file", facets={"schema": body})], producer=SPARK))
+
+
+def test_what_a_query_asks_of_files_is_not_of_their_schema():
+    """`select *, _metadata.file_name`: Spark tells the members that are asked for."""
+    assert columns(of_files("file_name")) == columns(of_files("file_path", "file_size")) == ["id"]
+    whole = ["id", "_metadata", *(f"_metadata.{member}" for member in ABOUT_FILES.split())]
+    assert columns(of_files(*ABOUT_FILES.split())) == whole  # may be a column: `select *, _metadata` makes one
+    assert "_metadata.source" in columns(of_files("file_name", "source"))
+    assert "about.file_name" in columns(of_files("file_name", last="about"))
+
+
 @pytest.mark.parametrize("written", [None, {"fields": "a"}, {"fields": [{"name": "id"}]}])
 def test_where_the_output_says_no_schema_that_of_the_input_counts(written):
     bag = {} if written is None else {"schema": facet(**written)}

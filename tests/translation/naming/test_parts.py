@@ -248,6 +248,17 @@ def test_decorators_and_snapshots_are_taken_off():
         ("a/b=", "a/b="),
         ("a/x=1/y=2", "a"),
         ("a b/k=v", "a b"),
+        ("a/b/part-00000-e8ffee82-0f0c-4763-a6b5-d923e1792af2-c000.snappy.parquet", "a/b"),
+        ("a/part-00012-e8ffee82-0f0c-4763-a6b5-d923e1792af2.c000.csv", "a"),
+        (
+            "part-00000-e8ffee82-0f0c-4763-a6b5-d923e1792af2-c000.json",
+            "part-00000-e8ffee82-0f0c-4763-a6b5-d923e1792af2-c000.json",
+        ),
+        ("a/part-0.csv", "a/part-0.csv"),
+        (
+            "a/part-00000-e8ffee82-0f0c-4763-a6b5-d923e1792af2-c000/b",
+            "a/part-00000-e8ffee82-0f0c-4763-a6b5-d923e1792af2-c000/b",
+        ),
     ],
 )
 def test_partition_folders_are_cut_off(path, table):

@@ -45,7 +45,7 @@ from dh_bridge.translation.transformations import (
     operation_of,
     told_by,
 )
-from dh_bridge.translation.upstreams import homes
+from dh_bridge.translation.upstreams import homes, replaced_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,9 +119,9 @@ def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
         # Lineage is a matter of outputs; some producers repeat it on the other side (facets.md 0.6.1).
         yield whole_statement(at)
         return
-    if at.dataset in at.explicit:
+    if (other := replaced_by(at)) is not None:
         for leaf in ("fields", "dataset"):
-            at.withheld(leaf, "duplicate-of:lineage")
+            at.withheld(leaf, f"duplicate-of:{other}")
         return
     found = _lineage(facet, at)
     on_job, on_dataset = homes(at)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.iceberg import count, flat, metrics, whole
+from dh_bridge.translation.iceberg import count, flat, metrics, snapshot, whole
 from dh_bridge.translation.properties import text, worded
 from dh_bridge.translation.rungs import OPERATION_ICEBERG
 from dh_bridge.translation.slots import AFFECTED_ROWS, METRIC, OPERATION, OPERATION_PROPERTIES, Statements
@@ -88,8 +88,7 @@ _DELETES = ("totalPositionalDeletes", "totalEqualityDeletes")
 )
 def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
     """Type, rows and properties of the operation, totals of the profile, the snapshot as property of the dataset."""
-    snapshot = whole(facet.snapshotId)
-    properties = _properties(facet)
+    properties = _properties(facet, at)
     if at.role != "output" or not at.run:
         for leaf in ("snapshotId", "sequenceNumber", "operation", "commitMetrics", "metadata"):
             at.reached(leaf, "kept", _DATASET)
@@ -98,8 +97,8 @@ def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
     else:
         if properties:
             yield at.dataset, OPERATION_PROPERTIES, "icebergCommitReport", properties
-        if snapshot is not None:
-            yield property_statement(at, {"icebergCommitReport.snapshotId": text(snapshot)})
+        if (written := properties.get("icebergCommitReport.snapshotId")) is not None:
+            yield property_statement(at, {"icebergCommitReport.snapshotId": written})
         if facet.operation:
             yield at.dataset, OPERATION, OPERATION_ICEBERG, facet.operation
         yield from _affected(facet, at)
@@ -107,8 +106,8 @@ def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
         yield from _totals(facet.commitMetrics, at)
 
 
-def _properties(facet: IcebergCommitReport) -> dict[str, str]:
-    found = {"snapshotId": whole(facet.snapshotId), "sequenceNumber": whole(facet.sequenceNumber)}
+def _properties(facet: IcebergCommitReport, at: Place) -> dict[str, str]:
+    found = {"snapshotId": snapshot(facet.snapshotId, at), "sequenceNumber": whole(facet.sequenceNumber)}
     properties = {f"icebergCommitReport.{leaf}": text(number) for leaf, number in found.items() if number is not None}
     if facet.operation:
         properties["icebergCommitReport.operation"] = worded("icebergCommitReport.operation", facet.operation)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.iceberg import count, metrics, whole
+from dh_bridge.translation.iceberg import count, metrics, snapshot, whole
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.redaction import redacted, redacted_json
@@ -113,7 +113,7 @@ def iceberg_scan_report(facet: IcebergScanReport, at: Place) -> Statements:
 
 def _described(facet: IcebergScanReport, at: Place) -> dict[str, Any]:
     """Return snapshot, schema and filter; a filter holds literals, so it follows `subset.literals`."""
-    found = {"snapshotId": whole(facet.snapshotId), "schemaId": whole(facet.schemaId)}
+    found = {"snapshotId": snapshot(facet.snapshotId, at), "schemaId": whole(facet.schemaId)}
     described: dict[str, Any] = {leaf: number for leaf, number in found.items() if number is not None}
     literals = at.options.settings.subset.literals
     if facet.filterDescription and literals == "drop":

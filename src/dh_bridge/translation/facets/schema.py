@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.beside import beside, fields_of, of_dataset, of_job
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
+from dh_bridge.translation.columns.hidden import shown
+from dh_bridge.translation.datasets import preference
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.operation_types import writes_whole_rows
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
@@ -47,12 +49,14 @@ def schema(facet: Schema, at: Place) -> Statements:
     """schemaMetadata, when at least one field has a type; an untyped list is a projection: the job's input fields.
 
     Trino's are projections of outputs, too, unless the statement makes the table or names none of its columns. Spark tells
-    columns of its own of Kafka's topics and of Iceberg's metadata.
+    columns of its own of Kafka's topics and of Iceberg's metadata; what it tells of a query over JDBC is a projection that nothing
+    in the event gives away (listener 1.53: ``schema.skip_platforms``).
     """
-    if not facet.fields or at.name is None:
+    fields = shown(facet.fields or [], at)
+    if not fields or at.name is None:
         return
-    found = _schema_fields(facet, at)
-    at.columns = found.columns
+    found = _schema_fields(fields, at)
+    at.columns = found.columns if found.typed else None  # ruling 9: an untyped list is no statement of what there is
     if found.typed and at.name.platform in at.options.settings.schema_.skip_platforms:
         at.withheld("", "schema-owned")
     elif found.typed and (foreign := _foreign(facet, at)):
@@ -62,7 +66,7 @@ def schema(facet: Schema, at: Place) -> Statements:
         if at.notes is not None and (other := _of_output(at)):
             at.withheld("fields", f"duplicate-of:{other}")
     elif at.role == "input" and at.task:
-        for position, field in enumerate(facet.fields):
+        for position, field in enumerate(fields):
             urn = schema_field_urn(at.dataset, at.name.column(field.name))
             if is_urn(urn):
                 yield at.task, INPUT_FIELD, urn, None
@@ -93,29 +97,28 @@ def _foreign(facet: Schema, at: Place) -> str:
         return "" if writes_whole_rows(str(of_job(at, "sql").get("query", ""))) else "projection"
     if (frame := producer.frames.get(name.system or "")) and frame.issuperset(one.name for one in facet.fields or ()):
         return "frame"
-    if producer.metadata_tables and "symlinks" in at.keys and _of_metadata(name.name, producer.metadata_tables, at):
-        return "metadata-table"
-    return ""
+    return "metadata-table" if "symlinks" in at.keys and _of_metadata(name.name, at) else ""
 
 
-def _of_metadata(path: str, metadata: frozenset[str], at: Place) -> bool:
-    """Whether the dataset at ``path`` is a table whose metadata is read: /lake/orders, by the name of db.orders.files."""
+def _of_metadata(known: str, at: Place) -> bool:
+    """Whether the dataset is ``known`` as a table whose metadata is read: db.orders or /lake/orders, by the name of db.orders.files."""
+    metadata = preference().metadata
     identifiers = beside(at, "symlinks").get("identifiers")
     for one in identifiers if isinstance(identifiers, list) else ():
         table, _, last = str(one.get("name") if isinstance(one, dict) else "").rpartition(".")
-        if last in metadata and table.rpartition(".")[2] == path.rpartition("/")[2]:
+        if last in metadata and table.rpartition(".")[2] == known.rpartition("/")[2].rpartition(".")[2]:
             return True
     return False
 
 
-def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
+def _schema_fields(fields: list[Field], at: Place) -> SchemaFields:
     """Return the rendered fields; the same facet of the same kind of dataset is rendered once (same bytes)."""
     name = at.name
     assert name is not None  # noqa: S101 - the caller has looked
     settings = at.options.settings.schema_
     expand, paths = settings.expand_types, settings.field_paths.get(name.platform, "auto")
     render = partial(
-        schema_fields, facet.fields or [], platform=name.platform, column=name.spelling, paths=paths,
+        schema_fields, fields, platform=name.platform, column=name.spelling, paths=paths,
         types=at.options.column_types, expand=expand,
     )  # fmt: skip
     if at.notes is not None:
@@ -126,7 +129,7 @@ def _schema_fields(facet: Schema, at: Place) -> SchemaFields:
         return found
     lower, cased = name.lower_columns, name.column_case is not None
     memory: Memory[SchemaFields] = at.options.schemas
-    key = (bytes(at.raw), name.platform, lower, cased, expand, paths)
+    key = (bytes(at.raw), len(fields), name.platform, lower, cased, expand, paths)
     remembered = memory.get(key)
     if remembered is None:
         remembered = render()

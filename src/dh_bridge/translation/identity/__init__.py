@@ -117,6 +117,14 @@ class Identity:
             _remember(self._producers, uri, family)
         return family
 
+    def checks(self, event: Event, platform: str) -> tuple[str, str]:
+        """Return the platform of the checks of an event, whose job is of ``platform``, and what their type is called."""
+        sender = self.producer(event.producer)
+        checker = self._families.checker(event.run_facets, sender)
+        if checker is not None and checker is not sender:
+            platform = checker.platform
+        return platform, (checker.assertion_label if checker is not None else None) or f"{platform} check"
+
     def reference(self, namespace: str, name: str, *, near: Job | None) -> Job | None:
         """Return the job that another job refers to, without a producer (a parent, a dependency); None: unresolved.
 

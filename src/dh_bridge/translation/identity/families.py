@@ -14,7 +14,7 @@ from dh_bridge.bundled import load_yaml, mapping_files, text_of
 from dh_bridge.errors import MappingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 _SIGNS = re.compile(r"\{\*\w+\}|\{\w+\}|[\[\]]|[^{}\[\]]+|.")
@@ -57,10 +57,13 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     otherwise: Literal["first_dot", "whole"] = "first_dot"
     single_event: bool = False
     assertion_label: str | None = None
+    run_facets: list[str] = []
     parents: Parents = "all"
     projections: bool = False
+    repeats: bool = False
     frames: dict[str, frozenset[str]] = {}
-    metadata_tables: frozenset[str] = frozenset()
+    hidden_columns: dict[str, frozenset[str]] = {}
+    file_metadata: dict[str, frozenset[str]] = {}
 
 
 class Producer(msgspec.Struct, frozen=True):
@@ -70,8 +73,9 @@ class Producer(msgspec.Struct, frozen=True):
     ``assertion_label``: what DataHub shows as the type of its checks.
     ``parents``: which of its jobs have parents of its own; others' parents are of another tool, as a rule an orchestrator.
     ``projections``: schemas of outputs hold what a statement writes, which is all of a table only where it makes it.
-    ``frames``: columns that are those of its reader or writer, by naming system; ``metadata_tables``: what it tells as the
-    table behind, with columns of their own.
+    ``repeats``: column lineage of RUNNING is that of START.
+    ``frames``: columns that are those of its reader or writer, by naming system; ``hidden_columns``: columns that no table has, by
+    storage layer; ``file_metadata``: structs that no file has, and all members that they can have.
     """
 
     id: str
@@ -81,8 +85,10 @@ class Producer(msgspec.Struct, frozen=True):
     assertion_label: str | None = None
     parents: Parents = "all"
     projections: bool = False
+    repeats: bool = False
     frames: dict[str, frozenset[str]] = {}
-    metadata_tables: frozenset[str] = frozenset()
+    hidden_columns: dict[str, frozenset[str]] = {}
+    file_metadata: dict[str, frozenset[str]] = {}
 
 
 def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]:
@@ -123,15 +129,17 @@ class Families:
         self._patterns: list[tuple[re.Pattern[str], Producer]] = []
         self._schemes: dict[str, tuple[str, str]] = {}
         self._named: dict[str, Producer] = {}
+        self._tools: dict[str, Producer] = {}
         for stem, row in found:
             producer = Producer(
-                stem, row.producer, row.platform, row.single_event, row.assertion_label, row.parents, row.projections,
-                row.frames, row.metadata_tables,
+                stem, row.producer, row.platform, row.single_event, row.assertion_label, row.parents, row.projections, row.repeats,
+                row.frames, row.hidden_columns, row.file_metadata,
             )  # fmt: skip
             self._named[stem] = producer
             self._patterns += [
                 (uri_pattern(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers
             ]
+            self._tools = dict.fromkeys(row.run_facets, producer) | self._tools
             for scheme in row.schemes:
                 self._schemes.setdefault(scheme, (row.platform, stem))
 
@@ -145,6 +153,10 @@ class Families:
     def named(self, stem: str) -> Producer | None:
         """Return the family of that file's stem."""
         return self._named.get(stem)
+
+    def checker(self, run_facets: Iterable[str], sender: Producer | None) -> Producer | None:
+        """Return whose the checks of an event are: the tool's that it carries a run facet of, else its sender's."""
+        return next((self._tools[key] for key in run_facets if key in self._tools), sender)
 
     def integration(self, word: str) -> str | None:
         """Return the stem of the family that calls itself ``word`` (AIRFLOW, Spark), None when nobody does."""

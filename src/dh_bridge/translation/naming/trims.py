@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PARTITION = re.compile(r"(.*?)/[^/=]+=.*", re.DOTALL)
+#: As Spark calls a file of a table: its number among the writing tasks, the id of the write.
+_PART = re.compile(r"/part-\d{5,}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}[^/]*\Z")
 _WILDCARD = re.compile(r"(?:_\d*)?\*\Z")
 _SNAPSHOT = re.compile(r"(.+)@-?\d{1,13}(?:-(?:-?\d{1,13})?)?", re.DOTALL)
 _SHARD = re.compile(r"(?:.+\D[_$]?)?\d{4}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.DOTALL)
@@ -26,11 +28,10 @@ _SAFE = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
 
 
 def partition_path(path: str) -> str:
-    """Return ``path`` up to the first folder ``key=value``: the table that the partitions belong to."""
-    if "=" not in path:
-        return path
-    found = _PARTITION.fullmatch(path)
-    return found[1] if found else path
+    """Return ``path`` up to the first folder ``key=value``, or to a file of Spark's: the table that they belong to."""
+    if "=" in path and (found := _PARTITION.fullmatch(path)):
+        return found[1]
+    return _PART.sub("", path) if "/part-" in path else path
 
 
 def path_depth(path: str, depth: int) -> str:
