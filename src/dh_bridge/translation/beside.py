@@ -28,6 +28,11 @@ def of_job(at: Place, key: str) -> dict[str, Any]:
     return _first((at.event.job_facets,), key)
 
 
+def of_run(at: Place, key: str) -> dict[str, Any]:
+    """Return the facet ``key`` of the event's run; empty where it says nothing."""
+    return _first((at.event.run_facets,), key)
+
+
 def of_dataset(dataset: Dataset, key: str) -> dict[str, Any]:
     """Return the facet ``key`` of a dataset of the event; empty where it says nothing."""
     return _first((dataset.facets,), key)

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.subsets import Part
 
 #: Note of a place in the event that is said of a dataset, or names one, with its URN: see `Written.near`
 ABOUT = "about:"
-#: An entry of an event that has a subset: (stamp of the event, role, position; positions order the entries)
+#: An entry of an event that is read in part: (stamp of the event, role, position; positions order the entries)
 Mark = tuple[Any, str, int]
 Role = Literal["input", "output", "dataset"]
 #: A dataset of an event that is not left out, its name, its role and its path in the event
@@ -35,7 +36,8 @@ class Place:
     tests are about, ``checks`` the named checks that were read so far (dataset and name -> by URN), ``explicit`` the dataset URNs whose lineage a
     ``lineage`` facet of the event tells.
     ``key``, ``bag`` and ``where`` name the facet. ``subsets`` (side and dataset -> times it is named, predicate) and
-    ``marks`` (dataset and assertion URN -> entry that told of it) are known once a subset was read.
+    ``marks`` (dataset and assertion URN -> entry that told of it) are known once a subset was read; ``batch`` is the part of its
+    datasets that the whole event is about.
     """
 
     # What most places do not have; set where it is known, so that making a place costs little.
@@ -60,6 +62,7 @@ class Place:
     explicit: frozenset[str] = frozenset()
     subsets: dict[tuple[Role, str], tuple[int, str]] | None = None
     marks: dict[tuple[str, str], Mark | None] | None = None
+    batch: Part | None = None
 
     def __init__(self, event: Event, options: Options, stamp: Stamp) -> None:
         self.event = event
@@ -108,8 +111,8 @@ class Place:
             self.withheld(leaf, ABOUT + dataset)
 
     def entry(self) -> Mark | None:
-        """Return the mark of the entry of inputs or outputs that is being read if it has a subset: it tells of a part only."""
-        if "subset" not in self.keys or not self.dataset:
+        """Return the mark of the entry of inputs or outputs that is being read if it tells of a part only."""
+        if ("subset" not in self.keys and self.batch is None) or not self.dataset:
             return None
         return self.stamp[:3], self.role, self.stamp[3] >> 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from facet_cases import DPI, GX, event, facet, of_run, orders, told
 
 META = facet(
@@ -33,3 +34,66 @@ def test_the_rest_is_kept_on_the_run():
 def test_an_empty_one_says_nothing():
     kept = of_run("great_expectations_meta", facet()).kept(DPI)
     assert not any(key.startswith("great") for key in kept)
+
+
+EXPECTATIONS = facet(
+    assertions=[{"expectationType": "expect_column_values_to_not_be_null", "column": "id", "success": True}]
+)
+MEASURED = facet(rowCount=10, columnMetrics={"id": {"nullCount": 2}})
+BY_DAY = {"batch_identifiers": {"day": 2}, "splitter_method": "split_on_column_value", "table_name": "orders"}
+
+
+def validated(batch, definition=None, **bag):
+    meta = facet(active_batch_definition=definition or {"data_asset_name": "orders"}, batch_spec=batch)
+    facets = {"greatExpectations_assertions": EXPECTATIONS, "dataQualityMetrics": MEASURED, **bag}
+    found = told(event(run={"great_expectations_meta": meta}, inputs=[orders(inputFacets=facets)], producer=GX))
+    by_aspect = {one.aspect_name: one.value for one in found.proposals}
+    return by_aspect["assertionRunEvent"], by_aspect["datasetProfile"]
+
+
+@pytest.mark.parametrize(
+    ("batch", "definition", "part"),
+    [
+        (BY_DAY, None, {"partition": '[{"day":2}]', "type": "PARTITION"}),
+        ({"partitioner_method": "partition_on_year"}, {"batch_identifiers": {"year": 2026}}, {"partition": '[{"year":2026}]', "type": "PARTITION"}),
+        ({"query": "select * from orders where id > 3"}, None, {"partition": "select * from orders where id > 3", "type": "QUERY"}),
+        ({"sampling_method": "sample_using_limit", "sampling_kwargs": {"n": 10}}, None, {"partition": "SAMPLE", "type": "QUERY"}),
+    ],
+)  # fmt: skip
+def test_a_batch_that_is_a_part_of_the_table_says_nothing_of_the_whole(batch, definition, part):
+    """facets.md 2.8: its results and what was measured of it are those of the part, as DataHub's own action has it."""
+    result, profile = validated(batch, definition)
+    assert result["partitionSpec"] == profile["partitionSpec"] == part
+    assert (result["result"]["rowCount"], result["result"]["missingCount"]) == (10, 2)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        {"table_name": "orders", "batch_identifiers": {}},
+        {"batch_identifiers": {"run": "nightly"}},
+        {**BY_DAY, "splitter_method": "split_on_whole_table"},
+        {**BY_DAY, "splitter_method": "_split_on_whole_table"},
+        {**BY_DAY, "batch_identifiers": {}},
+        {"query": ""},
+        "orders",
+    ],
+)
+def test_a_batch_of_a_whole_table_is_the_table(batch):
+    result, profile = validated(batch)
+    assert result["partitionSpec"]["type"] == profile["partitionSpec"]["type"] == "FULL_TABLE"
+
+
+def test_a_subset_of_the_dataset_says_more_than_the_batch():
+    condition = {"type": "partition", "partitions": [{"dimensions": {"dt": "2026-11-24"}}]}
+    result, profile = validated(BY_DAY, subset=facet(inputCondition=condition))
+    assert (
+        result["partitionSpec"]
+        == profile["partitionSpec"]
+        == {"partition": '[{"dt":"2026-11-24"}]', "type": "PARTITION"}
+    )
+
+
+def test_how_many_rows_were_drawn_stands_with_the_batch():
+    result, _ = validated({"sampling_method": "sample_using_limit", "sampling_kwargs": {"n": 10}})
+    assert result["batchSpec"]["limit"] == 10

@@ -18,7 +18,7 @@ FILES = sorted((MAPPINGS / "producers").glob("*.yaml"))
 SCHEMA = json.loads((MAPPINGS / "schema" / "producers.schema.json").read_text(encoding="utf-8"))
 EXAMPLES = [(path.stem, example) for path in FILES for example in yaml.safe_load(path.read_text("utf-8"))["examples"]]
 # sha256 of what identity version 1 says; it changes only until the version is released.
-VERSION_1 = "b5ed75f5d3782f0aeedb3b52a203f7763d0ef2a8e623bad44f522d54952ce8c8"
+VERSION_1 = "d8f4ee31d97102956673cf5e0383b6ac301c39bd7bf415e2ba8d7702810f38a7"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -78,6 +78,8 @@ def test_identity_version_1_is_frozen():
         ("  https://github.com/apache/airflow  ", "airflow"),
         ("https://github.com/OpenLineage/OpenLineage/blob/v1-0-0/integration/spark", "spark"),
         ("https://github.com/OpenLineage/OpenLineage/tree/feature/x/integration/flink/flink2", "flink"),
+        ("https://github.com/OpenLineage/openlineage/integration/prefect", "prefect"),
+        ("https://github.com/sidequery/dlt-openlineage", "dlt"),
         ("https://github.com/OpenLineage/OpenLineage/tree/1.54.0/client/python", None),
         ("https://github.com/OpenLineage/OpenLineage/tree/1.54.0/client/java", None),
         ("https://github.com/OpenLineage/OpenLineage/tree/1.53.0/integration/unknown", None),

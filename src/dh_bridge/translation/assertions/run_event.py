@@ -78,8 +78,10 @@ def batch_spec(meta: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _limit(batch: Any) -> int | None:
-    """Return how many rows were looked at, at most: ``limit`` (pandas, SQL) or ``n`` of the reader; 32 bits."""
-    said_by: list[Any] = [batch, batch.get("reader_options")] if isinstance(batch, dict) else []
+    """Return how many rows were looked at, at most: ``limit`` (pandas, SQL) or ``n`` of the reader or the sample; 32 bits."""
+    said_by: list[Any] = (
+        [batch, *map(batch.get, ("reader_options", "sampling_kwargs"))] if isinstance(batch, dict) else []
+    )
     for options in said_by:
         for key in ("limit", "n", "nrows") if isinstance(options, dict) else ():
             value = options.get(key)

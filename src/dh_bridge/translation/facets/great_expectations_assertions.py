@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
-from dh_bridge.translation.beside import beside
+from dh_bridge.translation.batches import part_of_batch
+from dh_bridge.translation.beside import beside, of_run
 from dh_bridge.translation.checks import INFO, RESULT, bare, note_unread, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.slots import PARTITION
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -40,10 +42,13 @@ class Expectations(Facet):
     producer="Great Expectations",
 )
 def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
-    """As dataQualityAssertions, which wins where both stand."""
+    """As dataQualityAssertions, which wins where both stand; with its profile, of the part of the table that the batch is."""
     if "dataQualityAssertions" in at.keys and "assertions" in beside(at, "dataQualityAssertions"):
         at.withheld("assertions", "duplicate-of:dataQualityAssertions")
         return
+    at.batch = part_of_batch(of_run(at, "great_expectations_meta"))
+    if at.batch is not None and "subset" not in at.keys and (mark := at.entry()) is not None:
+        yield at.dataset, PARTITION, mark, at.batch
     checks = []
     for position, one in enumerate(facet.assertions or ()):
         success = success_of(one.success, f"assertions[{position}].success", at)
