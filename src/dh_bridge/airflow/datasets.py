@@ -1,7 +1,6 @@
 """Inlets and outlets as OpenLineage datasets: Assets and Datasets by their URI, tables, files, OpenLineage's own, DataHub's.
 
-A URI becomes the pair that Airflow's providers make of it (``convert_asset_to_openlineage`` of common.io, postgres, mysql,
-trino, google and amazon; producers.md 26), without those providers being installed.
+What a URI means is told by :mod:`dh_bridge.translation.airflow_assets`, for the provider's events as for ours.
 """
 
 from __future__ import annotations
@@ -9,30 +8,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from dh_bridge.airflow.entities import URNS, is_dataset, urn_of
 from dh_bridge.airflow.occasion import attribute
 from dh_bridge.airflow.plain import listed, plain
 from dh_bridge.airflow.standard import standard
+from dh_bridge.translation.airflow_assets import pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dh_bridge.airflow.occasion import Occasion
-
-#: Schemes whose path is database, schema and table; the name has dots instead. Value: the scheme of the namespace.
-_TABLES = {
-    one: one
-    for one in (
-        "clickhouse", "cockroachdb", "databricks", "db2", "hive", "mariadb", "mssql", "mysql", "oracle", "postgres", "presto",
-        "redshift", "singlestore", "snowflake", "starrocks", "teradata", "timescaledb", "trino", "unitycatalog", "vertica",
-    )
-} | {"postgresql": "postgres", "sqlserver": "mssql"}  # fmt: skip
-_BUCKETS = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs"}
-#: Schemes whose path is the name as it stands, with its first slash or without.
-_PATHS = {"abfs": "", "abfss": "", "dbfs": "/", "hdfs": "/", "kafka": "", "wasb": "", "wasbs": ""}
-_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 
 def datasets(occasion: Occasion) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
@@ -41,35 +27,6 @@ def datasets(occasion: Occasion) -> tuple[list[dict[str, Any]], list[dict[str, A
     inputs = _named(listed(attribute(occasion.task, "inlets")), nameless)
     outlets = [*listed(attribute(occasion.task, "outlets")), *_told_at_run_time(occasion.outlet_events)]
     return inputs, _named(outlets, nameless), nameless
-
-
-def pair(uri: str) -> tuple[str, str] | None:
-    """Return ``(namespace, name)`` of a URI; None for one of a scheme that no system of ours has."""
-    try:
-        parts = urlsplit(uri.strip())
-    except ValueError:
-        return None
-    scheme, path = parts.scheme.lower(), unquote(parts.path)
-    # A name before the host is a user, which is nobody's business, or the container of Azure's storage.
-    place = parts.netloc if scheme in _CONTAINERS else parts.netloc.rpartition("@")[2]
-    if scheme == "file":
-        return (f"file://{place}" if place else "file", path) if path.strip("/") else None
-    if not place:
-        return None
-    if scheme in _BUCKETS:
-        return f"{_BUCKETS[scheme]}://{place}", path.removeprefix("/") or "/"
-    found = None
-    if scheme == "bigquery":
-        found = ("bigquery", f"{place}.{_dotted(path)}")
-    elif scheme in _TABLES:
-        found = (f"{_TABLES[scheme]}://{place}", _dotted(path))
-    elif scheme in _PATHS:
-        found = (f"{scheme}://{place}", _PATHS[scheme] + path.removeprefix("/"))
-    return found if path.strip("/") else None
-
-
-def _dotted(path: str) -> str:
-    return ".".join(part for part in path.split("/") if part)
 
 
 def _named(members: Iterable[Any], nameless: list[str]) -> list[dict[str, Any]]:

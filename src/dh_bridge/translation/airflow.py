@@ -9,9 +9,10 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
+from dh_bridge.translation.beside import of_job
 from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.people import owner_urn
-from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.properties import capped, flattened, text
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import FIELD_DAG, TYPE_AIRFLOW_RUN, TYPE_EXTERNAL_TRIGGER
@@ -28,6 +29,7 @@ from dh_bridge.translation.slots import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dh_bridge.translation.identity import Job
     from dh_bridge.translation.place import Place
 
 #: a word of Airflow for how a run or task ended -> DataHub's; a word that is not here is none for an end
@@ -39,20 +41,24 @@ _LIST_CAP = 10_000
 _DESCRIPTION_CAP = 65_536
 
 
-def members(value: Any) -> list[str]:
+def listed(value: Any) -> list[Any]:
     """Return a list that Airflow writes as a list or as Python text (producers.md 27: ``"['a', 'b']"``)."""
-    if isinstance(value, str) and value.strip().startswith(("[", "(", "{")):
+    if isinstance(value, str):
         if len(value) > _LIST_CAP:
             return []
         try:
             value = ast.literal_eval(value.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return []
-    elif isinstance(value, str):
+    return list(value) if isinstance(value, (list, tuple, set)) else []
+
+
+def members(value: Any) -> list[str]:
+    """Return the texts of such a list, or of one that is written with commas alone."""
+    if isinstance(value, str) and not value.strip().startswith(("[", "(", "{")):
         return [part.strip() for part in value.split(",") if part.strip()]
-    if isinstance(value, (list, tuple, set)):
-        return [text for member in value if isinstance(member, (str, int, float)) and (text := str(member).strip())]
-    return []
+    found = (str(member).strip() for member in listed(value) if isinstance(member, (str, int, float)))
+    return [one for one in found if one]
 
 
 def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
@@ -61,28 +67,62 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
         return  # no flow is written for them (ruling 6)
     flow = at.job.flow_urn
     body = dict(dag)
-    leaf = "description" if body.get("description") else "doc_md"
-    if description := text_of(body.get(leaf)):
-        del body[leaf]
-        yield flow, JOB_FIELD, ("description", FIELD_DAG), capped(redacted(description), _DESCRIPTION_CAP)
+    yield from _description(body, at.job, at)
     yield from _owners(body, flow, at)
-    said = body.pop("tags", None) or ""
-    tags = members(said)
-    for tag in tags:
-        if is_urn(tag_urn(tag)):
-            yield flow, TAG, tag, None
-        else:
-            at.withheld("dag.tags", "too-large")
-    if not tags and isinstance(said, str) and said.strip("[(){}] "):
-        body["tags"] = said  # a list that cannot be read is kept as text (producers.md 27)
-    elif not tags:
-        at.withheld("dag.tags", "no-home:no tags")
+    yield from _tags(body, at.job, at)
     dag_id = body.pop("dag_id", None)
     properties = flattened("airflow.dag", body)
     if written := kept_text("airflow.dag_id", dag_id):
         properties["airflow.dag_id"] = written
     if properties:
         yield flow, JOB_PROPERTIES, "airflow.dag", properties
+
+
+def _description(body: dict[str, Any], job: Job, at: Place) -> Statements:
+    """Yield the description of a DAG, and take it out of what is kept of it; beside other documentation it is a property."""
+    leaf = "description" if body.get("description") else "doc_md"
+    description = text_of(body.get(leaf))
+    if not description:
+        return
+    del body[leaf]
+    yield job.flow_urn, JOB_FIELD, ("description", FIELD_DAG), capped(redacted(description), _DESCRIPTION_CAP)
+    if job.level != "flow":
+        return
+    documented = of_job(at, "documentation").get("description")
+    key, properties = f"airflow.dag.{leaf}", {}
+    if documented and documented != description and (written := kept_text(key, description)):
+        properties[key] = written
+        at.reached(f"dag.{leaf}", "kept", f"dataFlowInfo.customProperties[openlineage.{key}]")
+    yield job.flow_urn, JOB_PROPERTIES, "airflow.dag.description", properties
+
+
+def _tags(body: dict[str, Any], job: Job, at: Place) -> Statements:
+    """Yield the tags of a DAG, as the tags facet of its own events has them, and take them out of what is kept of it."""
+    said = body.pop("tags", None) or ""
+    tags = members(said)
+    told = _plain_tags(at) if job.level == "flow" else set()
+    for tag in tags:
+        if tag in at.options.settings.tags.exclude:
+            at.withheld("dag.tags", "policy:tags.exclude")
+        elif not is_urn(tag_urn(tag)):
+            at.withheld("dag.tags", "too-large")
+        elif tag not in told:
+            yield job.flow_urn, TAG, tag, text({"source": "AIRFLOW", "value": tag})
+    if tags and told.issuperset(tags):
+        at.withheld("dag.tags", "duplicate-of:tags")
+    if not tags and isinstance(said, str) and said.strip("[(){}] "):
+        body["tags"] = said  # a list that cannot be read is kept as text (producers.md 27)
+    elif not tags:
+        at.withheld("dag.tags", "no-home:no tags")
+
+
+def _plain_tags(at: Place) -> set[str]:
+    """Return the tags without a value of their own in the tags facet of the event's job."""
+    tags = of_job(at, "tags").get("tags")
+    keys = (
+        ((one.get("key"), one.get("value")) for one in tags if isinstance(one, dict)) if isinstance(tags, list) else ()
+    )
+    return {key for key, value in keys if isinstance(key, str) and value in (key, "", None)}
 
 
 def _owners(body: dict[str, Any], flow: str, at: Place) -> Statements:

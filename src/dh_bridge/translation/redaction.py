@@ -17,8 +17,9 @@ DEFAULT, OFF, STRICT = "default", "off", "strict"
 #: asked for only where there is something to hide, so that all other texts cost nothing.
 _mode: ContextVar[str] = ContextVar("redaction", default=DEFAULT)
 
+#: ``pass_value`` is what Airflow's SQLValueCheckOperator expects.
 _NAME = re.compile(
-    r"pass(word|wd|phrase)?|pwd|secret|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key"
+    r"pass(word|wd|phrase|(?!_value))|pwd|secret|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key"
     r"|auth(orization)?$|sas$|signature|connection[-_.]?string|jaas|keytab",
     re.IGNORECASE,
 )

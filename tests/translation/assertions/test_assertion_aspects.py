@@ -75,7 +75,14 @@ def aspects(check: Check, platform: str = "dbt", **more: Any) -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example["assertion"])
 def test_every_row_of_the_table_makes_legal_aspects(example):
     aspects(
-        Check(**example, success=False, severity="error", name="n", actual="3", description="d", content_type="sql")
+        Check(
+            **{"name": "n", **example},
+            success=False,
+            severity="error",
+            actual="3",
+            description="d",
+            content_type="sql",
+        )
     )
 
 

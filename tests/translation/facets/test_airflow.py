@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import AIRFLOW, DPI, END_MS, START_MS, event, facet, pair, told
+from facet_cases import AIRFLOW, DPI, END_MS, START_MS, TOTALS, event, facet, pair, told, totals
 
 FLOW = "urn:li:dataFlow:(airflow,daily,shop)"
 JOB = f"urn:li:dataJob:({FLOW},daily.load)"
@@ -98,6 +98,11 @@ def test_tags_of_a_dag_are_read_whether_list_or_python_text(tags, names):
         assert set(found.patched(FLOW, "globalTags")) == {f"/tags/urn:li:tag:{name}" for name in names}
     else:
         assert not found.has(FLOW, "globalTags")
+
+
+def test_a_tag_that_is_to_be_none_is_none_of_its_dag_either():
+    found = task(tags={"exclude": ["shop"]})
+    assert set(found.patched(FLOW, "globalTags")) == {"/tags/urn:li:tag:tier:1"}
 
 
 def test_tags_that_cannot_be_read_are_kept_as_text():
@@ -318,6 +323,37 @@ def test_a_sensor_hangs_on_the_tasks_of_the_other_dag(task, names):
     }
     if "external_dag_id" in task:
         assert found.kept(JOB)["airflow.task.external_dag_id"] == str(task["external_dag_id"])
+
+
+BUCKET = "urn:li:dataset:(urn:li:dataPlatform:gcs,lake/x y.csv,PROD)"
+TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.etl.daily,PROD)"
+ASSETS = {
+    "inlets": "[{'uri': 'postgres://db.example.com:5432/shop/etl/daily', 'extra': {}, 'type': 'asset'}, {'uri': 'plain'}]",
+    "outlets": "[{'uri': 'gs://lake/x y.csv', 'extra': {'team': 'a'}, 'type': 'asset'}]",
+}
+
+
+def test_assets_are_datasets_where_the_provider_named_none():
+    """Airflow's provider names those of systems alone whose own provider is installed."""
+    found = task(facets=airflow(task={**TASK, **ASSETS}), report=True)
+    io = found.patched(JOB, "dataJobInputOutput")
+    assert f"/inputDatasetEdges/{TABLE}" in io
+    assert f"/outputDatasetEdges/{BUCKET.replace('/', '~1')}" in io
+    assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [BUCKET]}
+    assert found.kept(BUCKET)["name"] == "x y.csv"
+    path = "$.run.facets.airflow.task"
+    assert found.verdicts()[f"{path}.outlets"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
+    assert found.kept(JOB)["airflow.task.other"].count("'uri'") == 3
+
+
+@pytest.mark.parametrize(
+    "outlets", [ASSETS["outlets"], "[{'uri': 'plain'}]", "[{'uri': 7}, 'gs://lake/a']", "[{'uri", None, 7]
+)
+def test_assets_add_nothing_to_what_the_provider_named(outlets):
+    facets = airflow(task={**TASK, "outlets": outlets})
+    found = told(pair(run=facets, outputs=[totals()], producer=AIRFLOW))
+    assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
+    assert BUCKET not in found.entities("dataset")
 
 
 def task_of(task):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from facet_cases import AIRFLOW, DPI, event, facet, pair, told
 
 FLOW = "urn:li:dataFlow:(airflow,daily,shop)"
+TASK_RUN = "01975f21-0000-7000-8000-0000000000aa"
 
 
 def dag(**parts):
@@ -27,6 +30,44 @@ def test_its_template_is_the_flow():
 
 def test_the_dag_tags_the_flow():
     assert set(dag().patched(FLOW, "globalTags")) == {"/tags/urn:li:tag:a"}
+
+
+def test_a_tag_says_whose_it_is_whichever_facet_has_it():
+    """Each event of a task repeats the tags of its DAG, without their source."""
+    tags = {"tags": facet(tags=[{"key": "a", "value": "a", "source": "AIRFLOW"}])}
+    body = {"dag": {"dag_id": "daily", "tags": "['a']"}}
+    own = pair(run={"airflowDagRun": facet(**body)}, job=tags, producer=AIRFLOW, name="daily")
+    task = pair(run={"airflow": facet(**body)}, producer=AIRFLOW, name="daily.load", run_id=TASK_RUN)
+    for found in (told(own, task), told(task, own), told(task)):
+        context = found.patched(FLOW, "globalTags")["/tags/urn:li:tag:a"]["context"]
+        assert json.loads(context) == {"source": "AIRFLOW", "value": "a"}
+    verdicts = told(own, report=True).verdicts()
+    assert verdicts["$.job.facets.tags.tags[0].source"] == ("mapped", "globalTags.tags[].context")
+    assert verdicts["$.run.facets.airflowDagRun.dag.tags"] == ("withheld", "duplicate-of:tags")
+
+
+@pytest.mark.parametrize("tags", [[{"key": "a", "value": "b"}], [{"key": ["a"]}, 7], 7, None])
+def test_a_tag_that_no_other_facet_has_is_the_dag_s(tags):
+    body = {"dag": {"dag_id": "daily", "tags": "['a']"}}
+    job = {"tags": facet(tags=tags)}
+    found = told(pair(run={"airflowDagRun": facet(**body)}, job=job, producer=AIRFLOW, name="daily"))
+    assert "/tags/urn:li:tag:a" in found.patched(FLOW, "globalTags")
+
+
+def test_a_description_beside_other_documentation_is_a_property():
+    """The provider documents a DAG by its doc_md, where it has one."""
+    described = {"airflowDagRun": facet(dag={"dag_id": "daily", "description": "Orders into the warehouse"})}
+
+    def of(documentation):
+        job = {"documentation": facet(description=documentation, contentType="text/markdown")}
+        return told(pair(run=described, job=job, producer=AIRFLOW, name="daily"), report=True)
+
+    both = of("# Night")
+    assert both.patched(FLOW, "dataFlowInfo")["/description"] == "# Night"
+    assert both.kept(FLOW)["airflow.dag.description"] == "Orders into the warehouse"
+    path = "$.run.facets.airflowDagRun.dag.description"
+    assert both.verdicts()[path] == ("kept", "dataFlowInfo.customProperties[openlineage.airflow.dag.description]")
+    assert "airflow.dag.description" not in of("Orders into the warehouse").kept(FLOW)
 
 
 def test_other_leaves_are_kept_and_an_empty_facet_says_nothing():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from facet_cases import (
+    AIRFLOW,
     DBT,
     DPI,
     END_MS,
@@ -100,6 +101,23 @@ def test_how_a_check_of_dbt_ended(check, kind):
     if check.get("success") == "<<non-serializable: bool>>":
         path = "$.inputs[0].facets.dataQualityAssertions.assertions[0].success"
         assert found.verdicts()[path] == ("withheld", "malformed")
+
+
+def test_dbt_s_tests_are_dbt_s_in_a_task_of_airflow_too():
+    """Cosmos sends them as Airflow's provider, with the facet of dbt's run."""
+
+    def of(producer, **run):
+        tested = [orders(facets={"dataQualityAssertions": checks({**NOT_NULL, "success": False, "expected": "0"})})]
+        return told(pair(inputs=tested, producer=producer, run=run), profile="1.7")
+
+    dbt_run = {"dbt_run": facet(invocation_id="0198")}
+    in_a_task, own = of(AIRFLOW, **dbt_run), of(DBT, **dbt_run)
+    (urn,) = in_a_task.entities("assertion")
+    assert in_a_task.one(urn, "assertionInfo")["customAssertion"]["type"] == "dbt Test"
+    assert in_a_task.one(urn, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:dbt"}
+    assert own.entities("assertion") == {urn}
+    assert of(AIRFLOW).entities("assertion") != {urn}
+    assert results(in_a_task)[0]["result"]["type"] == "ERROR"  # dbt says what it counted, unless the test itself broke
 
 
 def test_a_fail_event_keeps_the_success_of_passed_tests():

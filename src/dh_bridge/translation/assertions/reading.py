@@ -38,6 +38,9 @@ def read(check: Check, platform: str, table: AssertionTable | None = None) -> Re
     table = table if table is not None else default_table()
     native, single = _spelling(check, platform, table)
     named = table.named(native)
+    kind = named.kind
+    if kind in table.words.compared and (measured := _tail(check.name)) in table.words.measured:
+        named = table.named(measured)
     own = _own_columns(check, named.columns, table)
     # what dbt expects is a number of failures, not of the thing that is measured
     expected = platform != "dbt"
@@ -45,7 +48,7 @@ def read(check: Check, platform: str, table: AssertionTable | None = None) -> Re
     operator, parameters = operator_and_parameters(check, named, row, table, expected=expected)
     return Reading(
         native,
-        named.kind,
+        kind,
         SCOPES[row.scope],
         row.aggregation,
         operator,
@@ -69,9 +72,13 @@ def _spelling(check: Check, platform: str, table: AssertionTable) -> tuple[str, 
         and name is not None
         and (not kind or kind == name or table.named(kind).kind == _SINGULAR)
     ):
-        return name.rsplit(".", 1)[-1] or name, platform == "dbt" or name.startswith("test.")
+        return _tail(name) or name, platform == "dbt" or name.startswith("test.")
     single = platform == "dbt" and bool(kind) and kind == name and said(check.column) is None
     return kind or name or "unknown", single
+
+
+def _tail(name: Any) -> str:
+    return (said(name) or "").rpartition(".")[2]
 
 
 def _own_columns(check: Check, named: tuple[str, ...], table: AssertionTable) -> tuple[str, ...]:

@@ -71,6 +71,8 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counts: dict[str, str]
     no_identity: list[str]
     checks: list[Row]
+    compared: list[str] = []
+    measured: list[str] = []
 
 
 class Named(msgspec.Struct, frozen=True):

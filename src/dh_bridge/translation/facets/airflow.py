@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.airflow import dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.airflow import members as listed
+from dh_bridge.translation.airflow_assets import asset_statements
 from dh_bridge.translation.airflow_pages import job_page_statements, page_statements
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.given import configuration
@@ -150,6 +151,7 @@ def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
             job = at.identity.job(at.event.namespace, f"{dag_id}.{upstream}", at.event.producer)
             yield at.task, JOB_EDGE, job.job_urn, {}
         yield from _external(task, at)
+    yield from asset_statements(task, at)
 
 
 def _external(task: dict[str, Any], at: Place) -> Statements:
