@@ -9,11 +9,13 @@ from samples import dataset, event, lines
 
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.translation.assertions import result_error
 from dh_bridge.translation.redaction import (
     REDACTED,
     names_only,
     redacted,
     redacted_json,
+    redacted_words,
     redaction,
     replaced,
     secret_name,
@@ -53,6 +55,54 @@ def test_a_name_that_tells_of_a_secret_is_recognised(name):
 @pytest.mark.parametrize("name", [name for name in PLAIN if name != "compass_point"])
 def test_a_name_that_only_resembles_one_is_not(name):
     assert not secret_name(name)
+
+
+SAID = {
+    f'psql "host=db user=ann password={SECRET} dbname=shop"': 'psql "host=db user=ann password=*** dbname=shop"',
+    f"connect(host='db', password='{SECRET}')": "connect(host='db', password=***)",
+    f'{{"user": "ann", "apiKey": "{SECRET}", "n": 1}}': '{"user": "ann", "apiKey": ***, "n": 1}',
+    f"{{'client_secret': '{SECRET} x', 'a': 'b'}}": "{'client_secret': ***, 'a': 'b'}",
+    f"Command 'load --db-password {SECRET} --rows 5' failed": "Command 'load --db-password *** --rows 5' failed",
+    f"AWS_SECRET_ACCESS_KEY={SECRET}\nAWS_REGION=eu": "AWS_SECRET_ACCESS_KEY=***\nAWS_REGION=eu",
+    f"at postgres://ann:{SECRET}@db/shop": "at postgres://ann:***@db/shop",
+}
+PROSE = [
+    "password authentication failed for user ann",
+    "Unexpected token: expected ';' but found 'x'",
+    "KeyError: 'password'",
+    'no "token" in the answer, and "secret": null',
+    "pass --token or --key, see --help",
+    "password=***, user=ann",
+    "rows=5 order_key=7",
+]
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_what_a_program_says_of_its_secrets_is_masked(said):
+    assert redacted_words(said) == SAID[said]
+    with redaction("off"):
+        assert redacted_words(said) == said
+
+
+@pytest.mark.parametrize("said", PROSE)
+def test_prose_about_secrets_stays(said):
+    assert redacted_words(said) == said
+
+
+def test_errors_of_runs_and_checks_are_masked():
+    errors = [{"errorMessage": f"secret={SECRET}", "stackTrace": f"token='{SECRET}'", "task": "t", "taskNumber": 1}]
+    facets = {
+        "errorMessage": {
+            "message": f"password={SECRET}",
+            "programmingLanguage": "X",
+            "stackTrace": f"--token {SECRET}",
+        },
+        "extractionError": {"totalTasks": 1, "failedTasks": 1, "errors": errors},
+    }
+    written = b"".join(lines(translate([event("START"), event("FAIL", run_facets=facets)]))).decode()
+    assert written.count("***") == 4
+    assert SECRET not in written
+    assert result_error(f"password={SECRET}")["properties"] == {"message": "password=***"}
 
 
 def test_only_the_last_two_segments_of_a_name_count():

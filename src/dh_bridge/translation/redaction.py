@@ -30,6 +30,18 @@ _QUERY = re.compile(
     r"([?&;](?:[\w-]*(?:sig|signature|token|password|passwd|pwd|secret|credential|api[-_]?key|access[-_]?key))=)[^&\s;\"']+",
     re.IGNORECASE,
 )
+#: How programs print what they were given: ``password=x``, ``"token": "x"``, ``--secret x``; prose as ``token: expected`` is none.
+_GIVEN = re.compile(
+    r"""((?:password|passwd|passphrase|pwd|secret|token|credentials?|(?:api|access|secret|private)[-_.]?key)"""
+    r"""(?:["']?=|["']\s?:\s?(?=["'])))(?:"[^"]*"|'[^']*'|[^\s"'&;,)}\]]+)""",
+    re.IGNORECASE,
+)
+#: A flag begins a word, so that a line of dashes is looked at once; words of prose behind it are no value.
+_FLAG = re.compile(
+    r"((?<![\w-])--[\w-]*(?:password|passwd|passphrase|secret|token|credentials|key) )"
+    r"(?!(?:and|argument|for|in|is|must|option|or|to|was)\b)[^\s-]\S*",
+    re.IGNORECASE,
+)
 _KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _JWT_HEAD = re.compile(r"\beyJ[\w-]*")
 _JWT_TAIL = re.compile(r"\.[\w-]{8,}\.[\w-]*")
@@ -97,6 +109,14 @@ def redacted(text: str) -> str:
     if "eyJ" in text:
         found = _without_tokens(found)
     return found if found is text or _mode.get() != OFF else text
+
+
+def redacted_words(text: str) -> str:
+    """Return what a program says, an error or its trace, as :func:`redacted`, and without what stands behind a telling name."""
+    found = redacted(text)
+    if _mode.get() == OFF or not telling(text):
+        return found
+    return _FLAG.sub(r"\1***", _GIVEN.sub(r"\1***", found))
 
 
 def _without_tokens(text: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from dh_bridge import bundled
 from dh_bridge.errors import MappingError
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.redaction import redacted_words
 
 _LONGEST = 20_000  # characters of a message that are looked at
 
@@ -63,4 +63,4 @@ def default_errors() -> ErrorTable:
 
 def result_error(message: str) -> dict[str, Any]:
     """Return the error of a result: its type by the message, the message redacted and capped."""
-    return {"type": default_errors()(message), "properties": {"message": capped(redacted(message))}}
+    return {"type": default_errors()(message), "properties": {"message": capped(redacted_words(message))}}

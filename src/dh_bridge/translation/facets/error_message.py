@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.properties import capped, head_and_tail
-from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.redaction import redacted_words
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -25,11 +25,11 @@ def error_properties(message: str | None, trace: str | None, language: str | Non
     """Return the properties of an error: message capped, trace cut in the middle, both redacted."""
     properties = {}
     if message:
-        properties["errorMessage.message"] = capped(redacted(message))
+        properties["errorMessage.message"] = capped(redacted_words(message))
     if language:
-        properties["errorMessage.programmingLanguage"] = capped(redacted(language))
+        properties["errorMessage.programmingLanguage"] = capped(redacted_words(language))
     if trace:
-        properties["errorMessage.stackTrace"] = head_and_tail(redacted(trace))
+        properties["errorMessage.stackTrace"] = head_and_tail(redacted_words(trace))
     return properties
 
 
