@@ -159,6 +159,75 @@ def test_buckets_that_stand_in_the_urn_collide_with_nobody():
     assert findings(event(datasets=[("s3://a", "x/y"), ("s3://b", "x/y"), ("s3a://a", "x/y")])) == []
 
 
+def test_namespaces_that_their_system_reads_as_one_place_collide_with_nobody():
+    lake = [("s3://aws@lake", "totals"), ("s3a://lake", "totals"), ("gs://gcp@lake", "totals"), ("gs://lake", "totals")]
+    here = [("file", "/data/x"), ("file://localhost", "/data/x")]
+    jdbc = [("postgres://db:5432/shop", "public.t"), ("postgres://db:5432", "shop.public.t")]
+    assert findings(event(datasets=[*lake, *here, *jdbc])) == []
+
+
+PG = "postgres://db:5432"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "short", "whole", "default"),
+    [
+        (PG, "shop.orders", "shop.public.orders", {"name": "shop.{table}", "default_schema": "public"}),
+        (PG, 'shop."Top Ten"', 'shop."Mart"."Top Ten"', {"name": "shop.{table}", "default_schema": "Mart"}),
+        (PG, "public.orders", "shop.public.orders", {"name": "public.{table}", "default_database": "shop"}),
+        (PG, "orders", "shop.public.orders", {"name": "{table}", "default_database": "shop", "default_schema": "public"}),
+        ("mysql://db:3306", "orders", "shop.orders", {"name": "{table}", "default_database": "shop"}),
+        ("sqlserver://db:1433", "shop.orders", "shop.dbo.orders", {"name": "shop.{table}", "default_schema": "dbo"}),
+    ],
+)  # fmt: skip
+def test_a_name_that_lacks_a_part_becomes_the_one_that_has_it(tmp_path, namespace, short, whole, default):
+    events = [event(datasets=[(namespace, name, ["id"])]) for name in (short, whole)]
+    (found,) = findings(*events)
+    assert (found.kind, found.sure, found.value) == ("short-name", True, {"namespace": namespace, **default})
+    settings, page = loaded(tmp_path, *events)
+    naming = Options(settings).naming
+    assert naming(namespace, short).endpoint == naming(namespace, whole).endpoint
+    assert learn(events, settings).findings() == []
+    assert f"{short} is {whole}".replace('"', "") in page
+
+
+def test_a_short_name_is_that_of_the_server_under_its_other_name():
+    events = [
+        event(datasets=[(PG, "shop.orders")]),
+        event(datasets=[("postgres://db.example.com", "shop.public.orders")]),
+    ]
+    assert [found.value["namespace"] for found in findings(*events)] == [PG]
+    elsewhere = event(datasets=[("postgres://crm:5432", "shop.public.orders")])
+    assert findings(events[0], elsewhere) == []
+
+
+def test_a_short_name_that_may_be_either_of_two_tables_is_left_to_people(tmp_path):
+    events = [event(datasets=[(PG, name)]) for name in ("shop.orders", "shop.public.orders", "shop.archive.orders")]
+    assert [(found.value["default_schema"], found.sure) for found in findings(*events)] == [
+        ("archive", False),
+        ("public", False),
+    ]
+    assert loaded(tmp_path, *events)[0] == Settings()
+
+
+def test_a_short_name_with_other_columns_is_left_to_people():
+    events = [event(datasets=[(PG, "shop.orders", ["day"])]), event(datasets=[(PG, "shop.public.orders", ["id"])])]
+    (found,) = findings(*events)
+    assert not found.sure
+    assert "their columns differ in 1" in found.text
+
+
+def test_a_short_name_whose_whole_nobody_names_is_no_news():
+    events = [event(datasets=[(PG, "shop.orders"), (PG, "shop.public.customers"), ("s3://lake", "shop.orders")])]
+    assert findings(*events) == []
+
+
+def test_a_short_name_under_a_rule_that_stands_against_it_is_left_alone():
+    events = [event(datasets=[(PG, name)]) for name in ("shop.orders", "shop.public.orders")]
+    rules = [{"namespace": PG, "name": "shop.orders", "platform_instance": "crm"}]
+    assert findings(*events, naming={"rules": rules}) == []
+
+
 def test_a_project_number_is_named_by_the_tables_of_its_project(tmp_path):
     events = [
         event(datasets=[("bigquery", f"{project}.ds.t{n}")]) for project in ("123456789", "my-shop") for n in range(2)

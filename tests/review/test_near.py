@@ -27,6 +27,7 @@ def urn(name, platform="postgres", env="PROD"):
         (urn("shop.public.orders"), urn("shop.public.orders", env="DEV"), "env"),
         (urn("shop.public.orders"), urn("east.shop.public.orders"), "instance or tiers"),
         (urn("shop.public.orders"), urn("public.orders"), "instance or tiers"),
+        (urn("shop.orders"), urn("shop.public.orders"), "instance or tiers"),
         (urn("shop.public.orders"), urn("shop.public.orders", "redshift"), "platform"),
         (urn("h.example.com/a/b", "abs"), urn("h/a/b", "abs"), "host"),
         (urn("shop.public.Orders"), urn("east.shop.public.orders", env="DEV"), "env, instance or tiers"),
@@ -56,6 +57,9 @@ def test_what_stands_before_a_name_is_found_in_another_spelling(ours, theirs, ru
         urn("shop.public.orders_2"),
         urn("other.public.orders"),
         urn("b/x/orders", "s3"),
+        urn("shop.public.orders", "dbt"),
+        urn("shop.public.orders", "trino"),
+        urn("shop.public.more.orders"),
         "urn:li:dataJob:(urn:li:dataFlow:(a,b,c),orders)",
         "no urn",
     ],
@@ -115,6 +119,7 @@ EVENT = {
     [
         urn("shop.public.orders"),
         urn("SHOP.PUBLIC.ORDERS"),
+        urn("shop.Public.oRders"),
         urn("shop.public.Orders", env="DEV"),
         urn("east.shop.public.Orders"),
         urn("public.Orders"),
@@ -129,6 +134,31 @@ def test_the_rule_makes_them_one(theirs):
         theirs = theirs.replace("orders", "Orders")
     urns = {one.entity_urn for one in translate(EVENT, settings=settings).proposals}
     assert theirs in urns, json.dumps(sorted(urns))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "ours"),
+    [
+        ("postgres://db:5432", "shop.Orders", "shop.Orders"),
+        ("postgres://db:5432", 'shop."Orders"', "shop.Orders"),
+        ("postgres://db:5432/shop", "Orders", "shop.Orders"),
+    ],
+)
+def test_a_rule_names_the_schema_that_a_name_lacks(namespace, name, ours):
+    (found,) = near_misses([(urn(ours), namespace)], [urn("shop.public.Orders")])
+    settings = Settings(**yaml.safe_load(found.rule))
+    event = {**EVENT, "inputs": [{"namespace": namespace, "name": name}]}
+    assert found.found in {one.entity_urn for one in translate(event, settings=settings).proposals}
+
+
+def test_a_rule_for_one_name_keeps_the_case_of_others():
+    """A system that folds names, as Hive, keeps the one as the rule writes it."""
+    ours = "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)"
+    (found,) = near_misses([(ours, "hive://hs:10000")], [urn("Shop.Orders", "hive")])
+    settings = Settings(**yaml.safe_load(found.rule))
+    event = {**EVENT, "inputs": [{"namespace": "hive://hs:10000", "name": one} for one in ("shop.orders", "shop.B")]}
+    urns = {one.entity_urn for one in translate(event, settings=settings).proposals}
+    assert {found.found, urn("shop.b", "hive")} <= urns
 
 
 def test_a_rule_leaves_the_quotes_out():

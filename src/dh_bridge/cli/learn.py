@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def learn(*, settings: Settings, events: tuple[str, ...], as_json: bool, fail_on: str) -> None:
     """Propose settings that EVENTS call for, as YAML with the evidence.
 
-    Servers under several names, two servers as one, dotted and dated names, dbt's two names, run ids of two
-    installations, project numbers, unknown systems. Paste what is true into dh_bridge.yml; identity-diff shows what
-    it moves.
+    Servers under several names, two servers as one, tables without their schema, dotted and dated names, dbt's two
+    names, run ids of two installations, project numbers, unknown systems. Paste what is true into dh_bridge.yml;
+    identity-diff shows what it moves.
     """
     bridge = Bridge(settings)
     learner = Learner(settings)

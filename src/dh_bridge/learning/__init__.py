@@ -1,7 +1,7 @@
 """Learning: settings that a sample of events calls for, each with its evidence. It never changes a setting by itself.
 
 The story: ``sample`` keeps a bounded part of what was seen, ``places`` tells which namespaces look like one, ``datasets``
-and ``jobs`` follow the events, ``finding`` is what they noticed, ``page`` writes it as YAML to paste.
+(with ``tiers``) and ``jobs`` follow the events, ``finding`` is what they noticed, ``page`` writes it as YAML to paste.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
 from dh_bridge.learning.places import alike, best, groups, unlike
 from dh_bridge.learning.sample import Sample
+from dh_bridge.learning.tiers import Tiers
 from dh_bridge.settings.naming import PATTERN_SIGNS
 from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.identity.hints import facet
@@ -48,6 +49,7 @@ class Datasets:
         self._numbers: Sample[Counter[str]] = Sample(limit, Counter)
         #: dataset and table of BigQuery -> project ids
         self._projects: Sample[set[str]] = Sample(limit, set)
+        self._tiers = Tiers(options, limit)
 
     def see(self, event: Event) -> None:
         """Note the datasets of one event."""
@@ -58,7 +60,7 @@ class Datasets:
 
     @property
     def _samples(self) -> tuple[Sample[Any], ...]:
-        return self._seen, self._places, self._unknown, self._numbers, self._projects
+        return self._seen, self._places, self._unknown, self._numbers, self._projects, self._tiers.short
 
     def notes(self) -> list[Any]:
         """Return what :meth:`take` takes."""
@@ -74,7 +76,8 @@ class Datasets:
         counts = {place: count[0] for place, count in self._places.items()}
         pairs = self._pairs()
         yield from _one_place(pairs, counts)
-        yield from _collisions(pairs, counts)
+        yield from self._collisions(pairs, counts)
+        yield from self._tiers.findings(self._seen)
         yield from self._project_numbers()
         for namespace, names in self._unknown.items():
             yield _unknown(namespace, names)
@@ -90,8 +93,10 @@ class Datasets:
         if count is not None:
             count[0] += 1
         seen = self._seen.at(f"{place.partition(':')[0]}:{name.name}" if name.system is None else str(name.endpoint))
+        columns = _columns(dataset)
         if seen is not None and (place in seen or len(seen) < _PLACES):
-            seen[place] = max(seen.get(place, 0), _columns(dataset))
+            seen[place] = max(seen.get(place, 0), columns)
+        self._tiers.see(place, name, columns)
         if "unknown-namespace" in name.notes and (names := self._unknown.at(name.safe_namespace)) is not None:
             _count(names, name.name)
         if name.platform == "bigquery":
@@ -126,6 +131,23 @@ class Datasets:
                     differ = pair.differ + (seen[one] != seen[other])
                     pairs[one, other] = pair._replace(compared=pair.compared + 1, differ=differ)
         return pairs
+
+    def _collisions(self, pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> Iterator[Finding]:
+        for (one, other), found in pairs.items():
+            if found.why is not None or self._one_by_name(one, other, found.names[0]):
+                continue
+            text = (
+                f"{shown(one)} and {shown(other)} write {times(len(found.names), 'dataset')} of one URN"
+                f" ({listed(found.names)}){_differ(found.differ)}: two servers need an instance each, one server under two names a location"
+            )
+            rarer = min((one, other), key=lambda namespace: (counts.get(namespace, 0), namespace))
+            rule = {"namespace": rarer, "platform_instance": "INSTANCE"}
+            yield Finding("collision", text, len(found.names), ("naming", "rules"), rule, sure=False)
+
+    def _one_by_name(self, one: str, other: str, name: str) -> bool:
+        """Whether the naming system itself reads two namespaces as one place: ``s3://aws@lake`` is the bucket ``s3://lake``."""
+        first, second = (self._naming(namespace, name).fqn for namespace in (one, other))
+        return first is not None and first == second
 
     def _project_numbers(self) -> Iterator[Finding]:
         for number, names in self._numbers.items():
@@ -176,19 +198,6 @@ def _one_place(pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> I
 
 def _differ(count: int) -> str:
     return f"; their columns differ in {count:,}" if count else ""
-
-
-def _collisions(pairs: dict[tuple[str, str], _Pair], counts: dict[str, int]) -> Iterator[Finding]:
-    for (one, other), found in pairs.items():
-        if found.why is not None:
-            continue
-        text = (
-            f"{shown(one)} and {shown(other)} write {times(len(found.names), 'dataset')} of one URN"
-            f" ({listed(found.names)}){_differ(found.differ)}: two servers need an instance each, one server under two names a location"
-        )
-        rarer = min((one, other), key=lambda namespace: (counts.get(namespace, 0), namespace))
-        rule = {"namespace": rarer, "platform_instance": "INSTANCE"}
-        yield Finding("collision", text, len(found.names), ("naming", "rules"), rule, sure=False)
 
 
 def _unknown(namespace: str, names: Counter[str]) -> Finding:

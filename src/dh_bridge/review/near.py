@@ -21,6 +21,8 @@ _PLATFORM = "urn:li:dataPlatform:"
 _QUOTES = str.maketrans("", "", '"`[]')
 _REST = ".{*rest}"
 _FEW = 5
+#: Their datasets stand beside those of the place where the tables are: siblings, which DataHub's own sources link.
+_BESIDE = frozenset({"dbt", "presto", "trino"})
 
 
 class Near(NamedTuple):
@@ -54,12 +56,12 @@ def near_misses(new: Iterable[tuple[str, str | None]], known: Iterable[str]) -> 
     tails: dict[str, list[_Dataset]] = defaultdict(list)
     for urn in known if wanted else ():
         if (theirs := _dataset(urn)) is not None and _last(theirs) in wanted:
-            for key in filter(None, (theirs.folded, _host(theirs.name))):
+            for key in filter(None, (theirs.folded, _inner(theirs), _host(theirs.name))):
                 names[key].append(theirs)
             for tail in _tails(theirs.folded):
                 tails[tail].append(theirs)
     for one, namespace in ours:
-        keys = (*_tails(one.folded), _host(one.name))
+        keys = (*_tails(one.folded), ("inner", one.folded), _host(one.name))
         others = {*tails.get(one.folded, ()), *(theirs for key in keys for theirs in names.get(key, ()))}
         found = [near for theirs in others if _last(theirs) == _last(one) and (near := _near(one, theirs, namespace))]
         yield from sorted(found, key=lambda near: (near.differs.count(","), near.found))[:_FEW]
@@ -96,19 +98,18 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
     differs: list[str] = []
     rule: dict[str, str] = {"namespace": namespace} if namespace else {}
     if ours.platform != theirs.platform:
+        if _BESIDE & {ours.platform, theirs.platform}:
+            return None
         differs.append("platform")
         rule["platform"] = theirs.platform
     if ours.env != theirs.env:
         differs.append("env")
         rule["env"] = theirs.env
-    mine, other = ours.folded, theirs.folded
-    if mine != other:
-        if other.endswith(f".{mine}"):
+    if ours.folded != theirs.folded:
+        tiers = _tiers(ours, theirs, namespace)
+        if tiers is not None:
             differs.append("instance or tiers")
-            rule["platform_instance"] = _before(mine, theirs.name)
-        elif mine.endswith(f".{other}"):
-            differs.append("instance or tiers")
-            rule |= {"name": f"{_before(other, ours.name)}{_REST}", "rename": "{rest}"}
+            rule |= tiers
         elif _host(ours.name) and _host(ours.name) == _host(theirs.name):
             differs.append("host")
         else:
@@ -119,12 +120,41 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
             rule |= {"name": _told(ours.name, namespace), "rename": _told(theirs.name, namespace)}
         else:
             differs.append("case")
-            rule["case"] = "lower" if theirs.name == theirs.name.lower() else "upper"
+            rule |= _recased(ours, theirs, namespace)
     return (
         Near(ours.urn, theirs.urn, ", ".join(differs), _written(rule, differs, _hosts(ours, theirs)))
         if differs
         else None
     )
+
+
+def _tiers(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> dict[str, str] | None:
+    """Return what makes a name theirs, which has a part more or less than ours; None where it is another name."""
+    mine, other = ours.folded, theirs.folded
+    if other.endswith(f".{mine}"):
+        return {"platform_instance": _before(mine, theirs.name)}
+    if mine.endswith(f".{other}"):
+        return {"name": f"{_before(other, ours.name)}{_REST}", "rename": "{rest}"}
+    if _inner(theirs) != ("inner", mine):
+        return None
+    first, schema, _ = theirs.name.split(".", 2)
+    if (namespace or "").endswith(f"/{first}"):
+        return {"default_schema": schema}
+    return {"name": f"{_before(mine.partition('.')[2], ours.name)}{_REST}", "default_schema": schema}
+
+
+def _recased(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> dict[str, str]:
+    """Return what makes the case of a name theirs: a rule for all names where theirs has one case, else for this name alone."""
+    if theirs.name in (theirs.name.lower(), theirs.name.upper()):
+        return {"case": "lower" if theirs.name == theirs.name.lower() else "upper"}
+    return {"name": _told(ours.name, namespace), "rename": _told(theirs.name, namespace), "case": "keep"}
+
+
+def _inner(one: _Dataset) -> tuple[str, str] | None:
+    """Return the name without its second tier, as Spark's JDBC leaves a schema out: `shop.orders`; None where there is none."""
+    first, _, rest = one.folded.partition(".")
+    _, dot, last = rest.partition(".")
+    return ("inner", f"{first}.{last}") if dot and "/" not in one.name else None
 
 
 def _tails(name: str) -> Iterator[str]:
