@@ -49,11 +49,13 @@ def metadata(wheel: Path) -> email.message.Message:
         return email.message_from_bytes(archive.read(name))
 
 
-def test_the_wheel_carries_every_mapping_and_every_schema(built):
+def test_the_wheel_carries_every_mapping_every_schema_and_the_events_of_the_demo(built):
     data = in_checkout("mappings", "*.yaml") | in_checkout("mappings", "*.json")
     data |= in_checkout("avro_schemas", "*.avsc") | in_checkout("avro_schemas", "*.json") | {"avro_schemas/SOURCE.md"}
     assert len(data) > 150
-    assert {f"dh_bridge/_bundled/{name}" for name in data} <= in_wheel(built[0])
+    events = in_checkout("examples/events", "*.ndjson")
+    assert events
+    assert {f"dh_bridge/_bundled/{name}" for name in data | events} <= in_wheel(built[0])
 
 
 def test_the_wheel_carries_every_module_its_types_and_its_licence_and_nothing_else(built):
@@ -153,6 +155,11 @@ def test_the_wheel_translates_in_an_empty_environment(built, tmp_path, real_home
     ours = [json.loads(line) for line in map(ndjson_line, dh_bridge.translate(event).proposals)]
     assert lines == ours
     assert {"dataFlow", "dataJob", "dataProcessInstance"} <= {line["entityType"] for line in lines}
+    shown = subprocess.run(
+        [str(python.with_name("dh-bridge")), "demo"], capture_output=True, text=True, check=False, cwd=elsewhere
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "Where one of the datasets comes from" in shown.stdout
     listed = subprocess.run([*install[:3], "freeze"], capture_output=True, text=True, check=True, env=home)
     assert {"acryl-datahub", "confluent-kafka", "pyspark", "fastavro"}.isdisjoint(
         line.partition("==")[0] for line in listed.stdout.splitlines()

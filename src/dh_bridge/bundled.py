@@ -1,6 +1,6 @@
-"""The files that travel with the package: ``mappings/`` and ``avro_schemas/``.
+"""The files that travel with the package: ``mappings/``, ``avro_schemas/`` and the example events.
 
-The only module that opens them. In a wheel they lie inside the package, in a checkout at the top of the repository. A wheel may
+The only module that opens the first two. In a wheel they lie inside the package, in a checkout at the top of the repository. A wheel may
 stay a zip, as Spark's workers import it (``--py-files``): then they are read from there.
 """
 
@@ -39,7 +39,7 @@ class Zipped(zipfile.Path):
 
 
 def root(package: Path, loader: object) -> Path:
-    """Return where both folders lie: in the package, in the zip that it is imported from, or at the top of the checkout."""
+    """Return where the folders lie: in the package, in the zip that it is imported from, or at the top of the checkout."""
     if isinstance(loader, zipimporter):
         return cast("Path", Zipped(loader.archive, f"{package.name}/_bundled/"))
     wheel = package / "_bundled"
@@ -50,6 +50,8 @@ _ROOT = root(Path(__file__).parent, __spec__.loader)
 
 MAPPINGS = _ROOT / "mappings"
 AVRO_SCHEMAS = _ROOT / "avro_schemas"
+EXAMPLES = _ROOT / "examples" / "events"
+"""What ``dh-bridge demo`` translates: events that real producers sent."""
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 

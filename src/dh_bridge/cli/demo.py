@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.bundled import EXAMPLES
 from dh_bridge.catalog.lineage import lineage
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lineage import lineage_tree
-from dh_bridge.cli.options import events_path, with_settings
+from dh_bridge.cli.options import events_path, new_catalog_path, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import write_tree
 from dh_bridge.sinks.catalog import CatalogSink
@@ -26,23 +27,28 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("events", nargs=-1, metavar="[EVENTS...]", type=events_path)
-@click.option("--catalog", "file", default="out/demo.db", show_default=True, help="The catalogue to write.")
+@click.option(
+    "--catalog",
+    "file",
+    default="out/demo.db",
+    show_default=True,
+    type=new_catalog_path,
+    help="The catalogue to write.",
+)
 @click.option("--dry-run", is_flag=True, help="Show it, and leave no file.")
 @with_settings
 @examples("dh-bridge demo")
 def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: bool) -> None:
     """Translate the example events into a catalogue and show what came of them.
 
-    EVENTS are those of examples/events when none are named. No server and no settings are needed.
+    EVENTS are those that come with the package when none are named. No server and no settings are needed.
     """
-    if not events and not Path("examples/events").is_dir():
-        raise click.UsageError("there is no examples/events here: run it in a checkout, or name your EVENTS")
     if not dry_run:
         Path(file).parent.mkdir(parents=True, exist_ok=True)
     bridge = Bridge(settings)
     with Outcome() as outcome, Catalog(":memory:" if dry_run else file) as catalog:
         sink = CatalogSink(catalog)
-        for translation in bridge.stream(events_of(events or ("examples/events",), bridge), report=True):
+        for translation in bridge.stream(events_of(events or (str(EXAMPLES),), bridge), report=True):
             outcome.add(translation)
             outcome.deliver(sink.emit(translation.proposals))
         for line in outcome.summary():
