@@ -41,16 +41,33 @@ def test_absent_extras_are_missing_not_wrong_and_say_how_to_get_them(monkeypatch
     there = metadata.version
 
     def version(name):
-        if name in ("acryl-datahub", "confluent-kafka", "pyspark", "pyarrow", "requests", "waitress"):
+        if name in (
+            "acryl-datahub",
+            "confluent-kafka",
+            "great-expectations",
+            "pyspark",
+            "pyarrow",
+            "requests",
+            "waitress",
+        ):
             raise metadata.PackageNotFoundError(name)
         return there(name)
 
     monkeypatch.setattr(metadata, "version", version)
     found = _by_subject()
-    for extra in ("datahub", "kafka", "spark", "server", "airflow"):
+    for extra in ("datahub", "kafka", "spark", "server", "great-expectations"):
         assert found[extra].status == MISSING
         assert f"pip install 'dh-bridge[{extra}]'" in found[extra].remedy
     assert "absent: confluent-kafka" in found["kafka"].found
+
+
+def test_an_extra_that_is_there_or_needs_nothing_is_not_missing(monkeypatch):
+    of_its_own = "great-expectations>=1.2; (python_version < '3.14') and extra == 'great-expectations'"
+    monkeypatch.setattr(metadata, "requires", lambda _: ["click>=8.1", of_its_own])
+    monkeypatch.setattr(metadata, "version", lambda _: "1.6.1")
+    found = _by_subject()
+    assert found["great-expectations"][2:4] == (OK, "great-expectations 1.6.1")
+    assert found["airflow"][2:4] == (OK, "nothing more is needed")
 
 
 def test_plain_checkout_has_no_requirements_to_compare(monkeypatch):

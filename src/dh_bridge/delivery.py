@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _REST = "rest:"
 _SERVERS = ("rest", "kafka")
+_UNSAID = ("rest:", "kafka:")
 _LOGINS = ("token", "token_file", "oauth")
 _SOON = 3.0
 """Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
@@ -58,7 +59,11 @@ class Destination(NamedTuple):
     place: str
 
     def described(self, target: str, identity: str | None = None) -> str:
-        """Return, for people, where ``target`` leads, as what it is written and under which id."""
+        """Return, for people, where ``target`` leads, as what it is written and under which id.
+
+        A target that leaves its address to settings and environment is shown with it.
+        """
+        target = self.place if target in _UNSAID else target
         version = f" (DataHub {self.version})" if self.version else ""
         named = f", identity {identity}" if identity else ""
         return f"{target}{version}: profile {self.settings.profile or DEFAULT}{named}, run {self.options.run_id}"

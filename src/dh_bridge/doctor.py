@@ -33,7 +33,7 @@ OK, MISSING, WRONG = "ok", "missing", "wrong"
 
 _DISTRIBUTION = "dh-bridge"
 _REQUIREMENT = re.compile(
-    r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?[^;]*(?:;\s*extra == ['\"](?P<extra>[^'\"]+)['\"])?\s*$"
+    r"^(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?[^;]*(?:;.*?\bextra == ['\"](?P<extra>[^'\"]+)['\"])?\s*$"
 )
 _JAVA_VERSION = re.compile(r'version "(?P<version>[^"]+)"')
 
@@ -123,15 +123,16 @@ def _bundled() -> Iterator[Finding]:
 
 
 def _extras() -> Iterator[Finding]:
+    requirements = list(_requirements())
     for extra, purpose in _EXTRAS.items():
-        needed = {name: _version(name) for name, of in _requirements() if of == extra}
+        needed = {name: _version(name) for name, of in requirements if of == extra}
         lacking = [name for name, version in needed.items() if version is None]
-        found = ", ".join(f"{name} {version}" for name, version in needed.items() if version) or "nothing"
-        if lacking or not needed:
+        if lacking or not requirements:
             remedy = f"to {purpose}: pip install 'dh-bridge[{extra}]'"
             yield Finding("extras", extra, MISSING, f"absent: {', '.join(lacking) or 'all of it'}", remedy)
         else:
-            yield Finding("extras", extra, OK, found)
+            found = ", ".join(f"{name} {version}" for name, version in needed.items())
+            yield Finding("extras", extra, OK, found or "nothing more is needed")
 
 
 def _java() -> Iterator[Finding]:

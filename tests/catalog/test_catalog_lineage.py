@@ -148,13 +148,15 @@ def test_columns_of_a_link_without_a_job_are_those_of_the_downstream_dataset(cat
     assert [one.upstream for one in raw.columns] == [RAW, field(RAW, "a")]
 
 
-def test_a_column_has_a_tree_of_its_own(shop_catalog):
+def test_a_column_has_a_tree_of_its_own_and_is_called_with_its_dataset(shop_catalog):
     root = lineage(shop_catalog, field(TOTALS, "total"), direction="up")
-    assert names([root], "upstream") == [("total", [("total", [("sum", [])])])]
+    assert names([root], "upstream") == [
+        ("shop.public.totals.total", [("shop.public.orders.total", [("lake/raw.sum", [])])])
+    ]
     assert root.upstream[0].urn == field(ORDERS, "total")
     assert root.upstream[0].via == [REPORT]
     down = lineage(shop_catalog, field(RAW, "sum"), direction="down")
-    assert names(down.downstream, "downstream") == [("total", [("total", [])])]
+    assert names(down.downstream, "downstream") == [("shop.public.orders.total", [("shop.public.totals.total", [])])]
 
 
 def test_an_entity_that_was_removed_says_so(shop_catalog):

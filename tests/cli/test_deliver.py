@@ -249,11 +249,18 @@ def test_missing_file_is_wrong_usage(run, scripted):
     assert "'nowhere.ndjson' does not exist" in result.stderr
 
 
-def test_demo_needs_examples_or_events(run, scripted):
-    scripted()
+def test_demo_s_catalogue_may_be_written_as_a_target(run, scripted, good, tmp_path):
+    scripted([PROPOSAL])
+    assert run("demo", good, "--catalog", "catalog:mine.db").exit_code == 0
+    assert (tmp_path / "mine.db").is_file()
+
+
+def test_demo_needs_no_checkout(run, tmp_path):
     result = run("demo")
-    assert result.exit_code == 2
-    assert "name your EVENTS" in result.stderr
+    assert result.exit_code == 0
+    assert result.stdout.startswith("events ")
+    assert "--catalog out/demo.db" in result.stdout
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
 def test_demo_sums_up_and_shows_where_a_dataset_comes_from(run, scripted, good, tmp_path):

@@ -47,6 +47,11 @@ def test_destination_profile_identity_and_run_are_said_first(run, gms):
     assert "no profile is chosen" not in result.stderr
 
 
+def test_where_to_is_said_also_when_settings_name_the_server(run, gms):
+    result = run("emit", EVENTS, "--to", "rest:", "--set", f"rest.server={gms.url}/", "--run-id", "mine")
+    assert result.stderr.splitlines()[0].startswith(f"writing to rest:{gms.url} (DataHub 1.4.0): ")
+
+
 def test_a_dry_run_writes_nothing(run, gms):
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--dry-run")
     assert result.exit_code == 0

@@ -152,6 +152,19 @@ def test_a_child_names_its_task_by_the_id_that_is_written_whenever_the_task_tell
     assert task not in {f"urn:li:dataProcessInstance:{key(number)}" for number in (1, 3)}
 
 
+@pytest.mark.parametrize("runs", ["plugin", "links"])
+def test_a_task_of_the_plugins_has_no_second_run_by_the_id_that_its_queries_name(runs):
+    joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": runs}}})
+    said = {"airflow": {"dag": {"dag_id": "daily"}, "task": {"task_id": "load"}, "dagRun": {"run_id": "r"}}}
+    query = run(2, "daily.load.query.1", above=1, producer=AIRFLOW, second=1)
+    query["run"]["facets"]["parent"]["job"]["name"] = "daily.load"
+    for order in itertools.permutations([run(1, "daily.load", facets=said, producer=AIRFLOW), query]):
+        told = Told(joined, forgetful=True)
+        told.tell(*([one] for one in order))
+        found = told.catalog.aspects(f"urn:li:dataProcessInstance:{key(1)}")
+        assert "dataProcessInstanceRelationships" not in found  # it stands in no list of the task's runs
+
+
 def test_what_was_told_above_two_runs_reaches_the_lower_one_by_its_parents_other_id():
     """The upper one comes last: the task in between has the plugin's id, and the application names OpenLineage's."""
     joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": "plugin"}}})

@@ -349,5 +349,5 @@ def test_without_its_packages_it_says_how_to_get_them(missing):
         "except Exception as error: print(type(error).__name__, error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("SinkError kafka:")
+    assert done.stdout.startswith("SinkError kafka: ")
     assert "pip install 'dh-bridge[kafka]'" in done.stdout

@@ -103,7 +103,7 @@ class _Walk:
     def node(self, urn: str, via: list[str]) -> Node:
         """Return an entity without its neighbours."""
         removed = bool((self._catalog.aspect(urn, "status") or {}).get("removed"))
-        return Node(urn, entity_type(urn), display_name(self._catalog, urn), via=via, removed=removed)
+        return Node(urn, entity_type(urn), self._name(urn), via=via, removed=removed)
 
     def grow(self, root: Node, side: int) -> list[Node]:
         """Return the root's children on one side, grown level by level, so that each is followed where it is nearest."""
@@ -144,6 +144,11 @@ class _Walk:
         for other, via in self._catalog.connection.execute(query, {"urn": urn, "side": side}):
             found.setdefault(other, []).append(via)
         return found
+
+    def _name(self, urn: str) -> str:
+        """Return the name of an entity, of a column with that of its dataset before it: many are called `id`."""
+        name = display_name(self._catalog, urn)
+        return f"{display_name(self._catalog, _dataset(urn))}.{name}" if entity_type(urn) == "schemaField" else name
 
     def _links(self, up: Node, down: Node) -> list[Column]:
         """Return the column pairs behind a link: those that the job states, or else the downstream dataset."""

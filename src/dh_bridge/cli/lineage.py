@@ -71,7 +71,7 @@ def lineage(  # noqa: PLR0913 - one parameter per option
 ) -> None:
     """Show what URN comes from and what comes from it.
 
-    URN is that of a dataset, job, run or column.
+    URN is that of a dataset, job or column. What one run read and wrote is no lineage in DataHub: `get` shows it.
     """
     if as_json + dot + mermaid > 1:
         raise click.UsageError("one of --json, --dot and --mermaid")

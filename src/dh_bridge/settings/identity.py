@@ -143,7 +143,10 @@ class DbtJoin(BaseModel):
 
     env: Env = Field(default="PROD", description="The source's `env`.")
     platform_instance: Instance | None = Field(default=None, description="The source's `platform_instance`.")
-    lowercase: bool = Field(default=False, description="The source's `convert_urns_to_lowercase`.")
+    lowercase: bool = Field(
+        default=True,
+        description="The source's `convert_urns_to_lowercase`: `true` by default since 1.6, before it `false`.",
+    )
 
 
 class JoinSettings(BaseModel):

@@ -336,6 +336,12 @@ def test_runs_of_nodes_are_those_of_datahubs_dbt_source(instance, env, lowercase
     assert (found["dataJob"], found["dataFlow_written"]) == (None, False)
 
 
+def test_nodes_are_spelled_as_datahubs_dbt_source_does_without_a_setting():
+    """As acryl-datahub 1.7.0.17 wrote `shop."Mart"."Top Customers"` of a PostgreSQL; so since 1.6."""
+    found = row(Identity(IdentitySettings(mode="join", join={"tools": ["dbt"]})), **dbt_event())
+    assert found["parentTemplate"] == "urn:li:dataset:(urn:li:dataPlatform:dbt,shop.analytics.orders,PROD)"
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -17,7 +17,7 @@ try:
     import fastavro
 except ImportError as error:
     raise SinkError(
-        f"fastavro cannot be imported: {error}", where="kafka:", now="pip install 'dh-bridge[kafka]'"
+        f"fastavro cannot be imported: {error}", where="kafka", now="pip install 'dh-bridge[kafka]'"
     ) from error
 
 if TYPE_CHECKING:

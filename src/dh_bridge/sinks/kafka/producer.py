@@ -19,7 +19,7 @@ try:
     from confluent_kafka import Producer as Client
 except ImportError as error:
     raise SinkError(
-        f"confluent-kafka cannot be imported: {error}", where="kafka:", now="pip install 'dh-bridge[kafka]'"
+        f"confluent-kafka cannot be imported: {error}", where="kafka", now="pip install 'dh-bridge[kafka]'"
     ) from error
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ try:
     from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 except ImportError as error:
     raise SinkError(
-        f"{error.name} cannot be imported: {error}", where="kafka:", now="pip install 'dh-bridge[kafka]'"
+        f"{error.name} cannot be imported: {error}", where="kafka", now="pip install 'dh-bridge[kafka]'"
     ) from error
 
 if TYPE_CHECKING:

@@ -107,7 +107,8 @@ class Registry:
             return SinkError(f"cannot be asked: {type(error).__name__}", where=self.where, now="look at kafka.registry")
         if isinstance(error, requests.exceptions.Timeout):
             return SinkError(f"no answer within {self._options.timeout:g} s", where=self.where, retryable=True)
-        return SinkError("the connection failed", where=self.where, retryable=True)
+        now = "kafka.registry.url or KAFKA_SCHEMAREGISTRY_URL says where yours is"
+        return SinkError("the connection failed", where=self.where, now=now, retryable=True)
 
     def _said(self, answer: requests.Response) -> dict[str, Any]:
         status = answer.status_code

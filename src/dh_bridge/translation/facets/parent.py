@@ -135,6 +135,9 @@ def _started(at: Place) -> Statements:
 def _stubs(urn: str, run: Run, job: Job, at: Place) -> Statements:
     """The parent's run, job and flow, as far as its child can tell: weak, for its own events say more (ruling 10)."""
     found = parent_job(job.namespace, job.name, run.facets or {}, job.facets or {}, at)
+    # a run of a task that DataHub's plugin writes has the plugin's id: under this one it is no run of that task
+    if found is not None and at.options.identity.joins_runs(found):
+        found = None
     template = at.identity.template(found, has_io=False) if found is not None else None
     yield urn, STUB_RUN, (bare(run.runId), template or ""), at.event.time
     if found is not None and template:
