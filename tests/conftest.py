@@ -34,7 +34,7 @@ _SPREAD = {
     "tests/test_corpus.py",
     "tests/test_orders.py",
     "tests/test_packaging.py",
-    "tests/translation/test_report_truth.py",
+    "tests/translation/report/test_report_truth.py",
 }
 
 

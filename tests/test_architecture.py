@@ -112,6 +112,7 @@ def test_every_part_of_the_floor_plan_exists():
 def test_every_room_is_on_the_floor_plan():
     rooms = {path.name for path in SRC.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
     rooms |= {path.name for path in SRC.glob("*.py") if path.name != "__init__.py"}
+    rooms |= {path.parent.name for path in (SRC / "translation").glob("*/__init__.py")}
     shown = {Path(path).name for path in drawn() if path.startswith("src/dh_bridge/")}
     assert rooms - shown == set()
 

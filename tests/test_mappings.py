@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from dh_bridge.bundled import AVRO_SCHEMAS, MAPPINGS, load_yaml, table
-from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
-from dh_bridge.translation.people import owner_type
+from dh_bridge.translation.reading.operation_types import operation_of_sql, operation_of_word
+from dh_bridge.translation.reading.people import owner_type
 
 FILES = sorted(path for path in MAPPINGS.rglob("*") if path.is_file() and path.parent.name != "schema")
 SCHEMAS = sorted((MAPPINGS / "schema").iterdir())

@@ -10,7 +10,7 @@ from samples import RUN, dataset, event, job_event, names, one
 from dh_bridge import Bridge, Settings
 from dh_bridge.openlineage.given import given_events
 from dh_bridge.openlineage.parsing import parse
-from dh_bridge.translation.history import MANY
+from dh_bridge.translation.runs.history import MANY
 from dh_bridge.translation.translate import Fold
 from dh_bridge.window import PATIENCE, Window
 

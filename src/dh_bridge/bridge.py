@@ -16,7 +16,7 @@ from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.translation.identity.event import event_facts, event_identity
 from dh_bridge.translation.options import Options
-from dh_bridge.translation.report import Report
+from dh_bridge.translation.report.report import Report
 from dh_bridge.window import Window
 
 if TYPE_CHECKING:

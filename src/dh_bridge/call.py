@@ -9,13 +9,13 @@ import msgspec
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.translation.joined import by_key
-from dh_bridge.translation.newer import newer_aspects
 from dh_bridge.translation.redaction import DEFAULT, redaction
-from dh_bridge.translation.report import Report
-from dh_bridge.translation.skipped import settled
+from dh_bridge.translation.report.newer import newer_aspects
+from dh_bridge.translation.report.report import Report
+from dh_bridge.translation.report.written import Written, entities, proposed
+from dh_bridge.translation.runs.joined import by_key
+from dh_bridge.translation.runs.skipped import settled
 from dh_bridge.translation.translate import Fold, Rejected
-from dh_bridge.translation.written import Written, entities, proposed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.identity.hints import facet
+from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.slots import CHECKS, DATASET, JOB, STUB_JOB, STUB_RUN
 from dh_bridge.translation.walk import Walk

@@ -36,6 +36,24 @@ def test_bytes_that_name_something_else_are_refused_and_run_nothing(value, capsy
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["os.laws\nrestored", "dh_bridge.translationx.laws\nrestored", "dh_bridge.ledger.laws\nrestored", "laws\nrestored"],
+)
+def test_a_name_of_ours_in_another_place_is_no_part_of_a_state(name):
+    with pytest.raises(BridgeError, match="is no part of a state"):
+        unpacked(f"c{name}\n.".encode())
+
+
+@pytest.mark.parametrize(
+    ("name", "home"),
+    [("checks\nStated", "reading.checks"), ("subsets\nPart", "reading.subsets"), ("slots\nINPUT", "slots")],
+)
+def test_what_was_packed_before_a_module_moved_is_read(name, home):
+    found = unpacked(f"cdh_bridge.translation.{name}\n.".encode())
+    assert found.__module__ == f"dh_bridge.translation.{home}"
+
+
 @pytest.mark.parametrize("data", [b"", b"junk", packed({"a": {1, 2}})[:-3]])
 def test_broken_bytes_are_told_of(data):
     with pytest.raises(BridgeError, match="cannot be read"):

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import sys
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "facets"))
-
 from facet_cases import CORPUS, DPI, event, facet, pair, told, totals
 
 from dh_bridge.translation import rungs

@@ -1,6 +1,6 @@
 """Inlets and outlets as OpenLineage datasets: Assets and Datasets by their URI, tables, files, OpenLineage's own, DataHub's.
 
-What a URI means is told by :mod:`dh_bridge.translation.airflow_assets`, for the provider's events as for ours.
+What a URI means is told by :mod:`dh_bridge.translation.reading.airflow_assets`, for the provider's events as for ours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dh_bridge.airflow.entities import URNS, is_dataset, urn_of
 from dh_bridge.airflow.occasion import attribute
 from dh_bridge.airflow.plain import listed, plain
 from dh_bridge.airflow.standard import standard
-from dh_bridge.translation.airflow_assets import pair
+from dh_bridge.translation.reading.airflow_assets import pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

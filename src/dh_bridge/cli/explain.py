@@ -25,7 +25,7 @@ from dh_bridge.cli.screen import json_line, write
 from dh_bridge.cli.story import tell
 from dh_bridge.encodable import sound
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.translation.datasets import dataset_name, numbered
+from dh_bridge.translation.naming.datasets import dataset_name, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

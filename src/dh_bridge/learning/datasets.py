@@ -12,8 +12,8 @@ from dh_bridge.learning.places import alike, best, groups, unlike
 from dh_bridge.learning.sample import Sample
 from dh_bridge.learning.tiers import Tiers
 from dh_bridge.settings.naming import PATTERN_SIGNS
-from dh_bridge.translation.datasets import dataset_name, datasets_of
 from dh_bridge.translation.identity.hints import facet
+from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
 from dh_bridge.translation.naming.namespaces import canonical
 from dh_bridge.translation.naming.rules import Locations
 

@@ -13,14 +13,14 @@ from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.joined import told
 from dh_bridge.translation.laws import BEFORE
-from dh_bridge.translation.leaving import present
-from dh_bridge.translation.operations import without
-from dh_bridge.translation.other_runs import RUN
 from dh_bridge.translation.render.assertions import ENTITY as ASSERTION
-from dh_bridge.translation.retiring import missed, retired, successors
-from dh_bridge.translation.settling import contribution, history_of, settled
+from dh_bridge.translation.runs.joined import told
+from dh_bridge.translation.runs.leaving import present
+from dh_bridge.translation.runs.operations import without
+from dh_bridge.translation.runs.other_runs import RUN
+from dh_bridge.translation.runs.retiring import missed, retired, successors
+from dh_bridge.translation.runs.settling import contribution, history_of, settled
 from dh_bridge.translation.slots import CHECKED_BY, OWN_JOB, REPLACES
 from dh_bridge.translation.translate import Rejected, proposals, valid
 from dh_bridge.translation.walk import Walk
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.openlineage.events import Event
-    from dh_bridge.translation.fold import Cells
-    from dh_bridge.translation.history import History
+    from dh_bridge.translation.fold import Cells, Slots
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
     #: runs as they were settled, by key

@@ -1,4 +1,4 @@
-"""Which run handed data down to which, across batches: `translation/handing_down.py` over all runs that are kept.
+"""Which run handed data down to which, across batches: `translation/runs/handing_down.py` over all runs that are kept.
 
 A table knows when which run read and wrote what. A run that comes, or says more, changes those that read after it, until
 others write. What a run wrote that is let go stays for as long as a run is kept that took over from it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.ledger.writers import Row, Writers, hashed
-from dh_bridge.translation.handing_down import Write, reads_of, tell_upstream, winners, writes_of
+from dh_bridge.translation.runs.handing_down import Write, reads_of, tell_upstream, winners, writes_of
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from dh_bridge.ledger.heritage import Heritage
     from dh_bridge.ledger.runs import Runs
     from dh_bridge.settings import RunSettings
-    from dh_bridge.translation.handing_down import Read
-    from dh_bridge.translation.history import History
+    from dh_bridge.translation.runs.handing_down import Read
+    from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
 _KNOWN = "SELECT dataset, wrote, job, first, last, version FROM handed WHERE run = ?"

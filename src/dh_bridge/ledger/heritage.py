@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.handing_down import parent_of
-from dh_bridge.translation.heritage import handed_down, inherit
-from dh_bridge.translation.joined import repoint
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.rungs import TYPE_ABOVE, TYPE_PROCESSING, TYPE_PROCESSING_ABOVE
+from dh_bridge.translation.runs.handing_down import parent_of
+from dh_bridge.translation.runs.heritage import handed_down, inherit
+from dh_bridge.translation.runs.joined import repoint
 from dh_bridge.translation.slots import PARENT, RUN_ALIAS, RUN_TYPE, UPSTREAM_RUN
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dh_bridge.ledger.runs import Runs
-    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.fold import Slots
     from dh_bridge.translation.runstate import RunState
 
 _KNOWN = "SELECT parent, handed FROM heritage WHERE run = ?"

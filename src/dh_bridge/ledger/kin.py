@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.runs.through import named_datasets
 from dh_bridge.translation.slots import FOLDED, PARENT, RUN_ALIAS, TEMPORARY
-from dh_bridge.translation.through import named_datasets
 
 if TYPE_CHECKING:
     import sqlite3

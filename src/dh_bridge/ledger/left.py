@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.leaving import present
+from dh_bridge.translation.runs.leaving import present
 from dh_bridge.translation.slots import INPUT_EDGE, NEWEST, OUTPUT_EDGE, SEEN
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
-    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.fold import Slots
 
 _SIDES = {"input": INPUT_EDGE, "output": OUTPUT_EDGE}
 

@@ -16,8 +16,8 @@ from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.sent import Sent
 from dh_bridge.ledger.shared import Shared
-from dh_bridge.translation.other_runs import RUN
-from dh_bridge.translation.retiring import retired
+from dh_bridge.translation.runs.other_runs import RUN
+from dh_bridge.translation.runs.retiring import retired
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.ledger.facts import Facts
 from dh_bridge.openlineage.events import TERMINAL
-from dh_bridge.translation.other_runs import RUN
+from dh_bridge.translation.runs.other_runs import RUN
 from dh_bridge.translation.runstate import RunState
 
 if TYPE_CHECKING:

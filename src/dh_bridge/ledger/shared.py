@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.ledger.left import without_left
 from dh_bridge.ledger.records import packed, unpacked
-from dh_bridge.translation.other_runs import RUN
+from dh_bridge.translation.runs.other_runs import RUN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from dh_bridge.ledger.runs import Record, Runs
     from dh_bridge.settings import Settings
-    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.fold import Cells, Slots
     from dh_bridge.translation.laws import Cell
-    from dh_bridge.translation.render.ladders import Slots
     from dh_bridge.translation.slots import Slot
 
 _REMEMBERED = 4_000

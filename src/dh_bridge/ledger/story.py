@@ -19,9 +19,9 @@ from dh_bridge.errors import EventError
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.openlineage.events import TERMINAL
-from dh_bridge.translation.history import History
-from dh_bridge.translation.other_runs import RUN
-from dh_bridge.translation.settling import history_of, settled
+from dh_bridge.translation.runs.history import History
+from dh_bridge.translation.runs.other_runs import RUN
+from dh_bridge.translation.runs.settling import history_of, settled
 
 if TYPE_CHECKING:
     import sqlite3

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.translation.handing_down import MOST_TIED, ancestors
+from dh_bridge.translation.runs.handing_down import MOST_TIED, ancestors
 
 if TYPE_CHECKING:
     import sqlite3

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from dh_bridge.call import PLATFORM, PLATFORM_FLOWS, Counts, counted
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.translation.fold import Cells, merge, value
-from dh_bridge.translation.joined import told
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.redaction import redaction
+from dh_bridge.translation.runs.joined import told
 from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, TAG
 from dh_bridge.translation.translate import Rejected, proposals, valid
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.translation.fold import Slots
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.render.ladders import Slots
 
 Piece = tuple[str, str, "Slots"]
 

@@ -16,14 +16,14 @@ from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Piece, pieces
 from dh_bridge.replay.others import Witness, is_open, settle, witness
-from dh_bridge.translation.contributions import contribute
-from dh_bridge.translation.joined import joined_checks, matched
-from dh_bridge.translation.joined import told as told_of
-from dh_bridge.translation.newer import newer_aspects
-from dh_bridge.translation.operations import carried, without
 from dh_bridge.translation.packing import unpacked
 from dh_bridge.translation.redaction import redaction
-from dh_bridge.translation.settling import history_of, mark_written, settle_alone
+from dh_bridge.translation.report.newer import newer_aspects
+from dh_bridge.translation.runs.contributions import contribute
+from dh_bridge.translation.runs.joined import joined_checks, matched
+from dh_bridge.translation.runs.joined import told as told_of
+from dh_bridge.translation.runs.operations import carried, without
+from dh_bridge.translation.runs.settling import history_of, mark_written, settle_alone
 from dh_bridge.translation.translate import Fold, Rejected, proposals, valid
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from dh_bridge.openlineage.parsing import parse
 from dh_bridge.review.near import last_name, near_misses
 from dh_bridge.spark.rows import Row, batches, rows_of
 from dh_bridge.spark.stages import Step
-from dh_bridge.translation.datasets import dataset_name, datasets_of
+from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
 from dh_bridge.translation.naming.namespaces import canonical
 from dh_bridge.translation.naming.rules import Locations
-from dh_bridge.translation.other_runs import hand_over
 from dh_bridge.translation.packing import packed
-from dh_bridge.translation.settling import history_of, settle
+from dh_bridge.translation.runs.other_runs import hand_over
+from dh_bridge.translation.runs.settling import history_of, settle
 from dh_bridge.translation.slots import STATISTIC
 from dh_bridge.translation.walk import Walk
 

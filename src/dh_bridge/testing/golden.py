@@ -16,7 +16,7 @@ from dh_bridge.openlineage.read import read_events
 from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import load
 from dh_bridge.testing.matching import operations
-from dh_bridge.translation.leaves import leaves
+from dh_bridge.translation.report.leaves import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,9 @@ from dh_bridge.translation.slots import Slot, Statement
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Cells = dict[str, dict[Slot, dict[Any, Cell]]]
+#: what is said of one entity, and of all of them
+Slots = dict[Slot, dict[Any, Cell]]
+Cells = dict[str, Slots]
 
 
 def fold(cells: Cells, statements: Iterable[Statement], stamp: Stamp) -> None:
@@ -52,7 +54,7 @@ def pour(target: dict[Any, Cell], slot: Slot, elements: dict[Any, Cell]) -> None
         target[key] = cell if old is None else slot.law(old, cell)
 
 
-def value(slots: dict[Slot, dict[Any, Cell]], slot: Slot, key: Any = "") -> Any:
+def value(slots: Slots, slot: Slot, key: Any = "") -> Any:
     """Return the value at ``slot`` and ``key``, or None."""
     elements = slots.get(slot)
     if elements is None:
@@ -61,7 +63,7 @@ def value(slots: dict[Slot, dict[Any, Cell]], slot: Slot, key: Any = "") -> Any:
     return None if cell is None else cell[1]
 
 
-def standing(slots: dict[Slot, dict[Any, Cell]], slot: Slot, tombstone: Any) -> dict[Any, Cell]:
+def standing(slots: Slots, slot: Slot, tombstone: Any) -> dict[Any, Cell]:
     """Return the elements of a slot that were added after its last tombstone (ruling 11)."""
     elements = slots.get(slot)
     if not elements or tombstone not in elements:
@@ -70,7 +72,7 @@ def standing(slots: dict[Slot, dict[Any, Cell]], slot: Slot, tombstone: Any) -> 
     return {key: cell for key, cell in elements.items() if key != tombstone and cell[0] > gone}
 
 
-def first_rung(slots: dict[Slot, dict[Any, Cell]], slot: Slot) -> Any:
+def first_rung(slots: Slots, slot: Slot) -> Any:
     """Return the value of the lowest rung of a ladder, or None."""
     elements = slots.get(slot)
     return elements[min(elements)][1] if elements else None

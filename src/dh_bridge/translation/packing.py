@@ -18,24 +18,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROTOCOL = 5
-_SLOTS = "dh_bridge.translation.slots"
-_KNOWN = frozenset(
-    {
-        ("builtins", "frozenset"),  # what sound pairs of columns are read back as
-        ("builtins", "list"),  # what fields that are alike are read back as
-        ("dh_bridge.translation.assertions.check", "Check"),
-        ("dh_bridge.translation.checks", "Stated"),
-        ("dh_bridge.translation.columns.schema_fields", "SchemaFields"),
-        ("dh_bridge.translation.hierarchies", "Container"),
-        ("dh_bridge.translation.identity.job", "Job"),
-        ("dh_bridge.translation.laws", "restored"),
-        ("dh_bridge.translation.naming.name", "Name"),
-        ("dh_bridge.translation.naming.trims", "restored"),
-        ("dh_bridge.translation.properties", "Joined"),
-        ("dh_bridge.translation.runstate", "RunState"),
-        ("dh_bridge.translation.subsets", "Part"),
-    }
-)
+_HERE = "dh_bridge.translation"
+#: What a state is made of, by its module's own name and its own: modules move to other rooms, and what was packed stays.
+_HOMES = {
+    ("builtins", "frozenset"): "builtins",  # what sound pairs of columns are read back as
+    ("builtins", "list"): "builtins",  # what fields that are alike are read back as
+    ("check", "Check"): f"{_HERE}.assertions.check",
+    ("checks", "Stated"): f"{_HERE}.reading.checks",
+    ("hierarchies", "Container"): f"{_HERE}.reading.hierarchies",
+    ("job", "Job"): f"{_HERE}.identity.job",
+    ("laws", "restored"): f"{_HERE}.laws",
+    ("name", "Name"): f"{_HERE}.naming.name",
+    ("properties", "Joined"): f"{_HERE}.properties",
+    ("runstate", "RunState"): f"{_HERE}.runstate",
+    ("schema_fields", "SchemaFields"): f"{_HERE}.columns.schema_fields",
+    ("subsets", "Part"): f"{_HERE}.reading.subsets",
+    ("trims", "restored"): f"{_HERE}.naming.trims",
+}
 _found: dict[tuple[str, str], Any] = {}
 
 
@@ -46,10 +45,19 @@ class Reader(pickle.Unpickler):
         """Return what a state may name; pickle's own error for anything else."""
         found = _found.get((module, name))
         if found is None:
-            if (module, name) not in _KNOWN and not (module == _SLOTS and name.isupper()):
-                raise pickle.UnpicklingError(f"{module}.{name} is no part of a state")
-            found = _found[module, name] = getattr(import_module(module), name)
+            found = _found[module, name] = getattr(import_module(_home(module, name)), name)
         return found
+
+
+def _home(module: str, name: str) -> str:
+    """Return the module that has a name of a state now; pickle's own error where it is none."""
+    package, _, own = module.rpartition(".")
+    ours = package == _HERE or package.startswith(f"{_HERE}.") or module == "builtins"
+    if ours and own == "slots" and name.isupper():
+        return f"{_HERE}.slots"
+    if not ours or (own, name) not in _HOMES:
+        raise pickle.UnpicklingError(f"{module}.{name} is no part of a state")
+    return _HOMES[own, name]
 
 
 def packed(value: Any) -> bytes:

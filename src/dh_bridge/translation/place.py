@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.subsets import Part
+    from dh_bridge.translation.reading.subsets import Part
 
 #: Note of a place in the event that is said of a dataset, or names one, with its URN: see `Written.near`
 ABOUT = "about:"

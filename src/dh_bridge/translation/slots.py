@@ -143,7 +143,7 @@ LINEAGE_JOB = Slot("LINEAGE_JOB", "dataJobInputOutput", latest, shared=True)
 #: schemaField URN -> None
 INPUT_FIELD = Slot("INPUT_FIELD", "dataJobInputOutput", latest, shared=True)
 #: downstream dataset URN -> frozenset of (operation, downstream field URN, upstream field URN); the key is
-#: (downstream dataset URN, query URN) where a query made them (see `dh_bridge.translation.queries`)
+#: (downstream dataset URN, query URN) where a query made them (see `dh_bridge.translation.runs.queries`)
 FINE_LINEAGE = Slot("FINE_LINEAGE", "dataJobInputOutput", joined, shared=True)
 #: "" -> list of names
 SUBTYPES = Slot("SUBTYPES", "subTypes", latest, shared=True)

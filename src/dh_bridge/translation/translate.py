@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal
-from dh_bridge.translation.contributions import contribute, outputs_of
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.handing_down import hand_down
-from dh_bridge.translation.joined import told
-from dh_bridge.translation.operations import without
-from dh_bridge.translation.other_runs import RUN, hand_over
 from dh_bridge.translation.render import remembered
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.containers import container_proposals
@@ -22,7 +17,12 @@ from dh_bridge.translation.render.queries import query_proposals
 from dh_bridge.translation.render.runs import run_proposals, stub_proposals
 from dh_bridge.translation.render.shared import tag_key
 from dh_bridge.translation.render.silent import silent_proposals
-from dh_bridge.translation.settling import history_of, settle
+from dh_bridge.translation.runs.contributions import contribute, outputs_of
+from dh_bridge.translation.runs.handing_down import hand_down
+from dh_bridge.translation.runs.joined import told
+from dh_bridge.translation.runs.operations import without
+from dh_bridge.translation.runs.other_runs import RUN, hand_over
+from dh_bridge.translation.runs.settling import history_of, settle
 from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, TAG, WRITTEN
 from dh_bridge.translation.walk import Walk
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.validation import Validator
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.fold import Cells
-    from dh_bridge.translation.history import History
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
 

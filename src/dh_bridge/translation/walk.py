@@ -6,18 +6,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import RANKS, Dataset, Event
-from dh_bridge.translation.datasets import dataset_name, in_query, numbered, phantom, skipped, temporary
 from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.fold import fold
-from dh_bridge.translation.generic import MOST_UNKNOWN, known_first, unknown
-from dh_bridge.translation.history import let_go_of_many
 from dh_bridge.translation.identity.runs import bare
-from dh_bridge.translation.joined import tell_alias
 from dh_bridge.translation.laws import Digest, Stamp
-from dh_bridge.translation.operations import OPERATION_OWNER
+from dh_bridge.translation.naming.datasets import dataset_name, in_query, numbered, phantom, skipped, temporary
 from dh_bridge.translation.place import Attach, Entry, Place, Role
 from dh_bridge.translation.properties import capped
+from dh_bridge.translation.reading.generic import MOST_UNKNOWN, known_first, unknown
 from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.runs.history import let_go_of_many
+from dh_bridge.translation.runs.joined import tell_alias
+from dh_bridge.translation.runs.operations import OPERATION_OWNER
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState, state_without_run
 from dh_bridge.translation.slots import (
     DATASET,

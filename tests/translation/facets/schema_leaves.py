@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dh_bridge.translation.facets import registry
-from dh_bridge.translation.report import row_of
+from dh_bridge.translation.report.report import row_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.facet import FacetSpec

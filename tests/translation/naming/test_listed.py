@@ -9,8 +9,8 @@ from dh_bridge.moves import Moves
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.settings import Settings
 from dh_bridge.settings.naming import NamingSettings
-from dh_bridge.translation.datasets import datasets_of
 from dh_bridge.translation.naming import Naming
+from dh_bridge.translation.naming.datasets import datasets_of
 from dh_bridge.translation.options import Options
 
 KAFKA = "kafka://b:9092"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.beside import beside
+from dh_bridge.translation.reading.beside import beside
 
 if TYPE_CHECKING:
     from dh_bridge.translation.columns.field import Field

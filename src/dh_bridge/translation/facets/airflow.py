@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.airflow import dag_run_statements, dag_statements, part, without
-from dh_bridge.translation.airflow import members as listed
-from dh_bridge.translation.airflow_assets import asset_statements
-from dh_bridge.translation.airflow_pages import job_page_statements, page_statements
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.given import configuration
 from dh_bridge.translation.mending import text_of, whole_of
 from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
+from dh_bridge.translation.reading.airflow import members as listed
+from dh_bridge.translation.reading.airflow_assets import asset_statements
+from dh_bridge.translation.reading.airflow_pages import job_page_statements, page_statements
+from dh_bridge.translation.reading.given import configuration
 from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
 from dh_bridge.translation.slots import (
     ATTEMPT,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.openlineage.times import instant
-from dh_bridge.translation.airflow import dag_run_statements, dag_statements, part, without
-from dh_bridge.translation.airflow_pages import job_page_statements, page_statements
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.facets.airflow import DAG_LEAVES, with_conf
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
+from dh_bridge.translation.reading.airflow_pages import job_page_statements, page_statements
 from dh_bridge.translation.rungs import NAME_DAG_RUN
 from dh_bridge.translation.slots import DURATION, Statements
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.airflow import OUTCOMES, part
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.silent import task_jobs
+from dh_bridge.translation.reading.airflow import OUTCOMES, part
+from dh_bridge.translation.runs.silent import task_jobs
 from dh_bridge.translation.slots import OUTCOME, TASK_STATE, Statements
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.airflow import members, part
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.lineage.triggers import triggers
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.silent import task_jobs
+from dh_bridge.translation.reading.airflow import members, part
+from dh_bridge.translation.runs.silent import task_jobs
 from dh_bridge.translation.slots import JOB, JOB_EDGE, QUIET_TASK, Statements
-from dh_bridge.translation.triggers import triggers
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

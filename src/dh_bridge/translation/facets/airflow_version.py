@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.bulk import without_bulk
-from dh_bridge.translation.engine import unrepeated
 from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.reading.bulk import without_bulk
+from dh_bridge.translation.reading.engine import unrepeated
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.bulk import without_bulk
 from dh_bridge.translation.facet import Open, facet, kept, property_statement, withheld
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.reading.bulk import without_bulk
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
-from dh_bridge.translation.given import configuration
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.reading.given import configuration
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.reading.statistics import meaningful
 from dh_bridge.translation.slots import RUN_COUNT, Statements
-from dh_bridge.translation.statistics import meaningful
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

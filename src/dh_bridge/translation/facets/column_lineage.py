@@ -8,7 +8,9 @@ import msgspec
 
 from dh_bridge.datahub.fine_grained import Pair, SoundPairs, over_cap
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
-from dh_bridge.translation.columns.losses import (
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
+from dh_bridge.translation.lineage.homes import homes, replaced_by
+from dh_bridge.translation.lineage.losses import (
     DESCRIBED,
     FIELDS,
     INPUTS,
@@ -19,7 +21,14 @@ from dh_bridge.translation.columns.losses import (
     note_pairs,
     note_source,
 )
-from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
+from dh_bridge.translation.lineage.transformations import (
+    Transformation,
+    descriptions_of,
+    everywhere,
+    only_indirect,
+    operation_of,
+    told_by,
+)
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.properties import Joined
 from dh_bridge.translation.slots import (
@@ -37,15 +46,6 @@ from dh_bridge.translation.slots import (
     Statement,
     Statements,
 )
-from dh_bridge.translation.transformations import (
-    Transformation,
-    descriptions_of,
-    everywhere,
-    only_indirect,
-    operation_of,
-    told_by,
-)
-from dh_bridge.translation.upstreams import homes, replaced_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import opaque_facet
+from dh_bridge.translation.reading.generic import opaque_facet
 
 confluent = opaque_facet(
     "confluent", at="dataset", doc="Cluster and environment of a topic, as one JSON.", producer="Confluent"

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
-from dh_bridge.translation.checks import (
+from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.properties import worded
+from dh_bridge.translation.reading.checks import (
     CHECK_LEAVES,
     INFO,
     RESULT,
@@ -19,10 +21,8 @@ from dh_bridge.translation.checks import (
     stated_checks,
     success_of,
 )
-from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.properties import worded
-from dh_bridge.translation.singular import asserted, is_singular, others
-from dh_bridge.translation.skipped import PROPERTY, is_skipped
+from dh_bridge.translation.reading.singular import asserted, is_singular, others
+from dh_bridge.translation.runs.skipped import PROPERTY, is_skipped
 from dh_bridge.translation.slots import RUN_PROPERTIES
 
 if TYPE_CHECKING:

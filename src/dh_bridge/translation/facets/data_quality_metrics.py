@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.times import instant
-from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import capped, worded
+from dh_bridge.translation.reading.beside import beside
+from dh_bridge.translation.reading.statistics import MOST_COLUMNS, MOST_QUANTILES, meaningful, share_of
 from dh_bridge.translation.redaction import hides, redacted, replaced
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
-from dh_bridge.translation.statistics import MOST_COLUMNS, MOST_QUANTILES, meaningful, share_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import kept_facet
+from dh_bridge.translation.reading.generic import kept_facet
 
 data_source = kept_facet(
     "dataSource",

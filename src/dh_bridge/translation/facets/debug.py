@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import bulk_facet
+from dh_bridge.translation.reading.generic import bulk_facet
 
 debug = bulk_facet("debug", at="run", reason="bulk", doc="Withheld; hash and size kept.", producer="Spark, Airflow")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.given import Given, given_properties
+from dh_bridge.translation.reading.given import Given, given_properties
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

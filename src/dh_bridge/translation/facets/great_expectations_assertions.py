@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
-from dh_bridge.translation.batches import part_of_batch
-from dh_bridge.translation.beside import beside, of_run
-from dh_bridge.translation.checks import INFO, RESULT, bare, note_unread, stated_checks, success_of
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.reading.batches import part_of_batch
+from dh_bridge.translation.reading.beside import beside, of_run
+from dh_bridge.translation.reading.checks import INFO, RESULT, bare, note_unread, stated_checks, success_of
 from dh_bridge.translation.slots import PARTITION
 
 if TYPE_CHECKING:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import map_facet
+from dh_bridge.translation.reading.generic import map_facet
 
 hive_properties = map_facet("hive_properties", doc="Session properties as one redacted JSON.", producer="Hive")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import facet, kept
-from dh_bridge.translation.statistics import EDGE_PROPERTY, RUN_PROPERTY, Statistics, counted
+from dh_bridge.translation.reading.statistics import EDGE_PROPERTY, RUN_PROPERTY, Statistics, counted
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import opaque_facet
+from dh_bridge.translation.reading.generic import opaque_facet
 
 kafka_topic = opaque_facet(
     "kafkaTopic", at="dataset", doc="Partitions and replicas of a topic, as one JSON.", producer="Confluent"

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.operation_types import operation_of_word
 from dh_bridge.translation.properties import capped, worded
+from dh_bridge.translation.reading.operation_types import operation_of_word
 from dh_bridge.translation.rungs import OPERATION_LIFECYCLE
 from dh_bridge.translation.slots import (
     DATASET,

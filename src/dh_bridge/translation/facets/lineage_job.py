@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.lineage import Reading
+from dh_bridge.translation.lineage.explicit import Reading
+from dh_bridge.translation.lineage.sources import (
+    DATASET_EDGES,
+    JOB_EDGES,
+    FieldEntry,
+    Known,
+    Source,
+    label_of,
+    target_leaves,
+)
+from dh_bridge.translation.lineage.transformations import descriptions_of, operation_of
 from dh_bridge.translation.runstate import ANY_TASK
 from dh_bridge.translation.slots import INPUT, NAMED_INPUT, UPSTREAM_RUN, Statements
-from dh_bridge.translation.sources import DATASET_EDGES, JOB_EDGES, FieldEntry, Known, Source, label_of, target_leaves
-from dh_bridge.translation.transformations import descriptions_of, operation_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

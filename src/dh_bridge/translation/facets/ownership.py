@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, entity, facet, mapped, property_statement
-from dh_bridge.translation.people import owner_type, owner_urn
 from dh_bridge.translation.properties import capped, text
+from dh_bridge.translation.reading.people import owner_type, owner_urn
 from dh_bridge.translation.redaction import shapes_redacted
 from dh_bridge.translation.slots import ALL, OWNER, Statements
 

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.beside import beside, fields_of, of_dataset, of_job
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.columns.hidden import shown
-from dh_bridge.translation.datasets import preference
 from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.operation_types import writes_whole_rows
+from dh_bridge.translation.naming.datasets import preference
+from dh_bridge.translation.reading.beside import beside, fields_of, of_dataset, of_job
+from dh_bridge.translation.reading.operation_types import writes_whole_rows
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
 
 if TYPE_CHECKING:

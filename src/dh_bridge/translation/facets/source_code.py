@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import worded
+from dh_bridge.translation.reading.beside import beside
 from dh_bridge.translation.slots import SQL as SQL_TEXT
 from dh_bridge.translation.slots import Statements
 

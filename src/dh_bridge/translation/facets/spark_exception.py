@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.beside import beside
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.facets.error_message import error_properties
+from dh_bridge.translation.reading.beside import beside
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import bulk_facet
+from dh_bridge.translation.reading.generic import bulk_facet
 
 spark_logical_plan = bulk_facet(
     "spark.logicalPlan",

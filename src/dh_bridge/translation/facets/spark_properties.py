@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import map_facet
+from dh_bridge.translation.reading.generic import map_facet
 
 spark_properties = map_facet(
     "spark_properties",

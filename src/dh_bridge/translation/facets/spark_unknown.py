@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dh_bridge.translation.generic import Bulk, bulk_facet
+from dh_bridge.translation.reading.generic import Bulk, bulk_facet
 
 
 class Nodes(Bulk, forbid_unknown_fields=False):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.engine import unrepeated
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.reading.engine import unrepeated
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

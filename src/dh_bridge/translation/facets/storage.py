@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dh_bridge.translation.generic import kept_facet
+from dh_bridge.translation.reading.generic import kept_facet
 
 storage = kept_facet("storage", at="dataset", doc="Storage layer and file format.")

@@ -14,8 +14,8 @@ import msgspec
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, Leaf, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.mending import UNUSABLE, Mending, mended
+from dh_bridge.translation.reading.subsets import Condition, Rendering, part, together
 from dh_bridge.translation.slots import EDGE_PROPERTIES, INPUT_FIELD, PARTITION, RUN_BY_DATASET, Statements
-from dh_bridge.translation.subsets import Condition, Rendering, part, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

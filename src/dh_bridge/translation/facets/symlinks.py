@@ -1,15 +1,15 @@
 """symlinks (dataset): its other names. https://openlineage.io/docs/spec/facets/dataset-facets/symlinks
 
-Which identifier becomes the URN is decided before facets are read (``translation/datasets.py``).
+Which identifier becomes the URN is decided before facets are read (``translation/naming/datasets.py``).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.datasets import preference
 from dh_bridge.translation.envelope import BY_NAME
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
+from dh_bridge.translation.naming.datasets import preference
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import DATASET, SIBLING, Statements
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.facet import Facet, entity, facet, kept, mapped, property_statement
-from dh_bridge.translation.people import stated_owner
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
+from dh_bridge.translation.reading.people import stated_owner
 from dh_bridge.translation.slots import ALL, COLUMN_TAG, OWNER, TAG, Statements
 
 if TYPE_CHECKING:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome, said
-from dh_bridge.translation.checks import (
+from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
+from dh_bridge.translation.properties import worded
+from dh_bridge.translation.reading.checks import (
     CHECK_LEAVES,
     INFO,
     RESULT,
@@ -15,10 +17,8 @@ from dh_bridge.translation.checks import (
     stated,
     stated_checks,
 )
-from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.properties import worded
-from dh_bridge.translation.singular import asserted, is_singular, others, same_name
-from dh_bridge.translation.skipped import is_skipped
+from dh_bridge.translation.reading.singular import asserted, is_singular, others, same_name
+from dh_bridge.translation.runs.skipped import is_skipped
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.bulk import without_bulk
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
 from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.reading.bulk import without_bulk
 from dh_bridge.translation.rungs import NAME_QUERY
 from dh_bridge.translation.slots import RUN_NAME, Statements
 

@@ -8,8 +8,8 @@ import msgspec
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import worded
+from dh_bridge.translation.reading.statistics import meaningful
 from dh_bridge.translation.slots import STATISTIC, Statements
-from dh_bridge.translation.statistics import meaningful
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place

@@ -15,6 +15,7 @@ from dh_bridge.translation.assertions import (
 )
 from dh_bridge.translation.fold import first_rung, value
 from dh_bridge.translation.properties import Joined
+from dh_bridge.translation.reading.subsets import part_of
 from dh_bridge.translation.render.ladders import combined
 from dh_bridge.translation.render.stamps import millis
 from dh_bridge.translation.slots import (
@@ -32,22 +33,20 @@ from dh_bridge.translation.slots import (
     RUN_URL,
     SCHEMA,
 )
-from dh_bridge.translation.subsets import part_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.translation.assertions.native import ColumnOf
-    from dh_bridge.translation.checks import Stated
     from dh_bridge.translation.columns import SchemaFields
-    from dh_bridge.translation.fold import Cells
-    from dh_bridge.translation.history import History
+    from dh_bridge.translation.fold import Cells, Slots
     from dh_bridge.translation.laws import Cell, Stamp
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.place import Mark
-    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.reading.checks import Stated
+    from dh_bridge.translation.reading.subsets import Part
+    from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
-    from dh_bridge.translation.subsets import Part
 
 ENTITY = "assertion"
 #: Properties of the run that say when and as what it ran (facets.md 2.8); the rest is on the run itself.

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
-from dh_bridge.translation.fold import value
+from dh_bridge.translation.fold import Slots, value
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.queries import sql_properties
 from dh_bridge.translation.redaction import redacted
-from dh_bridge.translation.render.ladders import Slots, combined, fields
+from dh_bridge.translation.render.ladders import combined, fields
 from dh_bridge.translation.render.runs import platform_instance
 from dh_bridge.translation.render.shared import domain, edge, people_and_tags
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
+from dh_bridge.translation.runs.queries import sql_properties
 from dh_bridge.translation.slots import (
     FINE_LINEAGE,
     FIRST_SEEN,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.laws import Cell
 from dh_bridge.translation.properties import Joined, bounded
-from dh_bridge.translation.slots import GONE, Slot
+from dh_bridge.translation.slots import GONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-Slots = dict[Slot, dict[Any, Cell]]
+    from dh_bridge.translation.fold import Slots
+    from dh_bridge.translation.laws import Cell
+    from dh_bridge.translation.slots import Slot
 
 
 def combined(slots: Slots, slot: Slot, prefix: str) -> dict[str, str]:

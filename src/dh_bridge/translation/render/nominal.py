@@ -11,7 +11,7 @@ from dh_bridge.translation.render.stamps import FULL_TABLE
 from dh_bridge.translation.slots import RUN_PROPERTIES
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.fold import Slots
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 #: Lengths of DataHub's calendar intervals that are always the same, in seconds

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.openlineage.events import TERMINAL
-from dh_bridge.translation.contributions import actor_of, counts_of, io_of
-from dh_bridge.translation.fold import value
-from dh_bridge.translation.operation_types import operation_of_sql, operation_of_word
-from dh_bridge.translation.queries import queries_of, sql_digest
-from dh_bridge.translation.render.ladders import Slots, combined
+from dh_bridge.translation.fold import Slots, value
+from dh_bridge.translation.reading.operation_types import operation_of_sql, operation_of_word
+from dh_bridge.translation.reading.statistics import meaningful
+from dh_bridge.translation.reading.subsets import parts_of, whole
+from dh_bridge.translation.render.ladders import combined
 from dh_bridge.translation.render.profiles import profile_value
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
 from dh_bridge.translation.rungs import OPERATION_DBT, OPERATION_ICEBERG, OPERATION_SQL, TYPE_STREAMING
+from dh_bridge.translation.runs.contributions import actor_of, counts_of, io_of
+from dh_bridge.translation.runs.queries import queries_of, sql_digest
 from dh_bridge.translation.slots import (
     AFFECTED_ROWS,
     LIFECYCLE,
@@ -25,15 +27,13 @@ from dh_bridge.translation.slots import (
     SCHEMA,
     SQL,
 )
-from dh_bridge.translation.statistics import meaningful
-from dh_bridge.translation.subsets import parts_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.translation.history import History
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
 #: Words after which the statistics of a run are those of the whole table (facets.md 1.1/24).

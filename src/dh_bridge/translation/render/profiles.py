@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.statistics import MOST_COLUMNS, MOST_QUANTILES, share_of
+from dh_bridge.translation.reading.statistics import MOST_COLUMNS, MOST_QUANTILES, share_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.laws import Cell

@@ -9,17 +9,17 @@ from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_urn
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.queries import platform_of
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.render.jobs import SQL_CAP
 from dh_bridge.translation.render.stamps import audit_stamp
+from dh_bridge.translation.runs.queries import platform_of
 from dh_bridge.translation.slots import QUERY, QUERY_SUBJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.translation.fold import Slots
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.render.ladders import Slots
 
 ENTITY = "query"
 #: What a server takes of an array (`maxArrayLength`, facets.md 0.4).

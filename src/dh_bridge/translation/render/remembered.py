@@ -26,10 +26,9 @@ from dh_bridge.translation.slots import JOB, JOB_EDGE, STUB_JOB, SUBTYPES
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
-    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.fold import Cells, Slots
     from dh_bridge.translation.laws import Cell
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.render.ladders import Slots
     from dh_bridge.translation.slots import Slot
 
 #: Which of a flow's jobs it was says nothing of the flow.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.airflow import OUTCOMES
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.reading.airflow import OUTCOMES
 from dh_bridge.translation.render import nominal
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
 from dh_bridge.translation.rungs import URL_WHILE_RUNNING
 from dh_bridge.translation.slots import DURATION, OUTCOME, RUN_URL, TRIES_LEFT
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.history import Point
+    from dh_bridge.translation.fold import Slots
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.runs.history import Point
     from dh_bridge.translation.runstate import RunState
 
 _RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE"}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.translation.contributions import actor_of, edge_properties, io_of
 from dh_bridge.translation.render.shared import edge
+from dh_bridge.translation.runs.contributions import actor_of, edge_properties, io_of
 from dh_bridge.translation.slots import INPUT, OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.translation.history import History
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
 _ENTITY = "dataProcessInstance"

@@ -7,25 +7,17 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn
 from dh_bridge.openlineage.times import iso
-from dh_bridge.translation.contributions import actor_of, counts_of, run_user
-from dh_bridge.translation.fold import first_rung, value
-from dh_bridge.translation.identity.runs import run_type
+from dh_bridge.translation.fold import Slots, first_rung, value
 from dh_bridge.translation.identity.subtypes import run_subtype
 from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.redaction import redacted
-from dh_bridge.translation.render.ladders import Slots, combined
+from dh_bridge.translation.render.ladders import combined
 from dh_bridge.translation.render.run_events import page_of, run_event
 from dh_bridge.translation.render.run_io import run_io
 from dh_bridge.translation.render.stamps import audit_stamp
-from dh_bridge.translation.rungs import (
-    TYPE_ABOVE,
-    TYPE_AIRFLOW_RUN,
-    TYPE_INHERITED,
-    TYPE_PROCESSING,
-    TYPE_PROCESSING_ABOVE,
-    TYPE_START_REASON,
-    names,
-)
+from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_START_REASON, names
+from dh_bridge.translation.runs.contributions import actor_of, counts_of, run_user
+from dh_bridge.translation.runs.heritage import type_of
 from dh_bridge.translation.slots import (
     ATTEMPT,
     INPUT,
@@ -43,16 +35,14 @@ from dh_bridge.translation.slots import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.translation.history import History
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.laws import Cell
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
 ENTITY = "dataProcessInstance"
 _UUID7 = 14
-#: own words first, then those forwarded with the parent facet, then those from above
-_PROCESSING = (TYPE_PROCESSING, TYPE_INHERITED, TYPE_PROCESSING_ABOVE)
 
 
 def run_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
@@ -251,22 +241,6 @@ def _name(slots: Slots, job: Job | None) -> str | None:
         if names(rung, job_type, flow=flow):
             return str(elements[rung][1])
     return None
-
-
-def type_of(slots: Slots) -> str | None:
-    """Return the type of a run by the cells of its own URN (facets.md 3.3)."""
-    if RUN_TYPE not in slots:
-        return None
-    return run_type(
-        processing_type=next((word for key in _PROCESSING if (word := value(slots, RUN_TYPE, key))), None),
-        start_reason=value(slots, RUN_TYPE, "start_reason"),
-        airflow_run_type=value(slots, RUN_TYPE, "airflow_run_type"),
-        nominal=bool(value(slots, RUN_TYPE, "nominal")),
-        job_type=value(slots, RUN_TYPE, "job_type"),
-        integration=value(slots, RUN_TYPE, "integration"),
-        external_trigger=bool(value(slots, RUN_TYPE, "external_trigger")),
-        parent=value(slots, RUN_TYPE, TYPE_ABOVE),
-    )
 
 
 # -- relationships and run events -----------------------------------------------------------------------------------

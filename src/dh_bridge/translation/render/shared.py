@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from dh_bridge.settings.domains import DomainRule
-    from dh_bridge.translation.render.ladders import Slots
+    from dh_bridge.translation.fold import Slots
 
 
 def people_and_tags(entity: str, urn: str, slots: Slots) -> Iterator[Proposal]:

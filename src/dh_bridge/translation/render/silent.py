@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.translation.airflow import OUTCOMES
+from dh_bridge.translation.reading.airflow import OUTCOMES
 from dh_bridge.translation.render.runs import ENTITY, platform_instance
 from dh_bridge.translation.render.stamps import FULL_TABLE, audit_stamp, message_id, millis
 from dh_bridge.translation.slots import SILENT_RUN
@@ -13,8 +13,8 @@ from dh_bridge.translation.slots import SILENT_RUN
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.translation.fold import Slots
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.render.ladders import Slots
 
 _SUBTYPE = "Task Run"
 

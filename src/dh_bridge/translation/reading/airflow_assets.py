@@ -1,0 +1,78 @@
+"""Assets of Airflow by their URIs: the inlets and outlets of tasks (producers.md 26).
+
+A URI becomes the pair that Airflow's providers make of it (``convert_asset_to_openlineage`` of common.io, postgres, mysql,
+trino, google and amazon), which name no dataset of a system whose provider is not installed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from dh_bridge.translation.reading.airflow import listed
+from dh_bridge.translation.slots import DATASET, INPUT, OUTPUT, Statements
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.place import Place
+
+#: Schemes whose path is database, schema and table; the name has dots instead. Value: the scheme of the namespace.
+_TABLES = {
+    one: one
+    for one in (
+        "clickhouse", "cockroachdb", "databricks", "db2", "hive", "mariadb", "mssql", "mysql", "oracle", "postgres", "presto",
+        "redshift", "singlestore", "snowflake", "starrocks", "teradata", "timescaledb", "trino", "unitycatalog", "vertica",
+    )
+} | {"postgresql": "postgres", "sqlserver": "mssql"}  # fmt: skip
+_BUCKETS = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs"}
+#: Schemes whose path is the name as it stands, with its first slash or without.
+_PATHS = {"abfs": "", "abfss": "", "dbfs": "/", "hdfs": "/", "kafka": "", "wasb": "", "wasbs": ""}
+_CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
+
+
+def asset_statements(task: dict[str, Any], at: Place) -> Statements:
+    """Yield the datasets of inlets and outlets, where the event has no inputs or no outputs of its own (facets.md 1.3)."""
+    for leaf, own, slot, edges in (
+        ("inlets", at.event.inputs, INPUT, "dataJobInputOutput.inputDatasetEdges"),
+        ("outlets", at.event.outputs, OUTPUT, "dataJobInputOutput.outputDatasetEdges"),
+    ):
+        for uri in () if own else _uris(task.get(leaf)):
+            name = at.endpoint(*known) if (known := pair(uri)) is not None else None
+            if name is not None and name.endpoint:
+                yield at.task, slot, name.endpoint, at.stamp[0]
+                yield name.endpoint, DATASET, "", name
+                at.reached(f"task.{leaf}", "mapped", edges)
+
+
+def pair(uri: str) -> tuple[str, str] | None:
+    """Return ``(namespace, name)`` of a URI; None for one of a scheme that no system of ours has."""
+    try:
+        parts = urlsplit(uri.strip())
+    except ValueError:
+        return None
+    scheme, path = parts.scheme.lower(), unquote(parts.path)
+    # A name before the host is a user, which is nobody's business, or the container of Azure's storage.
+    place = parts.netloc if scheme in _CONTAINERS else parts.netloc.rpartition("@")[2]
+    if scheme == "file":
+        return (f"file://{place}" if place else "file", path) if path.strip("/") else None
+    if not place:
+        return None
+    if scheme in _BUCKETS:
+        return f"{_BUCKETS[scheme]}://{place}", path.removeprefix("/") or "/"
+    found = None
+    if scheme == "bigquery":
+        found = ("bigquery", f"{place}.{_dotted(path)}")
+    elif scheme in _TABLES:
+        found = (f"{_TABLES[scheme]}://{place}", _dotted(path))
+    elif scheme in _PATHS:
+        found = (f"{scheme}://{place}", _PATHS[scheme] + path.removeprefix("/"))
+    return found if path.strip("/") else None
+
+
+def _uris(assets: Any) -> list[str]:
+    """Return the URIs of a list that Airflow writes as Python text: ``"[{'uri': 's3://lake/a', 'extra': {}}]"``."""
+    found = (asset.get("uri") for asset in listed(assets) if isinstance(asset, dict))
+    return [uri for uri in found if isinstance(uri, str)]
+
+
+def _dotted(path: str) -> str:
+    return ".".join(part for part in path.split("/") if part)

@@ -1,0 +1,198 @@
+"""Facets whose leaves are all kept, and facets that nobody knows: one rule each (facets.md 1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.translation.facet import (
+    PROPERTY_ASPECTS,
+    Facet,
+    FacetSpec,
+    Leaf,
+    Open,
+    State,
+    body_of,
+    facet,
+    kept,
+    property_statement,
+    readable,
+    withdrawn,
+)
+from dh_bridge.translation.properties import digest_properties, flattened
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.reading.given import configuration
+from dh_bridge.translation.slots import EDGE_PROPERTIES, RUN_BY_DATASET, Statements
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from dh_bridge.openlineage.events import Facets
+    from dh_bridge.translation.place import Attach, Place
+
+#: How many facets that nobody knows are kept of one bag (facets.md 1.4).
+MOST_UNKNOWN = 20
+
+
+def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "", prefix: str | None = None) -> FacetSpec:
+    """Return a facet whose every leaf is a property ``<key>.<path>`` where it is attached."""
+
+    def state(opened: Open, place: Place) -> Statements:
+        if opened.properties is None:
+            opened.properties = flattened(prefix or keys[0], opened.body)
+        if opened.properties:
+            yield property_statement(place, opened.properties)
+
+    state.__doc__ = doc
+    return facet(*keys, at=at, leaves={"**": kept()}, producer=producer, remember=True)(state)
+
+
+class Bulk(Facet, forbid_unknown_fields=False):
+    """A facet that is not read: its bytes are passed over, which is many times faster than to decode them."""
+
+
+class BulkSpec(FacetSpec):
+    """A facet that is withheld as a whole, so that none of its leaves is a known or an unknown one."""
+
+    def __init__(  # noqa: PLR0913 - the columns of the facets table
+        self, state: State, *, key: str, at: Attach, reads: type[Bulk], reason: str, producer: str
+    ) -> None:
+        super().__init__(
+            state, keys=(key,), at=at, reads=reads, leaves={"**": Leaf("withheld", (), reason)}, retracts=None,
+            since="0.15.0", producer=producer, remember=False,
+        )  # fmt: skip
+        self.reads = None
+
+    def _leniently(self, raw: msgspec.Raw, at: Place) -> Statements:
+        document = readable(raw, at)
+        if document is None:
+            return
+        if document.get("_deleted") is True:
+            yield from withdrawn(document, at, known=at.options.stateful)
+            return
+        at.raw = raw
+        yield from self.state(Bulk(), at)
+
+
+def bulk_facet(  # noqa: PLR0913 - the columns of the facets table
+    key: str,
+    *,
+    at: Attach,
+    reason: str,
+    doc: str,
+    producer: str = "",
+    reads: type[Bulk] = Bulk,
+    count: Count | None = None,
+) -> FacetSpec:
+    """Return a facet that is withheld for ``reason``; its hash and size stay as properties.
+
+    ``count`` says how many things are in it, from the parts that ``reads`` picks out.
+    """
+
+    def state(bulk: Bulk, place: Place) -> Statements:
+        properties = digest_properties(key, bytes(place.raw))
+        if count is not None:
+            properties[f"{key}.count"] = str(count(bulk))
+        yield property_statement(place, properties)
+
+    state.__doc__ = doc
+    return BulkSpec(state, key=key, at=at, reads=reads, reason=reason, producer=producer)
+
+
+Count = Callable[[Any], int]
+
+
+def map_facet(key: str, *, alone: tuple[str, ...] = (), doc: str, producer: str = "") -> FacetSpec:
+    """Return a run facet whose open map ``properties`` is one redacted JSON under ``key``; ``alone``: on their own too."""
+
+    def state(opened: Open, place: Place) -> Statements:
+        if not isinstance(opened.body.get("properties"), dict):  # the older form
+            for leaf in opened.body:
+                place.reached(leaf, "kept", target.format(""))
+        if opened.properties is None:
+            opened.properties = _mapped(key, opened.body, alone, place)
+        if opened.properties:
+            yield property_statement(place, opened.properties)
+
+    state.__doc__ = doc
+    target = f"{PROPERTY_ASPECTS['run'][0]}.customProperties[openlineage.{key}{{}}]"
+    leaves = {f"properties.{name}": kept(target.format(f".{name}"), target.format("")) for name in alone}
+    return facet(
+        key, at="run", leaves={**leaves, "properties.**": kept(target.format("")), "**": kept()}, producer=producer,
+        remember=True,
+    )(state)  # fmt: skip
+
+
+def _mapped(key: str, body: dict[str, Any], alone: tuple[str, ...], at: Place) -> dict[str, str]:
+    inner = body.get("properties")
+    values = inner if isinstance(inner, dict) else body  # the older form has no inner object
+    rest = {name: value for name, value in body.items() if name != "properties"} if values is inner else {}
+    values = configuration(values, "properties" if values is inner else "", at)
+    properties = flattened(key, rest)
+    written = kept_text(key, values) if values else None
+    if written:
+        properties[key] = written
+    for name in alone:
+        text = kept_text(f"{key}.{name}", values.get(name))
+        if text:
+            properties[f"{key}.{name}"] = text
+    return properties
+
+
+def opaque_facet(*keys: str, at: Attach, doc: str, producer: str = "") -> FacetSpec:
+    """Return a facet that is kept as facets.md 1.4 keeps unknown ones, as one JSON; a module lists it in the table."""
+
+    def state(opened: Open, place: Place) -> Statements:
+        if _of_edge(place):
+            side = _side(place)
+            run = f"{PROPERTY_ASPECTS['run'][0]}.customProperties[openlineage.{side}s.facet.{place.key}]"
+            for leaf in opened.body:
+                place.reached(leaf, "kept", f"dataJobInputOutput.{side}DatasetEdges[].properties", run)
+        yield from _opaque(opened.body, place)
+
+    state.__doc__ = doc
+    targets = [f"{aspect}.customProperties[openlineage.facet.{keys[0]}]" for aspect in PROPERTY_ASPECTS[at]]
+    return facet(*keys, at=at, leaves={"**": kept(*targets)}, producer=producer)(state)
+
+
+def known_first(facets: Facets, specs: Mapping[str, FacetSpec]) -> list[tuple[str, msgspec.Raw]]:
+    """Return a bag with its unknown facets last, by the alphabet: which are too many is not for their order to say."""
+    return sorted(facets.items(), key=lambda entry: "" if entry[0] in specs else entry[0])
+
+
+def unknown(raw: msgspec.Raw, at: Place) -> Statements:
+    """Yield what stays of a facet that no module knows: one compact JSON under ``facet.<name>``."""
+    document = readable(raw, at)
+    if document is None:
+        return
+    if document.get("_deleted") is True:
+        yield from withdrawn(document, at, known=at.options.stateful and not _of_edge(at))
+        return
+    if at.options.settings.properties.unknown_facets == "drop":
+        at.withheld("", "policy:properties.unknown_facets")
+        return
+    yield from _opaque(body_of(document), at)
+
+
+def _opaque(body: dict[str, Any], at: Place) -> Statements:
+    key = f"facet.{at.key}"
+    written = kept_text(key, body)
+    if not body or written is None:
+        return
+    if _of_edge(at):
+        direction = _side(at)
+        yield at.task, EDGE_PROPERTIES, (direction, at.dataset, key), {key: written}
+        if at.run:
+            yield at.run, RUN_BY_DATASET, (f"{direction}s.{key}", at.dataset), written
+    else:
+        yield property_statement(at, {key: written})
+
+
+def _of_edge(at: Place) -> bool:
+    """Whether the facet is about how a job reads or writes a dataset, not about the dataset."""
+    return at.attach == "dataset" and at.bag != "facets" and at.task != ""
+
+
+def _side(at: Place) -> str:
+    """Return which edge of the job leads to the dataset, whatever bag the facet was put into."""
+    return "output" if at.role == "output" else "input"

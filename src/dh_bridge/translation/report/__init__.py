@@ -1,0 +1,1 @@
+"""What became of every leaf of an event, and what a run wrote."""

@@ -1,0 +1,109 @@
+"""What runs come to once all that is known of them is said, and what they contribute to what many runs share.
+
+A call that holds all its runs settles them in place (`translate.Fold`). A home that keeps states, as the ledger does, settles
+copies of a run and its kin anew whenever something about them changes; what other runs say of a run stands in the shared
+cells of its URN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.fold import Cells, fold
+from dh_bridge.translation.laws import BEFORE
+from dh_bridge.translation.rungs import TYPE_RESTARTS, TYPE_STREAMING
+from dh_bridge.translation.runs.contributions import contribute, outputs_of, settle_placeholders, settle_snapshots
+from dh_bridge.translation.runs.history import History, history
+from dh_bridge.translation.runs.joined import matched
+from dh_bridge.translation.runs.operations import carried
+from dh_bridge.translation.runs.other_runs import RUN, take_over
+from dh_bridge.translation.runs.skipped import withdraw_skipped
+from dh_bridge.translation.runs.through import run_through
+from dh_bridge.translation.runstate import kinds_of
+from dh_bridge.translation.slots import FOLDED, RESULTS, RUN_ALIAS, TEMPORARY, WRITTEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dh_bridge.translation.fold import Slots
+    from dh_bridge.translation.options import Options
+    from dh_bridge.translation.runstate import RunState
+    from dh_bridge.translation.slots import Slot
+
+#: URN of a run -> the shared cells of that URN: what other runs say of it
+Others = Callable[[str], "Slots"]
+
+
+def settled(states: Iterable[RunState], others: Others) -> tuple[list[RunState], frozenset[str]]:
+    """Return settled copies of a family of runs, and the URNs of those whose facts others of the family carry."""
+
+    def hear(copies: list[RunState]) -> None:
+        for copy in copies:
+            if copy.urn and (said := others(copy.urn)):
+                take_over(copy, said)
+
+    return settle([state.copy() for state in states], hear)
+
+
+def settle(states: list[RunState], hear: Callable[[list[RunState]], None]) -> tuple[list[RunState], frozenset[str]]:
+    """Settle runs in place, all that may change each other at once; return them, and the URNs of those that others carry.
+
+    ``hear`` lets them take over what other runs say of them. A run that is known by two ids is one in the end: fewer may
+    come back.
+    """
+    said = kinds_of(states)
+    if RUN_ALIAS in said:
+        states = matched(states)
+    for state in states:
+        settle_alone(state)
+    hear(states)
+    settle_among(states, said)
+    return states, carried(states) if FOLDED in said else frozenset()
+
+
+def settle_alone(state: RunState) -> None:
+    """Settle what a run says of itself: placeholders and snapshots."""
+    settle_placeholders(state)
+    settle_snapshots(state)
+
+
+def settle_among(states: list[RunState], said: set[Slot]) -> None:
+    """Settle what runs change in each other: temporary datasets, and tests of a model that failed; ``said`` as of `kinds_of`."""
+    if TEMPORARY in said or any([state.through for state in states]):  # noqa: C419 - a list is faster
+        run_through(states)
+    if RESULTS in said and len(states) > 1:
+        withdraw_skipped(states)
+
+
+def history_of(state: RunState, options: Options) -> History:
+    """Return the history of a settled run, by the settings."""
+    settings = options.settings.runs
+    return history(
+        state.events,
+        streaming=state.hinted(TYPE_STREAMING),
+        heartbeat=settings.heartbeat,
+        other_as=settings.other_as,
+        start_skew=settings.start_skew_seconds,
+        restarts=state.hinted(TYPE_RESTARTS),
+    )
+
+
+def contribution(state: RunState, found: History, options: Options) -> Cells:
+    """Return the cells that a settled run contributes to what many runs share, other runs among it."""
+    others = {urn: slots for urn, slots in state.cells.items() if urn.startswith(RUN) and urn != state.urn}
+    for urn in others:
+        del state.cells[urn]
+    shared: Cells = {}
+    contribute(state, found, shared, options)
+    shared.update(others)
+    for placeholder in [urn for urn in shared if urn.startswith("?")]:  # of no job that is written
+        del shared[placeholder]
+    mark_written(state, shared)
+    return shared
+
+
+def mark_written(state: RunState, shared: Cells) -> None:
+    """Note in ``shared`` which datasets a run wrote, or a dataset event is about."""
+    for urn in outputs_of(state):
+        fold(shared, ((urn, WRITTEN, "", None),), BEFORE)
