@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -105,12 +106,16 @@ def flattened(
     return found
 
 
+Member = str | tuple[str, ...]
+"""What a member of a joined property is called; or that, and the URNs of what it is about, of which several may be called so."""
+
+
 class Joined:
     """A property that several statements make together: a JSON object, of which each states some members."""
 
     __slots__ = ("_text", "members", "name")
 
-    def __init__(self, name: str, members: dict[str, Any]) -> None:
+    def __init__(self, name: str, members: Mapping[Member, Any]) -> None:
         self.name = name
         self.members = members
         self._text: str | None = None
@@ -121,8 +126,9 @@ class Joined:
         if self._text is None:
             # The names are columns, so only the shape of a value can give a secret away; of the values, not of their JSON,
             # where the user info of one address would end at the sign in another member.
-            written = text(self.members)
-            self._text = capped(text(shapes_redacted(self.members)) if shaped(written) else written)
+            members = _told_apart(self.members)
+            written = text(members)
+            self._text = capped(text(shapes_redacted(members)) if shaped(written) else written)
         return self._text
 
     def __contains__(self, name: str) -> bool:
@@ -130,7 +136,17 @@ class Joined:
 
     def with_members(self, other: Joined) -> Joined:
         """Return the property of both; of two members with one name, that of ``other``."""
-        return Joined(self.name, self.members | other.members)
+        return Joined(self.name, {**self.members, **other.members})
+
+
+def _told_apart(members: Mapping[Member, Any]) -> dict[str, Any]:
+    """Return members by what they are called; of those that are called the same, each by its URNs: ``orders`` of two servers."""
+    called = [(member, member if isinstance(member, str) else member[0]) for member in members]
+    times = Counter(name for _, name in called)
+    return {
+        name if times[name] == 1 or isinstance(member, str) else "<-".join(member[1:]): members[member]
+        for member, name in called
+    }
 
 
 def bounded(properties: dict[str, str]) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from facet_cases import (
     DPI,
@@ -133,6 +135,48 @@ def test_descriptions_are_kept_on_the_job_never_in_a_path():
 def test_the_description_of_an_entry_serves_where_its_transformations_have_none():
     body = facet(fields={"a": {"inputFields": [column("b")], "transformationDescription": "old words"}})
     assert "old words" in of_output("columnLineage", body).kept(JOB)["columnLineage.descriptions"]
+
+
+TRINO = {"namespace": "trino://t:8080", "name": "shop.public.orders"}
+OTHER = "urn:li:dataset:(urn:li:dataPlatform:trino,shop.public.orders,PROD)"
+
+
+def described(found):
+    return json.loads(found.kept(JOB)["columnLineage.descriptions"])
+
+
+def pair_of(up, down="a", target=TOTALS, source=ORDERS):
+    return f"{field(target, down)}<-{field(source, up)}"
+
+
+def test_descriptions_of_inputs_that_are_called_the_same_are_told_apart():
+    sources = [column("b", direct(description="ours")), column("b", direct(description="theirs"), **TRINO)]
+    sources += [column("c", direct(description="alone"))]
+    whole = [column("d", indirect(description=said), **more) for said, more in (("yes", {}), ("no", TRINO))]
+    for fields, dataset in ((sources, whole), (sources[::-1], whole[::-1])):
+        assert described(of_output("columnLineage", lineage({"a": fields}, dataset))) == {
+            pair_of("b"): "ours",
+            pair_of("b", source=OTHER): "theirs",
+            "shop.public.totals.a<-shop.public.orders.c": "alone",
+            f"{TOTALS}<-{field(ORDERS, 'd')}": "yes",
+            f"{TOTALS}<-{field(OTHER, 'd')}": "no",
+        }
+
+
+def test_descriptions_of_outputs_that_are_called_the_same_are_told_apart():
+    said = [lineage({"a": [column("b", direct(description=words))]}) for words in ("ours", "theirs")]
+    copy = {**TRINO, "name": "shop.public.totals"}
+    outputs = [totals(facets={"columnLineage": said[0]}), {**copy, "facets": {"columnLineage": said[1]}}]
+    target = OTHER.replace("orders", "totals")
+    for one in (outputs, outputs[::-1]):
+        found = told(pair(inputs=[orders()], outputs=one))
+        assert described(found) == {pair_of("b"): "ours", pair_of("b", target=target): "theirs"}
+
+
+def test_a_pair_that_is_listed_twice_has_the_words_of_both():
+    sources = [column("b", direct(description=words)) for words in ("first", "second", "first")]
+    found = of_output("columnLineage", lineage({"a": sources}))
+    assert described(found) == {"shop.public.totals.a<-shop.public.orders.b": "first; second"}
 
 
 @pytest.mark.parametrize(

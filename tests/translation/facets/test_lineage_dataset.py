@@ -212,6 +212,20 @@ def test_descriptions_of_several_outputs_stand_side_by_side():
     }
 
 
+def test_descriptions_of_sources_that_are_called_the_same_are_told_apart():
+    there = {"namespace": "trino://t:8080"}
+    sources = [
+        source(field="a", transformations=[{**IDENTITY, "description": said}], **more)
+        for said, more in (("ours", {}), ("theirs", there), ("too", {}))
+    ]
+    found = of_output("lineage", facet(fields=fields(total=sources)))
+    other = "urn:li:dataset:(urn:li:dataPlatform:trino,shop.public.orders,PROD)"
+    assert member(found, JOB, "descriptions") == {
+        f"{column(TOTALS, 'total')}<-{column(ORDERS, 'a')}": "ours; too",
+        f"{column(TOTALS, 'total')}<-{column(other, 'a')}": "theirs",
+    }
+
+
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [

@@ -30,7 +30,7 @@ from dh_bridge.translation.lineage.transformations import (
     told_by,
 )
 from dh_bridge.translation.naming import Name
-from dh_bridge.translation.properties import Joined
+from dh_bridge.translation.properties import Joined, Member
 from dh_bridge.translation.slots import (
     DATASET,
     DATASET_PROPERTIES,
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
     from dh_bridge.memory import Memory
     from dh_bridge.translation.place import Place
+
+    Descriptions = dict[Member, dict[str, None]]
 
 
 class InputField(Facet):
@@ -168,24 +170,20 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
     pairs, named, descriptions, told = _pairs(facet, at)
-    words = {pair[0] for pair in pairs}
-    indirect = {pair for pair in pairs if pair[0] and "INDIRECT" in pair[0]} if any(map(_is_indirect, words)) else set()
+    words = " ".join({pair[0] or "" for pair in pairs})
+    indirect = {pair for pair in pairs if pair[0] and "INDIRECT" in pair[0]} if "INDIRECT" in words else set()
     collapsed: dict[str, list[str]] = {}
     if indirect and at.options.settings.column_lineage.indirect == "collapse":
         collapsed = everywhere(indirect, len({pair[1] for pair in pairs}))
         pairs -= {pair for pair in indirect if pair[2] in collapsed and only_indirect(pair[0])}
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
-    written = Joined("columnLineage.descriptions", descriptions) if descriptions else None
+    written = {pair: "; ".join(words) for pair, words in descriptions.items()}
     if told:
         note_pairs(facet, told, {pair for pair in over_cap(pairs) if pair[2] not in collapsed}, collapsed, at)
-    return _Lineage(SoundPairs(pairs), whole, named, written)
+    return _Lineage(SoundPairs(pairs), whole, named, Joined("columnLineage.descriptions", written) if written else None)
 
 
-def _is_indirect(operation: str | None) -> bool:
-    return operation is not None and "INDIRECT" in operation
-
-
-def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name], dict[str, str], list[Told]]:
+def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name], Descriptions, list[Told]]:
     """Return (operation, output field URN, input field URN) of every pair, the inputs' names, what is said of pairs, and what the report is to tell."""
     columns = at.columns
     spelling = at.name.spelling if at.name is not None else None
@@ -194,7 +192,7 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name],
     pairs: set[Pair] = set()
     told: list[Told] = []
     named: dict[str, Name] = {}
-    descriptions: dict[str, str] = {}
+    descriptions: Descriptions = {}
     drop, noted = at.options.settings.column_lineage.indirect == "drop", at.notes is not None
     for name, entry in (facet.fields or {}).items():
         if columns is not None and name not in columns and name.partition(".")[0] not in columns:
@@ -227,7 +225,8 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name],
                 told.append(Told((operation, down, up), name, position, known[0].endpoint, bool(described)))
             if described:
                 own = own or _shown(at.name, name)
-                descriptions[f"{own}<-{known[0].dataset_name}.{column}"] = described
+                pair = f"{own}<-{known[0].dataset_name}.{column}", down, up
+                descriptions.setdefault(pair, {})[described] = None
     return pairs, named, descriptions, told
 
 
@@ -241,7 +240,7 @@ def _whole(
     collapsed: dict[str, list[str]],
     at: Place,
     named: dict[str, Name],
-    descriptions: dict[str, str],
+    descriptions: Descriptions,
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (dataset URN, field URN, mark) of the columns that touch the whole output: filters, joins, sorting."""
     if at.options.settings.column_lineage.indirect == "drop":
@@ -265,8 +264,8 @@ def _whole(
             at.withheld(f"dataset[{position}].field", "too-large")
             continue
         if described := descriptions_of(source.transformations):
-            table = at.name.dataset_name if at.name is not None else ""
-            descriptions[f"{table}.*<-{found.dataset_name}.{source.field}"] = described
+            label = f"{_shown(at.name, '*')}<-{found.dataset_name}.{source.field}"
+            descriptions.setdefault((label, at.dataset, field), {})[described] = None
             if at.notes is not None:
                 note_source(f"dataset[{position}]", FIELDS, DESCRIBED, at)
         kind = (operation_of(source.transformations, None) or "INDIRECT").removeprefix("INDIRECT:")

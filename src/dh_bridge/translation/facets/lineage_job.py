@@ -12,7 +12,7 @@ from dh_bridge.translation.lineage.sources import (
     FieldEntry,
     Known,
     Source,
-    label_of,
+    called,
     target_leaves,
 )
 from dh_bridge.translation.lineage.transformations import descriptions_of, operation_of
@@ -111,7 +111,7 @@ def _job(reading: Reading, entry: Target, path: str) -> None:
         if not ours:
             edges |= _into_other(reading, target, entry, source, where)
         elif source.is_job:
-            edges |= {JOB_EDGES} if reading.job_source(target.label, source, where) is not None else set()
+            edges |= {JOB_EDGES} if reading.job_source(target.end, source, where) is not None else set()
         else:
             edges |= _into_this(reading, target, source, where)
     kept = reading.targets("jobs")
@@ -148,7 +148,7 @@ def _into_other(reading: Reading, target: Known, entry: Target, source: Source, 
         job = reading.known(source, path)
         if job is None:
             return edges
-        label = job.label
+        feeding = job.end
         if reading.edge(task, job):
             edges.add(JOB_EDGES)
         if target.run and job.run not in ("", target.run):
@@ -157,7 +157,7 @@ def _into_other(reading: Reading, target: Known, entry: Target, source: Source, 
         found = reading.dataset_source(source, path)
         if found is None or found.endpoint is None:
             return edges
-        label = label_of(found, source)
+        feeding = called(found, source.field or None)
         reading.names(found)
         for entity in (task, target.run):
             if entity and entity != ANY_TASK:
@@ -170,7 +170,7 @@ def _into_other(reading: Reading, target: Known, entry: Target, source: Source, 
         "runId": source.runId,
         "targetRunId": entry.runId,
     }
-    reading.keep("jobs", f"{target.label}<-{label}", {key: value for key, value in about.items() if value})
+    reading.keep("jobs", target.end.fed_by(feeding), {key: value for key, value in about.items() if value})
     _note_other(at, path, reading.targets("jobs"), edges, of_dataset=not source.is_job)
     return edges
 

@@ -15,10 +15,11 @@ from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import PROPERTY_ASPECTS
 from dh_bridge.translation.lineage.homes import homes
 from dh_bridge.translation.lineage.sources import (
+    End,
     FieldEntry,
     Known,
     Source,
-    label_of,
+    called,
     note_described,
     note_dropped,
     note_job,
@@ -26,7 +27,7 @@ from dh_bridge.translation.lineage.sources import (
     note_unpaired,
 )
 from dh_bridge.translation.lineage.transformations import descriptions_of, only_indirect, operation_of
-from dh_bridge.translation.properties import Joined
+from dh_bridge.translation.properties import Joined, Member
 from dh_bridge.translation.runstate import ANY_TASK
 from dh_bridge.translation.slots import (
     DATASET,
@@ -72,7 +73,7 @@ class Reading:
         self._targets: set[str] = set()
         self._sourceless: dict[str, bool] = {}
         self._marks: dict[str, set[str]] = {}
-        self._kept: dict[str, dict[str, Any]] = {}
+        self._kept: dict[str, dict[Member, dict[str, Any]]] = {}
 
     def dataset(
         self, target: Name, inputs: list[Source] | None, fields: dict[str, FieldEntry] | None, where: str = ""
@@ -93,7 +94,7 @@ class Reading:
         for name, entry in (fields or {}).items():
             path = f"{where}fields.{name}.inputs"
             if entry.inputs is not None and not entry.inputs:
-                self.keep("fieldJobs", f"{target.dataset_name}.{target.column(name)}", {})
+                self.keep("fieldJobs", called(target, name), {})
             for position, source in enumerate(entry.inputs or ()):
                 self._column(target, name, source, f"{path}[{position}]")
 
@@ -117,7 +118,8 @@ class Reading:
             yield at.task, EDGE_PROPERTIES, key, {_MARKS: ",".join(sorted(marks))}
         for name, members in self._kept.items():
             slot, owner = self._home(name)
-            yield owner, slot, f"{KEY}.{name} {at.dataset}", Joined(f"{KEY}.{name}", members)
+            said = members if name != "descriptions" else {pair: "; ".join(words) for pair, words in members.items()}
+            yield owner, slot, f"{KEY}.{name} {at.dataset}", Joined(f"{KEY}.{name}", said)
 
     def _home(self, name: str) -> tuple[Slot, str]:
         """Return where a property is kept: what is about runs on the run, the rest on the job, or the dataset."""
@@ -130,7 +132,7 @@ class Reading:
     def _entity(self, target: Name, source: Source, path: str) -> None:
         """Add a source of a whole dataset."""
         if source.is_job:
-            self.job_source(target.dataset_name, source, path)
+            self.job_source(called(target), source, path)
             return
         found = self.dataset_source(source, path)
         if found is not None:
@@ -139,14 +141,12 @@ class Reading:
 
     def _column(self, target: Name, name: str, source: Source, path: str) -> None:
         """Add a source of one column."""
-        column = target.column(name)
-        label = f"{target.dataset_name}.{column}"
+        fed = called(target, name)
         operation = operation_of(source.transformations)
         if source.is_job:
-            job = self.job_source(label, source, path, "fieldJobs")
+            job = self.job_source(fed, source, path, "fieldJobs")
             if job is not None:
-                jobs = self._kept.setdefault("fieldJobs", {}).setdefault(label, {})
-                jobs[job.label] = operation or ""
+                self.keep("fieldJobs", fed, {job.label: operation or ""})
             return
         found = self.dataset_source(source, path)
         if found is None or found.endpoint is None:
@@ -155,17 +155,14 @@ class Reading:
             self.at.withheld(path, _DROPPED)
             return
         self.upstream(target, found)
-        down = schema_field_urn(target.endpoint or "", column)
-        up = found.endpoint
-        if source.field:
-            up = schema_field_urn(up, found.column(source.field))
-        else:
+        feeding = called(found, source.field or None)
+        if not source.field:
             operation = f"{operation}+{OF_DATASET}" if operation else OF_DATASET
-        if not is_urn(down) or not is_urn(up):
+        if not is_urn(fed.urn) or not is_urn(feeding.urn):
             note_unpaired(self.at, path)  # ruling 18; its table's edge is kept
             return
-        self._pairs.setdefault(target.endpoint or "", set()).add((operation, down, up))
-        if self.describe(label, label_of(found, source), source):
+        self._pairs.setdefault(target.endpoint or "", set()).add((operation, fed.urn, feeding.urn))
+        if self.describe(fed, feeding, source):
             note_described(self.at, path, column=True)
 
     def upstream(self, target: Name, source: Name) -> None:
@@ -182,11 +179,11 @@ class Reading:
         """Add what a source did to a whole target: its column is an input field of the job, the words a mark on its edge."""
         at, urn = self.at, found.endpoint or ""
         operation = operation_of(source.transformations)
-        label = target if isinstance(target, str) else target.dataset_name
+        fed = End(target, target) if isinstance(target, str) else called(target)
         dropped = self._drops("INDIRECT" if source.field else operation)
         if dropped:
             note_dropped(at, path, source, _DROPPED)
-        if self.describe(label, label_of(found, source), source):
+        if self.describe(fed, called(found, source.field or None), source):
             note_described(at, path)
         if dropped or (not source.field and operation is None):
             return
@@ -203,7 +200,7 @@ class Reading:
             if column:
                 self.found.append((at.task, INPUT_FIELD, field, None))
 
-    def job_source(self, target: str, source: Source, path: str, name: str = "jobs") -> Known | None:
+    def job_source(self, target: End, source: Source, path: str, name: str = "jobs") -> Known | None:
         """Add a job that feeds ``target``: an edge between jobs, its run as an upstream of this one (facets.md 3.7).
 
         ``name`` is the property that keeps what no edge says: ``jobs``, or ``fieldJobs`` where a column is the target.
@@ -217,11 +214,11 @@ class Reading:
             about["transformations"] = operation_of(source.transformations)
         said = {key: value for key, value in about.items() if value}
         if said or not job.own:
-            self.keep("jobs", f"{target}<-{job.label}", said)
+            self.keep("jobs", target.fed_by(job.end), said)
         edge = self.edge(at.task, job)
         if job.run and at.run and job.run != at.run:
             self.found.append((at.run, UPSTREAM_RUN, job.run, None))
-        self.describe(target, job.label, source)
+        self.describe(target, job.end, source)
         if at.notes is not None:
             note_job(at, path, source, job, self.targets(name), self.targets("jobs"), edge=edge)
         return job
@@ -281,17 +278,15 @@ class Reading:
         if name.endpoint is not None and name.endpoint not in self.at.mentioned and name.endpoint != self.at.dataset:
             self.found.append((name.endpoint, DATASET, "", name))
 
-    def keep(self, name: str, member: str, value: Any) -> None:
+    def keep(self, name: str, member: Member, said: dict[str, Any]) -> None:
         """Keep a member of the property ``lineage.<name>``."""
-        members = self._kept.setdefault(name, {})
-        old = members.get(member)
-        members[member] = {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value
+        self._kept.setdefault(name, {}).setdefault(member, {}).update(said)
 
-    def describe(self, target: str, source: str, said: Source) -> bool:
+    def describe(self, target: End, source: End, said: Source) -> bool:
         """Keep what the transformations of a source say in words; whether they say any."""
         described = descriptions_of(said.transformations)
         if described:
-            self.keep("descriptions", f"{target}<-{source}", described)
+            self.keep("descriptions", target.fed_by(source), {described: None})
         return bool(described)
 
     def _drops(self, operation: str | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.datahub.urns import schema_field_urn
 from dh_bridge.translation.facet import Facet, Leaf, kept, mapped
 from dh_bridge.translation.lineage.transformations import Transformation, descriptions_of
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.place import Place
+    from dh_bridge.translation.properties import Member
 
 
 class Source(Facet):
@@ -35,6 +37,17 @@ class FieldEntry(Facet):
     inputs: list[Source] | None = None
 
 
+class End(NamedTuple):
+    """Where lineage begins or ends: what people call it, and its URN; of a job its name stands for both."""
+
+    label: str
+    urn: str
+
+    def fed_by(self, source: End) -> Member:
+        """Return what a kept property calls the way from ``source``."""
+        return f"{self.label}<-{source.label}", self.urn, source.urn
+
+
 class Known(NamedTuple):
     """A job that lineage names: as text for people, its identity, its run; ``own`` is the event's own job."""
 
@@ -50,6 +63,11 @@ class Known(NamedTuple):
         if job is None or job.level != "job" or job.placeholder or job.skip or job.shared:
             return ""
         return job.job_urn
+
+    @property
+    def end(self) -> End:
+        """What kept properties call it."""
+        return End(self.label, self.label)
 
 
 def _property(name: str) -> tuple[str, ...]:
@@ -87,9 +105,12 @@ def target_leaves(start: str = "") -> dict[str, Leaf]:
     return rows
 
 
-def label_of(found: Name, source: Source) -> str:
-    """Return what a source is called in kept properties: the dataset, or its column."""
-    return f"{found.dataset_name}.{found.column(source.field)}" if source.field else found.dataset_name
+def called(dataset: Name, column: str | None = None) -> End:
+    """Return what a dataset, or a column of it, is called in kept properties."""
+    urn, name = dataset.endpoint or "", dataset.dataset_name
+    if column is None:
+        return End(name, urn)
+    return End(f"{name}.{dataset.column(column)}", schema_field_urn(urn, dataset.column(column)))
 
 
 def note_described(at: Place, path: str, *, column: bool = False) -> None:
