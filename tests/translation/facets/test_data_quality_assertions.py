@@ -305,6 +305,65 @@ def test_what_a_check_says_in_words_and_sql_is_redacted(profile, kind):
         assert text.count("***@db") >= 4
 
 
+SECRETS = ["hunter2", "tr0ub4dor"]
+HELD = {
+    "assertion": "accepted_values",
+    "column": "api_key",
+    "success": False,
+    "actual": "hunter2",
+    "expected": "hunter2",
+}
+
+
+def of_check(check, **settings):
+    return of_input("dataQualityAssertions", facet(assertions=[check]), bag="inputFacets", report=True, **settings)
+
+
+@pytest.mark.parametrize(("profile", "kind"), [("0.15.0", "auto"), ("1.7", "auto"), ("1.7", "native")])
+@pytest.mark.parametrize("more", [{}, {"column": None, "params": {"column": "api_key"}}])
+def test_what_a_column_that_is_named_a_secret_holds_is_in_no_check(profile, kind, more):
+    """As in profiles (facets.md 0.5); the URN is that of the check with its values."""
+    params = {
+        "values": SECRETS,
+        "equal_to": "hunter2",
+        "partial_unexpected_list": [1, "hunter2"],
+        **more.get("params", {}),
+    }
+    found = of_check({**HELD, **more, "params": params}, profile=profile, assertions={"type": kind})
+    text = str([one.value for one in found.proposals])
+    assert not any(secret in text for secret in SECRETS)
+    verdicts = found.verdicts()
+    where = "$.inputs[0].inputFacets.dataQualityAssertions.assertions[0]"
+    leaves = ("actual", "expected", "params.values[1]", "params.equal_to", "params.partial_unexpected_list[1]")
+    assert {verdicts[f"{where}.{leaf}"] for leaf in leaves} == {("withheld", "secret")}
+    shown = of_check({**HELD, **more, "params": params}, redaction="off")
+    assert "hunter2" in str([one.value for one in shown.proposals])
+    assert found.entities("assertion") == shown.entities("assertion")
+
+
+def test_counts_limits_and_words_about_a_column_that_is_named_a_secret_stay():
+    params = {
+        "min_value": 3,
+        "max_value": "9",
+        "accept_none": True,
+        "regex": "^sk_",
+        "to": "ref('keys')",
+        "field": "id",
+    }
+    said = {"actual": "3", "expected": ">= 3, <= 9", "description": "as long as it has to be", "failures": 1}
+    found = of_check({**HELD, "params": params, **said})
+    text = str([one.value for one in found.proposals])
+    assert "[REDACTED]" not in text
+    assert all(word in text for word in ("^sk_", "ref('keys')", ">= 3, <= 9", "as long as"))
+
+
+def test_values_of_other_columns_stay():
+    found = of_check({**HELD, "column": "status", "params": {"values": ["open"]}})
+    text = str([one.value for one in found.proposals])
+    assert "hunter2" in text
+    assert "open" in text
+
+
 @pytest.mark.parametrize("quoted", ['"Order Id"', "`Order Id`", "[Order Id]", "Order Id"])
 def test_a_column_is_called_without_the_quotes_that_sql_needs(quoted):
     """dbt sends the column of a test as it writes it into the query, where ``quote: true`` asks for quotes."""

@@ -47,6 +47,24 @@ def test_a_skipped_test_has_no_result_and_stays_on_the_run():
     assert found.kept(DPI)["test.skipped"] == '["unique_orders_id"]'
 
 
+@pytest.mark.parametrize(
+    "beside", [{}, {"assertions": [{"assertion": "accepted_values", "name": "held", "success": True}]}]
+)
+def test_what_a_column_that_is_named_a_secret_holds_is_in_no_test(beside):
+    test = {
+        "name": "held", "status": "fail", "type": "accepted_values", "actual": "hunter2", "expected": "0",
+        "params": {"column": "login.password", "values": ["hunter2"]},
+    }  # fmt: skip
+    bag = {"dataQualityAssertions": facet(**beside)} if beside else {}
+    found = ran(test, bag=bag, report=True)
+    assert results(found)[ORDERS]["nativeResults"]["actual"] == "[REDACTED]"
+    assert "hunter2" not in str([one.value for one in found.proposals])
+    verdicts = found.verdicts()
+    for leaf in ("actual", "params.values[0]"):
+        assert verdicts[f"$.run.facets.test.tests[0].{leaf}"] == ("withheld", "secret")
+    assert verdicts["$.run.facets.test.tests[0].expected"][0] == "mapped"
+
+
 @pytest.mark.parametrize("status", ["maybe", None])
 def test_an_unknown_word_is_malformed_and_stays_on_the_run(status):
     found = ran({**UNIQUE, "status": status, "expected": "0"}, report=True)

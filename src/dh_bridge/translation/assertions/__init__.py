@@ -10,6 +10,7 @@ from dh_bridge.translation.assertions.reading import Reading, read
 from dh_bridge.translation.assertions.result import Outcome, assertion_result, count_of, ended_as, outcome, severity_of
 from dh_bridge.translation.assertions.run_event import batch_spec, check_partition, run_event, untold_context
 from dh_bridge.translation.assertions.table import AssertionTable, default_table, load
+from dh_bridge.translation.assertions.telling import without_values
 from dh_bridge.translation.assertions.tested import datasets_of_test
 
 __all__ = [
@@ -41,4 +42,5 @@ __all__ = [
     "severity_of",
     "untold_context",
     "untold_parameters",
+    "without_values",
 ]

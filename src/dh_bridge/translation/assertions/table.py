@@ -73,6 +73,7 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     checks: list[Row]
     compared: list[str] = []
     measured: list[str] = []
+    how: list[str] = []
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -107,6 +108,7 @@ class AssertionTable:
         self.operators = {word: operator for operator, words in self.words.operators.items() for word in words}
         self.of_the_run = frozenset((*self.words.of_the_run, *self.words.counts))
         self.no_identity = self.of_the_run.union(self.words.no_identity)
+        self.how = frozenset(self.words.how).union(self.words.column, *(row.fields for row in self.words.checks))
         self.named = lru_cache(maxsize=4096)(self._named)
 
     def _named(self, text: str) -> Named:

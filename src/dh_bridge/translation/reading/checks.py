@@ -17,6 +17,7 @@ from dh_bridge.translation.assertions import (
     outcome,
     severity_of,
     untold_parameters,
+    without_values,
 )
 from dh_bridge.translation.facet import Facet, Leaf, kept, mapped, withheld
 from dh_bridge.translation.naming import Name
@@ -126,10 +127,13 @@ def stated_checks(
 
 def stated(urn: str, check: Check, dataset: str, at: Place, *, leaf: str | None = None) -> Statements:
     """Yield the description of a check, and its result when it has one; ``leaf`` says how it ended."""
+    check, hidden = without_values(check, at.assertion_platform)
     entry = Stated(check, dataset, at.assertion_platform, at.assertion_label, at.named.get(dataset))
     yield dataset, CHECKS, urn, entry
-    if leaf is not None and check.params:
-        path = leaf.rpartition(".")[0]
+    path = leaf.rpartition(".")[0] if leaf is not None else ""
+    for name in hidden if path else ():
+        at.withheld(f"{path}.{name}", "secret")
+    if path and check.params:
         for key in untold_parameters(check, at.assertion_platform, at.options.settings.assertions.type):
             at.withheld(f"{path}.params.{key}", "too-large")
     ended = outcome(check, at.assertion_platform)
