@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from facet_cases import DPI, event, facet, told
+import pytest
+from facet_cases import DPI, event, facet, orders, told
 
 DAGSTER = "https://github.com/OpenLineage/OpenLineage/tree/0.2.1/integration/dagster"
 ASSET = "shop/raw/orders__checks"
@@ -44,6 +45,44 @@ def test_the_later_of_two_evaluations_of_a_check_counts():
     late, early = [evaluation(second, assertion="fresh", passed=second == 2) for second in (2, 1)]
     found = told([late, event("START", name=ASSET, producer=DAGSTER), early]).kept(DPI)
     assert json.loads(found[f"dagster_asset_check.{ASSET}.fresh"]) == {"passed": True}
+
+
+def checked(word, severity=None, **settings):
+    """What becomes of an event of a check: Dagster tells its result of the dataset, its severity of the run."""
+    assertions = [{"assertion": "positive", "success": False, "params": {}, "severity": severity}]
+    inputs = [orders(inputFacets={"dataQualityAssertions": facet(assertions=assertions)})]
+    checks = [
+        "x",
+        {"assertion": "other", "severity": "ERROR"},
+        {"assertion": "positive", "severity": word, "passed": False},
+    ]
+    run = {"dagster_asset_check": facet(checks=checks)}
+    one = event("COMPLETE", name=ASSET, producer=DAGSTER, run=run, inputs=inputs)
+    return told([event("START", name=ASSET, producer=DAGSTER), one], profile="1.7", report=True, **settings)
+
+
+def aspect(found, name):
+    (one,) = [one.value for one in found.proposals if one.aspect_name == name]
+    return one
+
+
+@pytest.mark.parametrize(("word", "severity"), [("WARN", "LOW"), ("ERROR", "HIGH"), ("odd", None)])
+def test_how_severe_a_check_is_stands_with_its_result(word, severity):
+    found = checked(word)
+    result = aspect(found, "assertionRunEvent")["result"]
+    assert (result["type"], result.get("severity")) == ("FAILURE", severity)
+    assert result["nativeResults"] == {"severity": word}
+    assert aspect(found, "assertionInfo")["customProperties"]["openlineage.severity"] == word
+    assert found.verdicts()["$.run.facets.dagster_asset_check.checks[2].severity"] == ("mapped", "assertionInfo")
+
+
+def test_a_warning_is_a_success_where_the_settings_say_so():
+    found = checked("WARN", assertions={"warn_as": "success"})
+    assert aspect(found, "assertionRunEvent")["result"]["type"] == "SUCCESS"
+
+
+def test_what_the_result_itself_says_of_its_severity_counts_first():
+    assert aspect(checked("WARN", "error"), "assertionRunEvent")["result"]["severity"] == "HIGH"
 
 
 def test_what_is_no_check_is_reported_and_the_others_stay():

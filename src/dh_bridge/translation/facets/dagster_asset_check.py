@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import worded
+from dh_bridge.translation.reading.beside import of_run
+from dh_bridge.translation.reading.checks import INFO, RESULT
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -30,25 +32,35 @@ class DagsterAssetCheck(Facet):
     checks: list[AssetCheck] | None = None
 
 
-_KEPT = kept("dataProcessInstanceProperties.customProperties")
+_KEY = "dagster_asset_check"
+_PROPERTIES = "dataProcessInstanceProperties.customProperties"
+_KEPT = kept(_PROPERTIES)
 
 
 @facet(
-    "dagster_asset_check",
+    _KEY,
     at="run",
     reads=DagsterAssetCheck,
     leaves={
         "checks[].assertion": _KEPT,
-        "checks[].severity": _KEPT,
+        "checks[].severity": mapped(INFO, RESULT, _PROPERTIES),
         "checks[].passed": _KEPT,
         "checks[].check_metadata.**": _KEPT,
     },
     producer="Dagster",
 )
 def dagster_asset_check(facet: DagsterAssetCheck, at: Place) -> Statements:
-    """A property of the run for each check of each asset; an event of another check takes none of them away."""
+    """A property of the run for each check of each asset, which an event of another one leaves; the severity is the check's, too."""
     for check in facet.checks or ():
-        name = f"dagster_asset_check.{at.event.name}.{check.assertion}"
+        name = f"{_KEY}.{at.event.name}.{check.assertion}"
         said = {leaf: getattr(check, leaf) for leaf in ("severity", "passed", "check_metadata")}
         written = {leaf: value for leaf, value in said.items() if value not in (None, {})}
         yield property_statement(at, {name: worded(name, written)}, part=f" {name}")
+
+
+def severities(at: Place) -> dict[str, str]:
+    """Return how severe the checks of the event are, by name: Dagster says so here, and not where their results are."""
+    checks = of_run(at, _KEY).get("checks")
+    told = [check for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
+    said = ((check.get("assertion"), check.get("severity")) for check in told)
+    return {name: severity for name, severity in said if isinstance(name, str) and isinstance(severity, str)}

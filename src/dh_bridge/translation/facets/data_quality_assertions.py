@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.facets.dagster_asset_check import severities
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.checks import (
     CHECK_LEAVES,
@@ -59,7 +60,7 @@ class DataQualityAssertions(Facet):
 def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statements:
     """One assertion per check on the dataset; its result once per terminal event of the run."""
     checks, leaves = [], []
-    skipped = is_skipped(at)
+    skipped, severe = is_skipped(at), severities(at)
     for position, one in enumerate(facet.assertions or ()):
         success = None if skipped else success_of(one.success, f"assertions[{position}].success", at)
         if at.notes is not None:
@@ -68,7 +69,7 @@ def data_quality_assertions(facet: DataQualityAssertions, at: Place) -> Statemen
                 note_not_run(f"assertions[{position}]", at)
         check = Check(
             assertion=one.assertion or one.name or "unknown", success=success, column=bare(one.column),
-            severity=one.severity, name=one.name, description=one.description, expected=one.expected, actual=one.actual,
+            severity=one.severity or severe.get(one.assertion), name=one.name, description=one.description, expected=one.expected, actual=one.actual,
             content=one.content, content_type=one.contentType, params=one.params or {}, failures=one.failures,
             source="dataQualityAssertions",
         )  # fmt: skip
