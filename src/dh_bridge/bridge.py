@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.settings.loading import SettingsLike
     from dh_bridge.sinks.base import Sink
+    from dh_bridge.translation.identity.lints import Sightings
 
 __all__ = ["Bridge", "Counts", "Translation"]
 
@@ -84,9 +85,9 @@ class Bridge:
         if call.waiting:
             yield call.close(None)
 
-    def identity(self, event: Event) -> dict[str, Any]:
-        """Return the row of ``dh-bridge identity`` for one event."""
-        return event_identity(self.options.identity, event_facts(event))
+    def identity(self, event: Event, sightings: Sightings | None = None) -> dict[str, Any]:
+        """Return the row of ``dh-bridge identity`` for one event; ``sightings`` are of those before it."""
+        return event_identity(self.options.identity, event_facts(event), sightings)
 
     @property
     def pipeline(self) -> Any:

@@ -47,6 +47,19 @@ def test_identity_keeps_the_mode_of_the_settings(run, events):
     assert "joins nobody" in result.stderr
 
 
+def test_identity_tells_of_a_run_of_two_jobs_and_of_a_job_of_two_platforms(run, events, tmp_path):
+    rows = [json.loads(line) for line in run("identity", events, "--json").stdout.splitlines()]
+    assert [row["lints"] for row in rows] == [[], ["run-two-jobs"], ["run-two-jobs"]]
+    spark = {
+        "eventTime": "2026-01-01T00:00:00Z", "producer": "https://github.com/OpenLineage/OpenLineage/tree/1/integration/spark",
+        "job": {"namespace": "one", "name": "dag"},
+    }  # fmt: skip
+    dataset = {"eventTime": "2026-01-01T00:00:00Z", "producer": AIRFLOW, "dataset": {"namespace": "one", "name": "dag"}}
+    (tmp_path / "later.ndjson").write_text(f"{json.dumps(spark)}\n{json.dumps(dataset)}\n")
+    rows = run("identity", events, str(tmp_path / "later.ndjson"), "--json").stdout.splitlines()
+    assert [json.loads(row)["lints"] for row in rows[3:]] == [["two-platforms"], []]
+
+
 def settings(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     return str(tmp_path / name)

@@ -12,6 +12,7 @@ from dh_bridge.cli.options import events_argument, fail_option, json_option, wit
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import json_line, write, write_pairs
 from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.translation.identity.lints import Sightings
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
@@ -43,17 +44,17 @@ MODES: dict[str, tuple[str, tuple[str, ...]]] = {
 def identity(*, settings: Settings, events: tuple[str, ...], mode: str | None, as_json: bool, fail_on: str) -> None:
     """Show the flow, job and run that each of EVENTS becomes.
 
-    With the names, the parents, and the rules that made it so.
+    With the names, the parents, the rules that made it so, and lints: what looks wrong in the event, or beside those before it.
     """
-    bridge = Bridge(settings if mode is None else in_mode(settings, mode))
+    bridge, sightings = Bridge(settings if mode is None else in_mode(settings, mode)), Sightings()
     with Outcome(fail_on=fail_on) as outcome:
         for item in events_of(events, bridge):
             if isinstance(item, DeadLetter):
                 outcome.bury(item)
             elif as_json:
-                write([json_line(bridge.identity(item))])
+                write([json_line(bridge.identity(item, sightings))])
             else:
-                write_pairs(bridge.identity(item))
+                write_pairs(bridge.identity(item, sightings))
                 click.echo()
         outcome.leave()
 

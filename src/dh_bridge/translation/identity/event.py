@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.identity import Identity, Seen
     from dh_bridge.translation.identity.job import Job
+    from dh_bridge.translation.identity.lints import Sightings
 
 _KINDS = {"run": "RunEvent", "job": "JobEvent", "dataset": "DatasetEvent"}
 
@@ -60,8 +61,11 @@ def event_facts(event: Event) -> EventFacts:
     )
 
 
-def event_identity(identity: Identity, facts: EventFacts) -> dict[str, Any]:
-    """Return the event's URNs and names, and the rule behind each; what does not exist is None."""
+def event_identity(identity: Identity, facts: EventFacts, sightings: Sightings | None = None) -> dict[str, Any]:
+    """Return the event's URNs and names, and the rule behind each; what does not exist is None.
+
+    Where it contradicts what an earlier event told of its job or run is a lint, if ``sightings`` knows those.
+    """
     names = identity if facts.hints is None else identity.seen(facts.hints)
     job = names.job(facts.namespace, facts.name, facts.producer)
     carrier = names.carrier(job, facts.producer)
@@ -82,7 +86,7 @@ def event_identity(identity: Identity, facts: EventFacts) -> dict[str, Any]:
         "env": job.env,
         "dataPlatformInstance": identity.platform_instance(job),
         "rules": list(job.rules),
-        "lints": _lints(identity, names, facts, job),
+        "lints": _lints(identity, names, facts, job, sightings),
     }
 
 
@@ -102,8 +106,10 @@ def _run(names: Identity | Seen, facts: EventFacts, job: Job) -> dict[str, Any]:
     }
 
 
-def _lints(identity: Identity, names: Identity | Seen, facts: EventFacts, job: Job) -> list[str]:
-    odd = list(job.lints)
+def _lints(
+    identity: Identity, names: Identity | Seen, facts: EventFacts, job: Job, sightings: Sightings | None
+) -> list[str]:
+    odd, own = list(job.lints), None
     if flow_dot(job, facts.job_type):
         odd.append(FLOW_DOT)
     if facts.run_id is not None:
@@ -111,4 +117,4 @@ def _lints(identity: Identity, names: Identity | Seen, facts: EventFacts, job: J
         odd += run_lints(facts.run_id, own, names.run_urn(*facts.parent) if facts.parent else None)
         if identity.joins_runs(job) and own == identity.run_urn(facts.namespace, facts.name, facts.run_id):
             odd.append(JOIN_RUN)
-    return odd
+    return odd if sightings is None or facts.kind == _KINDS["dataset"] else [*odd, *sightings.see(job, own)]
