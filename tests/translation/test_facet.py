@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import msgspec
 import pytest
 from samples import SPARK, event, packed
@@ -97,6 +99,21 @@ def test_a_facet_that_is_no_object_states_nothing_and_is_noted(raw, reason):
     assert stated(raw) == ([], [("$.run.facets.two", reason)])
     at = place()
     assert readable(msgspec.Raw(raw), at) is None
+
+
+def test_members_of_no_use_take_little_memory_and_each_is_noted_where_somebody_asks():
+    spec = facet("two", at="run", reads=Many, leaves={})(lambda _, __: iter(()))
+    many, raw = 100_000, b'{"rows":[' + b",".join([b"[]"] * 100_000) + b"]}"
+    at = place()
+    at.notes = None
+    tracemalloc.start()
+    try:
+        assert list(spec.statements(msgspec.Raw(raw), at)) == []
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * many  # an empty list takes 72 bytes, its path would take as many
+    assert stated(raw, spec)[1] == [(f"$.run.facets.two.rows[{number}]", "malformed") for number in range(many)]
 
 
 def test_a_tombstone_is_stated_by_those_who_know_one():

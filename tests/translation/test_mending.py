@@ -69,6 +69,12 @@ def test_unknown_leaves_are_left_over_with_their_paths():
     assert mending.extra == [("new", 1), ("part.more", [2]), ("parts[0].x", 3)]
 
 
+def test_leaves_that_nobody_asks_for_are_counted_and_not_kept():
+    mending = Mending(noted=False)
+    assert mended({"parts": [5, [], {"name": "a"}], "count": "many"}, Outer, mending) == Outer(parts=[Inner("a")])
+    assert (mending.lost, mending.malformed) == (3, [])
+
+
 @pytest.mark.parametrize("document", [{}, {"size": 1}, {"name": None}, {"name": []}, [], "x", None])
 def test_a_document_that_lacks_what_the_whole_needs_is_unusable(document):
     mending = Mending()

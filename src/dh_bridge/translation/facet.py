@@ -145,7 +145,7 @@ class FacetSpec:
             return
         at.raw = raw
         assert self.reads is not None  # noqa: S101 - an open facet that is an object was read already
-        mending = Mending()
+        mending = Mending(noted=at.notes is not None)
         facet = mended(document, self.reads, mending)
         for leaf in mending.malformed:
             at.withheld(leaf, "malformed")

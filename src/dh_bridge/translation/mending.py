@@ -13,13 +13,24 @@ UNUSABLE = object()
 
 
 class Mending:
-    """What was mended: ``extra`` leaves that the Struct does not know, and ``malformed`` leaves that had to go."""
+    """What was mended: ``extra`` leaves that the Struct does not know, and ``malformed`` leaves that had to go.
 
-    __slots__ = ("extra", "malformed")
+    Where nobody asks for the leaves (``noted``), how many had to go is enough: their paths take more than what is mended.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("extra", "lost", "malformed", "noted")
+
+    def __init__(self, *, noted: bool = True) -> None:
         self.extra: list[tuple[str, Any]] = []
         self.malformed: list[str] = []
+        self.lost = 0
+        self.noted = noted
+
+    def lose(self, path: str) -> None:
+        """Note a leaf that had to go."""
+        self.lost += 1
+        if self.noted:
+            self.malformed.append(path)
 
 
 @lru_cache(maxsize=512)
@@ -35,7 +46,7 @@ def mended(document: Any, struct: type[msgspec.Struct], mending: Mending) -> Any
     try:
         return msgspec.convert(value, struct)
     except msgspec.ValidationError:
-        mending.malformed.append("")
+        mending.lose("")
         return UNUSABLE
 
 
@@ -50,7 +61,7 @@ def _mend(value: Any, shape: inspect.Type, path: str, mending: Mending) -> Any:
         return _mend_map(value, shape, path, mending)
     found = _scalar(value, shape)
     if found is UNUSABLE:
-        mending.malformed.append(path)
+        mending.lose(path)
     return found
 
 
@@ -109,9 +120,9 @@ def _mend_union(value: Any, shape: inspect.UnionType, path: str, mending: Mendin
     if value is None and len(members) < len(shape.types):
         return None
     for member in members[:-1]:
-        attempt = Mending()
+        attempt = Mending(noted=False)
         found = _mend(value, member, path, attempt)
-        if found is not UNUSABLE and not attempt.malformed:
+        if found is not UNUSABLE and not attempt.lost:
             mending.extra += attempt.extra
             return found
     found = _mend(value, members[-1], path, mending)
@@ -120,7 +131,7 @@ def _mend_union(value: Any, shape: inspect.UnionType, path: str, mending: Mendin
 
 def _mend_object(value: Any, shape: inspect.StructType, path: str, mending: Mending) -> Any:
     if not isinstance(value, dict):
-        mending.malformed.append(path)
+        mending.lose(path)
         return UNUSABLE
     fields = {field.encode_name: field for field in shape.fields}
     left: dict[str, Any] = {}
@@ -136,22 +147,22 @@ def _mend_object(value: Any, shape: inspect.StructType, path: str, mending: Mend
         if found is not UNUSABLE:
             left[key] = found
     if any(field.required and name not in left for name, field in fields.items()):
-        mending.malformed.append(path)
+        mending.lose(path)
         return UNUSABLE
     return left
 
 
 def _mend_list(value: Any, shape: inspect.ListType, path: str, mending: Mending) -> Any:
     if not isinstance(value, list):
-        mending.malformed.append(path)
+        mending.lose(path)
         return UNUSABLE
-    found = [_mend(member, shape.item_type, f"{path}[{position}]", mending) for position, member in enumerate(value)]
+    found = (_mend(member, shape.item_type, f"{path}[{position}]", mending) for position, member in enumerate(value))
     return [member for member in found if member is not UNUSABLE]
 
 
 def _mend_map(value: Any, shape: inspect.DictType, path: str, mending: Mending) -> Any:
     if not isinstance(value, dict):
-        mending.malformed.append(path)
+        mending.lose(path)
         return UNUSABLE
     found = {key: _mend(member, shape.value_type, f"{path}.{key}", mending) for key, member in value.items()}
     return {key: member for key, member in found.items() if member is not UNUSABLE}
