@@ -184,3 +184,22 @@ def test_an_operation_of_an_application_that_nobody_told_of_is_not_its_own_paren
         ledger = Told(folded, forgetful=True)
         ledger.tell(*([one] for one in order))
         assert upstreams(ledger) == {urn("B"): [urn("A")]}
+
+
+def test_a_run_of_no_job_loses_an_upstream_run_that_wrote_nothing_after_all():
+    """Without a job it has no template, and without the upstream run no relationships to tell: what was sent is to go."""
+    runs = {"A": {"job": "w"}, "B": {"job": "r"}}
+    wrote = [
+        told({"run": "A", "type": word, "time": time, "outputs": {"D": None}}, runs)
+        for word, time in (("COMPLETE", 1), ("FAIL", 2))
+    ]
+    read = told({"run": "B", "type": "START", "time": 5, "inputs": {"D": None}}, runs)
+    read["job"]["name"] = "unknown"
+    ledger = Told(ON)
+    ledger.tell([wrote[0], read])
+    assert upstreams(ledger) == {urn("B"): [urn("A")]}
+    ledger.tell([wrote[1]])
+    assert upstreams(ledger) == {}
+    other = Told(ON)
+    other.tell([*wrote, read])
+    assert ledger.dump() == other.dump()

@@ -32,6 +32,7 @@ _EMPTIED: dict[str, dict[str, list[Any]]] = {
     "querySubjects": {"subjects": []},
     "dataProcessInstanceInput": {"inputs": []},
     "dataProcessInstanceOutput": {"outputs": []},
+    "dataProcessInstanceRelationships": {"upstreamInstances": []},
 }
 #: the time of what is not to be sent again for its age alone
 _FOREVER = 1 << 60
