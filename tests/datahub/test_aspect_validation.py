@@ -189,9 +189,10 @@ def test_what_is_remembered_is_bounded(monkeypatch):
     marker = structs.Marker()
     seen = structs.SeenUrns(marker, frozenset(["tag"]))
     for at in range(20):
-        fresh.check(upsert("tag", f"urn:li:tag:{at}", "status", {"removed": False}))
+        dataset = f"urn:li:dataset:(urn:li:dataPlatform:hive,t{at},PROD)"
+        fresh.check(upsert("dataset", dataset, "status", {"removed": False}))
         assert seen[f"urn:li:tag:{at}"] is marker
-    assert 0 < len(fresh._entities["tag"]) <= 5
+    assert 0 < len(fresh._entities["dataset"]) <= 5
     assert 0 < len(seen) <= 5
 
 

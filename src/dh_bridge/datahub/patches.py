@@ -73,15 +73,18 @@ class Patch:
                 if operation["op"] != "add" or len(operation) != 3:
                     return False
                 slot, keys = places[path]
-                if slot.seen is not None:
-                    slot.seen[value]
-                elif not slot.plain or type(value) is not str:
-                    values.setdefault(slot.batch, []).append(value)
+                if not slot.plain or type(value) is not str:
+                    if slot.seen is not None:
+                        slot.seen[value]
+                    elif (batch := values.get(slot.batch)) is None:
+                        values[slot.batch] = [value]
+                    else:
+                        batch.append(value)
                 for name, text in keys:
                     if (value[name] if name else value) != text:
                         return False
             if self._required or self._keyed:
-                self._check_required({operation["path"] for operation in operations})
+                self._check_required([operation["path"] for operation in operations])
         except (KeyError, TypeError, AttributeError, *REFUSALS):
             return False
         return bool(operations)
@@ -98,7 +101,7 @@ class Patch:
                 self._check_one(at, item)
             raise
         if self._required or self._keyed:
-            self._check_required({item.path for item in items if item.op == "add"})
+            self._check_required([item.path for item in items if item.op == "add"])
 
     def _check(self, items: list[Operation]) -> None:
         places = self._places
@@ -133,12 +136,13 @@ class Patch:
             what = str(error).replace("$.items[0]", f"$[{at}].value")
             raise ValueError(what if "- at `" in what else f"{what} - at `$[{at}]` {item.path}") from None
 
-    def _check_required(self, added: set[str]) -> None:
+    def _check_required(self, added: list[str]) -> None:
         missing = [path for path in self._required if path not in added] if added else []
         if self._keyed:
             field, key = self._keyed
+            known = set(added)
             elements = {path.split("/", 3)[2] for path in added}
-            missing += [path for element in sorted(elements) if (path := f"/{field}/{element}/{key}") not in added]
+            missing += [path for element in sorted(elements) if (path := f"/{field}/{element}/{key}") not in known]
         if missing:
             raise ValueError(f"the patch adds, so it must also add {missing[0]}: the server's template needs it")
 

@@ -174,11 +174,6 @@ def is_urn(text: str) -> bool:
     return bool(_types[text])
 
 
-def type_if_urn(text: str) -> str:
-    """Return the entity type of ``text``, ``""`` when it is no URN."""
-    return _types[text]
-
-
 class _Types(dict[str, str]):
     """URN -> entity type, ``""`` when malformed; starts anew when it is full."""
 
@@ -198,6 +193,8 @@ class _Types(dict[str, str]):
 
 
 _types = _Types()
+#: URN -> its entity type, ``""`` for a text that is none
+type_if_urn: Callable[[str], str] = _types.__getitem__
 
 
 def _checked_type(urn: str) -> str:

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 
@@ -80,7 +80,7 @@ class Validator:
         named = proposal.entity_type, proposal.aspect_name, proposal.change_type
         try:
             check = self._checks.get(named) or self._compile(*named)
-            check.entities[proposal.entity_urn]
+            check.entities.check([proposal.entity_urn])
             check.one(proposal.aspect.json)
         except structs.REFUSALS as error:
             return _refusal(f"{named[0]}/{named[1]}", str(error))
@@ -105,9 +105,7 @@ class Validator:
         try:
             for named, group in kinds.items():
                 check = self._checks.get(named) or self._compile(*named)
-                entities = check.entities
-                for proposal in group:
-                    entities[proposal.entity_urn]
+                check.entities.check([proposal.entity_urn for proposal in group])
                 check.together([proposal.aspect.json for proposal in group])
         except structs.REFUSALS:
             return False
@@ -218,15 +216,25 @@ class _Entities(dict[str, bool]):
             field["type"] == "string" and (not at or structs.urn_of(field) is None) for at, field in enumerate(fields)
         )
 
+    def check(self, found: list[str]) -> None:
+        """Check URNs; a ValueError names the first that the key aspect does not take."""
+        if not self._plain:
+            for urn in found:
+                self[urn]
+        elif set(map(urns.type_if_urn, found)) != {self._type}:
+            self._refuse(next(urn for urn in found if urns.type_if_urn(urn) != self._type))
+
     def __missing__(self, urn: str) -> bool:
         if urns.type_if_urn(urn) != self._type:
-            raise ValueError(f"{urn[: urns.MAX_BYTES]!r} is no URN of {self._type} - at `entityUrn`")
-        if not self._plain:
-            self._check_parts(urn)
+            self._refuse(urn)
+        self._check_parts(urn)
         if len(self) >= _REMEMBERED:
             self.clear()
         self[urn] = True
         return True
+
+    def _refuse(self, urn: str) -> NoReturn:
+        raise ValueError(f"{urn[: urns.MAX_BYTES]!r} is no URN of {self._type} - at `entityUrn`")
 
     def _check_parts(self, urn: str) -> None:
         _, parts = urns.parse(urn)

@@ -10,6 +10,7 @@ from functools import lru_cache
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 _MINUTE, _SECOND = 60_000_000, 1_000_000
+_SECONDS = [f"{second:02d}" for second in range(60)]
 #: Lengths of times to the second, with a fraction of three or of six digits.
 _USUAL = (20, 24, 27)
 #: Python 3.10's fromisoformat does not read the Z.
@@ -32,7 +33,8 @@ def iso(micros: int) -> str:
     except (ValueError, OverflowError, OSError):
         return str(micros)
     seconds, rest = divmod(rest, _SECOND)
-    return f"{start}{seconds:02d}.{rest:06d}".rstrip("0") + "Z" if rest else f"{start}{seconds:02d}Z"
+    # digits from a table and from a larger number: format specifications would take most of the time
+    return f"{start}{_SECONDS[seconds]}.{str(_SECOND + rest)[1:].rstrip('0')}Z" if rest else f"{start}{_SECONDS[seconds]}Z"
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,7 @@ from dh_bridge.translation.columns import TypeTable, default_types, load
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.identity import Identity
 from dh_bridge.translation.naming import Naming
+from dh_bridge.translation.properties import Names
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Remembered
@@ -43,6 +44,7 @@ class Options:
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt)
         self.filters = Filters(settings.filters)
         self.prefix = settings.properties.prefix + "."
+        self.names = Names(self.prefix)
         self.actor = settings.actor
         self.queries = settings.queries == "on"
         self.keep_ephemeral = settings.dbt.ephemeral == "keep"

@@ -149,6 +149,22 @@ def _told_apart(members: Mapping[Member, Any]) -> dict[str, Any]:
     }
 
 
+class Names(dict[str, str]):
+    """Property -> what it is called with the prefix of the settings; starts anew when it is full."""
+
+    _MOST = 4096
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__()
+        self._prefix = prefix
+
+    def __missing__(self, key: str) -> str:
+        if len(self) >= self._MOST:
+            self.clear()
+        found = self[key] = self._prefix + key
+        return found
+
+
 def bounded(properties: dict[str, str]) -> dict[str, str]:
     """Return at most 200 properties and 64 KiB of them, the last keys of the alphabet dropped first."""
     size = sum(len(key) + len(value) for key, value in properties.items())

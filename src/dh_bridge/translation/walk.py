@@ -15,7 +15,7 @@ from dh_bridge.translation.place import Attach, Entry, Place, Role
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.reading.generic import MOST_UNKNOWN, known_first, unknown
 from dh_bridge.translation.redaction import redacted
-from dh_bridge.translation.runs.history import let_go_of_many
+from dh_bridge.translation.runs.history import MANY, let_go_of_many
 from dh_bridge.translation.runs.joined import tell_alias
 from dh_bridge.translation.runs.operations import OPERATION_OWNER
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState, state_without_run
@@ -69,7 +69,7 @@ class Walk:
 
         ``notes`` collects (path, reason) of each leaf that ends on the way, for the report.
         """
-        refusal = self.filters.event(event)
+        refusal = None if self.filters.idle else self.filters.event(event)
         if refusal is not None:
             if notes is not None:
                 notes.append(("$", f"filtered:{refusal}"))
@@ -85,7 +85,8 @@ class Walk:
             if at.job is not None and at.job.platform == "dbt":
                 at.resolve = partial(in_query, at.resolve, at.aliases)
         state.events.append((stamp, event.type))
-        state.events = let_go_of_many(state.events, self.options.settings.runs.heartbeat)
+        if len(state.events) >= MANY:
+            state.events = let_go_of_many(state.events, self.options.settings.runs.heartbeat)
         if producer := event.producer:
             state.producer = _later(state.producer, (stamp, producer))
         if schema_url := event.schema_url:
@@ -97,10 +98,10 @@ class Walk:
         for position, (dataset, name, role, where) in enumerate(entries):
             self._dataset(dataset, name, role, where, position, state, at)
         at.dataset, at.name, at.columns = "", None, None
-        if event.kind == "run":
+        if event.kind == "run" and run_facets:
             # A test of the run that merges with a check of a dataset is the fuller of the two (facets.md 2.3).
             self._bag(run_facets, "run", "$.run.facets", (*stamp[:3], _RUN_WEIGHT), state, at)
-        if event.kind != "dataset":
+        if event.kind != "dataset" and job_facets:
             self._bag(job_facets, "job", "$.job.facets", stamp, state, at)
         return state
 
@@ -211,7 +212,7 @@ class Walk:
         at.dataset, at.name, at.role, at.columns = endpoint, name, role, None
         weight = (_OUTPUT_WEIGHT if role == "output" else 0) + (position + 1) * _POSITION_WEIGHT
         time, rank, digest, _ = at.stamp
-        through, marked = self.filters.through(dataset), self.options.temporary
+        through, marked = not self.filters.idle and self.filters.through(dataset), self.options.temporary
         if marked != "keep" and not temporary(dataset):
             marked = "keep"
         passed = through or marked == "collapse"

@@ -225,7 +225,7 @@ def _overlays(settings: IdentitySettings, dbt: DbtSettings) -> tuple[Overlay, ..
 
 def _short(*words: str | None) -> bool:
     """Whether a question may be remembered; hostile names of a megabyte would fill the memory."""
-    return sum(len(word) for word in words if word is not None) < _LONG
+    return sum([len(word) for word in words if word]) < _LONG
 
 
 def _remember(memory: dict[_Key, _Value], key: _Key, value: _Value) -> None:

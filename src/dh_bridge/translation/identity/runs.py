@@ -28,6 +28,8 @@ _REASONS = {"AUTOMATIC": SCHEDULED, "MANUAL": AD_HOC}
 
 def bare(run_id: str) -> str:
     """Return a UUID in DataHub's spelling (lower case, dashes); any other id only without outer blanks."""
+    if _CANONICAL(run_id):
+        return run_id
     text = run_id.strip()
     word = text.lower().removeprefix("urn:uuid:")
     if word.startswith("{") and word.endswith("}"):

@@ -26,6 +26,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029\u241f]+")
 _LONE = re.compile("[\ud800-\udfff]")
 _LOGIN = re.compile(r"(?<=://)[^/\s:@]*:[^/\s]+@")
 _PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-*_ "
+_REMEMBERED, _LONGEST = 4096, 1000  # namespaces that are remembered: jobs are many, their namespaces few
 _TAIL = 18  # "--" and 16 hex digits
 
 
@@ -89,14 +90,20 @@ class Words:
             for group in settings.namespaces
             for alias in (*group.aliases, group.canonical)
         }
+        self._known: dict[str, str] = {}
 
     def _cased(self, namespace: str) -> str:
         return namespace.lower() if self._lower_namespace else namespace
 
     def namespace(self, raw: str) -> str:
         """Return the canonical job namespace."""
-        namespace = self._cased(clean(without_login(raw), DEFAULT_NAMESPACE))
-        return self._canonical.get(namespace, namespace) if self._canonical else namespace
+        found = self._known.get(raw)
+        if found is None:
+            namespace = self._cased(clean(without_login(raw), DEFAULT_NAMESPACE))
+            found = self._canonical.get(namespace, namespace)
+            if len(raw) <= _LONGEST and len(self._known) < _REMEMBERED:
+                self._known[raw] = found
+        return found
 
     def name(self, raw: str) -> str:
         """Return the cleaned job name."""

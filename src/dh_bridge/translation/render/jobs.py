@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub import fine_grained
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 SQL_CAP = 100_000
 _DISPLAY_CAP = 120
+_DATASET_EDGES = ((INPUT_EDGE, "/inputDatasetEdges/"), (OUTPUT_EDGE, "/outputDatasetEdges/"))
 
 
 #: What a job reads and writes, whose times are those of its runs (`io_proposal`).
@@ -94,7 +96,7 @@ def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterato
     operations = [
         add("/name", name),
         # Always the platform, so that no event can flap it (ruling 1); always string-tagged (datahub_wire 9.4).
-        add("/type", {"string": job.platform}),
+        add("/type", _type_of(job.platform)),
         add("/flowUrn", job.flow_urn),
     ]
     if job.env:
@@ -113,6 +115,12 @@ def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterato
     yield from domain("dataJob", urn, options.settings.domains.jobs, job.namespace, job.name)
 
 
+@lru_cache(maxsize=64)
+def _type_of(platform: str) -> dict[str, str]:
+    """Return the type of a job; one object for all of a platform, which a check knows again: do not change it."""
+    return {"string": platform}
+
+
 def io_proposal(urn: str, slots: Slots, options: Options, job: Job | None) -> Proposal | None:
     """Return the inputs and outputs of a dataJob, whether its own events told of them or another job's lineage."""
     io = _io(slots, options.prefix) if job is None or not job.shared else None
@@ -121,9 +129,9 @@ def io_proposal(urn: str, slots: Slots, options: Options, job: Job | None) -> Pr
 
 def _info(operations: list[dict[str, Any]], slots: Slots, properties: dict[str, str]) -> list[dict[str, Any]]:
     """Return the operations of an info aspect: a fact that a facet states replaces the default of its field."""
-    stated = {f"/{field}": text for field, text in fields(slots, JOB_FIELD)}
     found = operations
-    if stated:
+    if JOB_FIELD in slots:
+        stated = {f"/{field}": text for field, text in fields(slots, JOB_FIELD)}
         found = [
             add(operation["path"], stated.pop(operation["path"]))
             if stated.get(operation["path"], GONE) is not GONE
@@ -170,19 +178,27 @@ def _companions(entity: str, urn: str, slots: Slots, job: Job | Flow, *, tags: b
 
 def _io(slots: Slots, prefix: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for slot, path in ((INPUT_EDGE, "/inputDatasetEdges/"), (OUTPUT_EDGE, "/outputDatasetEdges/")):
-        for dataset, (_, (created, modified, properties)) in sorted(slots.get(slot, {}).items()):
-            found.append(add(path + escaped(dataset), edge(dataset, created, modified, properties, prefix)))
+    for slot, path in _DATASET_EDGES:
+        if slot in slots:
+            for dataset, (_, (created, modified, properties)) in sorted(slots[slot].items()):
+                found.append(add(path + escaped(dataset), edge(dataset, created, modified, properties, prefix)))
+    if JOB_EDGE in slots or LINEAGE_JOB in slots:
+        found += _job_edges(slots, prefix)
+    if INPUT_FIELD in slots:
+        found += [add("/inputDatasetFields/" + escaped(field), field) for field in sorted(slots[INPUT_FIELD])]
+    fine = slots.get(FINE_LINEAGE)
+    return fine_grained.behind(found, fine_operations(fine)) if fine else found
+
+
+def _job_edges(slots: Slots, prefix: str) -> Iterator[dict[str, Any]]:
+    """Yield the edges to other jobs."""
     jobs = {job: properties for job, (_, properties) in slots.get(JOB_EDGE, {}).items()}
     for job in sorted({*jobs, *slots.get(LINEAGE_JOB, ())}):
         properties = jobs.get(job)
-        edge_value: dict[str, Any] = {"destinationUrn": job}
+        found: dict[str, Any] = {"destinationUrn": job}
         if properties:
-            edge_value["properties"] = {prefix + key: properties[key] for key in sorted(properties)}
-        found.append(add("/inputDatajobEdges/" + escaped(job), edge_value))
-    found += [add("/inputDatasetFields/" + escaped(field), field) for field in sorted(slots.get(INPUT_FIELD, {}))]
-    fine = slots.get(FINE_LINEAGE)
-    return fine_grained.behind(found, fine_operations(fine)) if fine else found
+            found["properties"] = {prefix + key: properties[key] for key in sorted(properties)}
+        yield add("/inputDatajobEdges/" + escaped(job), found)
 
 
 def fine_operations(cells: dict[Any, Cell]) -> fine_grained.Built:

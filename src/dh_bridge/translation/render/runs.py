@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
@@ -10,7 +11,7 @@ from dh_bridge.openlineage.times import iso
 from dh_bridge.translation.fold import Slots, first_rung, value
 from dh_bridge.translation.identity.subtypes import run_subtype
 from dh_bridge.translation.properties import capped, text
-from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.redaction import mode, redacted
 from dh_bridge.translation.render.ladders import combined
 from dh_bridge.translation.render.run_events import page_of, run_event
 from dh_bridge.translation.render.run_io import run_io
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 ENTITY = "dataProcessInstance"
 _UUID7 = 14
+_LONG = 1000
 
 
 def run_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
@@ -120,12 +122,12 @@ def platform_instance(platform: str, instance: str | None) -> dict[str, Any]:
 
 
 def _properties(state: RunState, slots: Slots, job: Job | None, history: History, options: Options) -> dict[str, Any]:
-    properties = combined(slots, RUN_PROPERTIES, options.prefix)
-    own = _own_properties(state, slots, job, history)
-    properties.update({options.prefix + key: text for key, text in own.items()})
-    _fill_nominal(properties, options.prefix)
+    properties = combined(slots, RUN_PROPERTIES, "")
+    properties.update(_own_properties(state, slots, job, history))
+    _fill_nominal(properties)
+    names = options.names
     # Sorted: the order of a facet's members says nothing, and the same facts are to give the same bytes.
-    found: dict[str, Any] = {"customProperties": dict(sorted(properties.items()))}
+    found: dict[str, Any] = {"customProperties": {names[key]: properties[key] for key in sorted(properties)}}
     url = page_of(slots)
     if url:
         found["externalUrl"] = url
@@ -148,23 +150,23 @@ def _start_reason(slots: Slots) -> str | None:
     return capped(str(word)) if word else None
 
 
-def _fill_nominal(properties: dict[str, str], prefix: str) -> None:
+def _fill_nominal(properties: dict[str, str]) -> None:
     """Add the nominal time where only the data interval of a DAG run tells it (facets.md 1.3)."""
-    start = properties.get(prefix + "airflow.dagRun.data_interval_start")
-    if start is None or prefix + "nominalTime.nominalStartTime" in properties:
+    start = properties.get("airflow.dagRun.data_interval_start")
+    if start is None or "nominalTime.nominalStartTime" in properties:
         return
-    properties[prefix + "nominalTime.nominalStartTime"] = start
-    end = properties.get(prefix + "airflow.dagRun.data_interval_end")
+    properties["nominalTime.nominalStartTime"] = start
+    end = properties.get("airflow.dagRun.data_interval_end")
     if end is not None and end != start:
-        properties[prefix + "nominalTime.nominalEndTime"] = end
+        properties["nominalTime.nominalEndTime"] = end
 
 
 def _own_properties(state: RunState, slots: Slots, job: Job | None, history: History) -> dict[str, str]:
     found = {"runId": state.run_id}
     if state.producer is not None:
-        found["producer"] = capped(redacted(state.producer[1]))
+        found["producer"] = _shown(state.producer[1])
     if state.schema_url is not None:
-        found["schemaURL"] = capped(redacted(state.schema_url[1]))
+        found["schemaURL"] = _shown(state.schema_url[1])
     last = history.winner or _last_type(state)
     if last:
         found["eventType"] = last
@@ -185,10 +187,23 @@ def _own_properties(state: RunState, slots: Slots, job: Job | None, history: His
     embedded = _uuid7_time(state.run_id)
     if embedded:
         found["runIdTime"] = embedded
-    found.update((name, str(count)) for name, (_, count) in slots.get(RUN_COUNT, {}).items())
-    found.update(_by_dataset(slots))
-    found.update(_statistics(state))
+    if RUN_COUNT in slots:
+        found.update((name, str(count)) for name, (_, count) in slots[RUN_COUNT].items())
+    if RUN_BY_DATASET in slots:
+        found.update(_by_dataset(slots[RUN_BY_DATASET]))
+    if counted := counts_of(state):
+        found.update(_statistics(counted))
     return found
+
+
+def _shown(uri: str) -> str:
+    """Return the URI of a sender or schema, redacted: most runs have the same few."""
+    return _remembered(uri, mode()) if len(uri) < _LONG else capped(redacted(uri))
+
+
+@lru_cache(maxsize=256)
+def _remembered(uri: str, _: str) -> str:
+    return capped(redacted(uri))  # by the mode, which is what the other argument is there for
 
 
 def _last_type(state: RunState) -> str | None:
@@ -198,11 +213,11 @@ def _last_type(state: RunState) -> str | None:
     return max(((stamp, kind) for stamp, kind in state.events if kind), default=(None, None))[1]
 
 
-def _statistics(state: RunState) -> dict[str, str]:
+def _statistics(counted: dict[tuple[str, str], dict[str, int]]) -> dict[str, str]:
     """Return rows, bytes and files by dataset as one JSON for each direction, and their sums."""
     found: dict[str, str] = {}
     tables: dict[str, dict[str, dict[str, int]]] = {}
-    for (direction, dataset), counts in counts_of(state).items():
+    for (direction, dataset), counts in counted.items():
         tables.setdefault(direction, {})[dataset] = counts
     for direction, table in sorted(tables.items()):
         found[f"{direction}s.statistics"] = capped(text(table))
@@ -213,10 +228,10 @@ def _statistics(state: RunState) -> dict[str, str]:
     return found
 
 
-def _by_dataset(slots: Slots) -> dict[str, str]:
+def _by_dataset(cells: dict[Any, Cell]) -> dict[str, str]:
     """Return what facets of inputs and outputs say of the run, as one JSON for each property, by dataset."""
     tables: dict[str, dict[str, Any]] = {}
-    for (name, dataset), (_, said) in slots.get(RUN_BY_DATASET, {}).items():
+    for (name, dataset), (_, said) in cells.items():
         tables.setdefault(name, {})[dataset] = said
     return {name: capped(text(table)) for name, table in tables.items()}
 

@@ -13,7 +13,7 @@ from dh_bridge.translation.render.stamps import add, audit_stamp, escaped
 from dh_bridge.translation.slots import ALL, OWNER, TAG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dh_bridge.settings.domains import DomainRule
     from dh_bridge.translation.fold import Slots
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 def people_and_tags(entity: str, urn: str, slots: Slots) -> Iterator[Proposal]:
     """Yield ownership and globalTags of an entity; nothing where nobody named any (an empty aspect erases)."""
-    owners = standing(slots, OWNER, ALL)
-    if owners:
+    if OWNER in slots and (owners := standing(slots, OWNER, ALL)):
         yield patch(entity, urn, "ownership", [_owner(owner, kind) for owner, kind in sorted(owners)])
-    tags = standing(slots, TAG, "")
-    if tags:
+    if TAG in slots and (tags := standing(slots, TAG, "")):
         yield patch(entity, urn, "globalTags", [_tag(name, tags[name][1]) for name in sorted(tags)])
 
 
@@ -41,9 +39,9 @@ def edge(
     return found
 
 
-def domain(entity: str, urn: str, rules: Iterable[DomainRule], namespace: str, name: str) -> Iterator[Proposal]:
+def domain(entity: str, urn: str, rules: Sequence[DomainRule], namespace: str, name: str) -> Iterator[Proposal]:
     """Yield the domain that the user's rules give an entity (facets.md 0.2: by configuration, never by a facet)."""
-    found = domain_of(rules, namespace, name)
+    found = domain_of(rules, namespace, name) if rules else None
     if found is not None:
         yield patch(entity, urn, "domains", [add(f"/domains/{escaped(found)}", found)])
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.runs.nameless import nameless
-from dh_bridge.translation.runstate import kinds_of
 from dh_bridge.translation.slots import RUN_TYPE, SQL
 
 if TYPE_CHECKING:
@@ -22,17 +21,15 @@ _LOGIC = "dataJob", "dataTransformLogic"
 
 def newer_aspects(states: Collection[RunState], options: Options) -> int:
     """Return how many aspects of runs the profile does not know: platform and subtype of the runs, SQL of their jobs."""
-    has, said = options.profile.has, kinds_of(states)
-    platforms = has(_RUN, "dataPlatformInstance")
-    subtypes = RUN_TYPE not in said or has(_RUN, "subTypes")
-    logic = SQL not in said or has(*_LOGIC)
+    has = options.profile.has
+    platforms, subtypes, logic = has(_RUN, "dataPlatformInstance"), has(_RUN, "subTypes"), has(*_LOGIC)
     found = 0
-    for state in states:
-        if not platforms and state.urn and state.jobs:
-            found += 1
-        if not subtypes and value(state.cells.get(state.urn, {}), RUN_TYPE, "job_type"):
-            found += 1
-        if not logic:
-            left = nameless(state)
-            found += sum([SQL in state.cells[urn] for urn in state.cells if urn.startswith(_JOB) and urn not in left])
+    if not platforms:
+        found += sum([1 for state in states if state.urn and state.jobs])
+    if not subtypes:
+        own = [state.cells[state.urn] for state in states if state.urn in state.cells]
+        found += sum([1 for slots in own if RUN_TYPE in slots and value(slots, RUN_TYPE, "job_type")])
+    if not logic:
+        jobs = [(state, urn) for state in states for urn in state.jobs if SQL in state.cells.get(urn, ())]
+        found += sum([urn not in nameless(state) for state, urn in jobs])
     return found

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runs.history import History
 
 _INDIRECT = "columnLineage.indirect"
+_OF_JOBS = frozenset({SQL, INPUT, OUTPUT, NAMED_INPUT})
+_EDGES = ((INPUT, INPUT_EDGE, "input"), (OUTPUT, OUTPUT_EDGE, "output"), (NAMED_INPUT, INPUT_EDGE, ""))
 _SNAPSHOT = "COMPLETE_SNAPSHOT"
 
 
@@ -121,7 +123,7 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
             pour(shared.setdefault(urn, {}).setdefault(STATUS, {}), STATUS, slots[LIFECYCLE])
         if CHECKS in slots:
             _pour_checks(slots[CHECKS], state, shared)
-        if urn not in many:
+        if not _OF_JOBS.isdisjoint(slots) and urn not in many:
             _pour_job(urn, slots, state, history, shared, options)
     if options.settings.assertions.retire != "off":
         tell_checked(state, history, shared)
@@ -194,12 +196,10 @@ def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, a
     described = edge_properties(task, state) if last is not None else {}
     plain: list[Statement] = []
     told: list[Statement] = []
-    for slot, target, direction in (
-        (INPUT, INPUT_EDGE, "input"),
-        (OUTPUT, OUTPUT_EDGE, "output"),
-        (NAMED_INPUT, INPUT_EDGE, ""),
-    ):
-        for dataset, (stamp, first) in slots.get(slot, {}).items():
+    for slot, target, direction in _EDGES:
+        if slot not in slots:
+            continue
+        for dataset, (stamp, first) in slots[slot].items():
             if dataset in state.unlinked:
                 continue
             modified = (stamp[0], actor) if last is not None else (0, "")

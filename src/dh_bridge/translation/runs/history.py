@@ -68,12 +68,8 @@ def history(  # noqa: PLR0913 - what runs are, and the settings of runs
 
     ``restarts``: its producer says RUNNING once when it goes on after an end, and then nothing for a long time.
     """
-    if len(events) == 1:
-        ((stamp, kind),) = events
-        if kind in TERMINAL:
-            return _only_end(stamp, kind)
-        if kind == "START":
-            return History(start=stamp[0], started=True, last=stamp, points=[Point(stamp[0], 1)])
+    if (alone := only(events)) is not None:
+        return alone
     ordered = _distinct(sorted(events, key=lambda one: one[0]))
     starts = [stamp[0] for stamp, kind in ordered if kind == "START"]
     found = History(start=min(starts) if starts else ordered[0][0][0], started=bool(starts), last=ordered[-1][0])
@@ -134,8 +130,15 @@ def _beat(event: tuple[Stamp, str | None], step: int) -> int | None:
     return event[0][0] // step if event[1] == "RUNNING" else None
 
 
-def _only_end(stamp: Stamp, kind: str | None) -> History:
-    """Return the history of a run of which only the end is known, by far the most common one without state."""
+def only(events: list[tuple[Stamp, str | None]]) -> History | None:
+    """Return the history of a run of which a START or an end is all that is known, whatever its settings; None for others."""
+    if len(events) != 1:
+        return None
+    ((stamp, kind),) = events
+    if kind == "START":
+        return History(start=stamp[0], started=True, last=stamp, points=[Point(stamp[0], 1)])
+    if kind not in TERMINAL:
+        return None
     return History(
         start=stamp[0],
         started=False,

@@ -14,7 +14,7 @@ from dh_bridge.translation.fold import Cells, fold
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.rungs import TYPE_RESTARTS, TYPE_STREAMING
 from dh_bridge.translation.runs.contributions import contribute, outputs_of, settle_placeholders, settle_snapshots
-from dh_bridge.translation.runs.history import History, history
+from dh_bridge.translation.runs.history import History, history, only
 from dh_bridge.translation.runs.joined import matched
 from dh_bridge.translation.runs.operations import carried
 from dh_bridge.translation.runs.other_runs import RUN, take_over
@@ -78,6 +78,8 @@ def settle_among(states: list[RunState], said: set[Slot]) -> None:
 
 def history_of(state: RunState, options: Options) -> History:
     """Return the history of a settled run, by the settings."""
+    if (alone := only(state.events)) is not None:
+        return alone
     settings = options.settings.runs
     return history(
         state.events,
