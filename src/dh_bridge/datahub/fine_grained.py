@@ -41,6 +41,12 @@ class SoundPairs(frozenset[Pair]):
         return frozenset, (tuple(self),)  # whoever reads it back has to look
 
 
+class PlainPairs(SoundPairs):
+    """Sound pairs between columns alone, none of whose texts has a sign that the segment of a path would escape."""
+
+    __slots__ = ()
+
+
 class Built(list[dict[str, Any]]):
     """Operations of a patch. The last ``sound`` of them are additions that were built here of sound ends: nothing is left to check."""
 
@@ -58,8 +64,8 @@ def together(sets: Sequence[frozenset[Pair]]) -> frozenset[Pair]:
     """Return the pairs of several sets as one."""
     if len(sets) == 1:
         return sets[0]
-    sound = all(type(one) is SoundPairs for one in sets)
-    return (SoundPairs if sound else frozenset)(chain.from_iterable(sets))
+    kind = next(kind for kind in (PlainPairs, SoundPairs, frozenset) if all(isinstance(one, kind) for one in sets))
+    return kind(chain.from_iterable(sets))
 
 
 _remembered: Memory[Built] = Memory()
@@ -82,9 +88,11 @@ def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> Built:
 
 def _built(pairs: frozenset[Pair], query: str) -> Built:
     paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/{query}/{up}" for operation, down, up in pairs]
-    whole = "".join(paths)
-    if "~" in whole or whole.count("/") != _SLASHES * len(paths):  # none has fewer
-        paths = [_path(pair, query) for pair in pairs]
+    whole = ""
+    if type(pairs) is not PlainPairs:
+        whole = "".join(paths)
+        if "~" in whole or whole.count("/") != _SLASHES * len(paths):  # none has fewer
+            paths = [_path(pair, query) for pair in pairs]
     paths.sort()
     operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
     if _DATASET in whole:
@@ -92,7 +100,7 @@ def _built(pairs: frozenset[Pair], query: str) -> Built:
             {**operation, "value": _SURE_OF_DATASET} if _DATASET in operation["path"] else operation
             for operation in operations
         ]
-    return Built(operations, len(operations) if type(pairs) is SoundPairs or _sound(pairs) else 0)
+    return Built(operations, len(operations) if isinstance(pairs, SoundPairs) or _sound(pairs) else 0)
 
 
 def _bytes(found: Built, pairs: frozenset[Pair]) -> int:

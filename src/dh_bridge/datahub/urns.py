@@ -102,18 +102,20 @@ class FieldUrns(dict[str, str]):
     """
 
     def __init__(self, dataset_urn: str, path: Callable[[str], str] | None = None) -> None:
-        self._head = f"urn:li:schemaField:({dataset_urn},"
+        self.head = f"urn:li:schemaField:({dataset_urn},"
+        """What stands before the path."""
         self._path = path
-        raw = self._head.encode("utf-8", "replace")
+        raw = self.head.encode("utf-8", "replace")
         taken = len(raw) + 2 * len(raw.translate(None, _PLAIN)) + 3
-        self._room = MAX_BYTES - taken if _types[dataset_urn] == "dataset" else 0
+        self.room = MAX_BYTES - taken if _types[dataset_urn] == "dataset" else 0
+        """How long a path of a plain word may be."""
 
     def __missing__(self, column: str) -> str:
         path = column if self._path is None else self._path(column)
-        if path.isidentifier() and path.isascii() and len(path) <= self._room:
-            urn = f"{self._head}{path})"
+        if path.isidentifier() and path.isascii() and len(path) <= self.room:
+            urn = f"{self.head}{path})"
         else:
-            urn = f"{self._head}{encode(path)})"
+            urn = f"{self.head}{encode(path)})"
             urn = urn if _types[urn] else ""
         self[column] = urn
         return urn

@@ -34,7 +34,9 @@ def iso(micros: int) -> str:
         return str(micros)
     seconds, rest = divmod(rest, _SECOND)
     # digits from a table and from a larger number: format specifications would take most of the time
-    return f"{start}{_SECONDS[seconds]}.{str(_SECOND + rest)[1:].rstrip('0')}Z" if rest else f"{start}{_SECONDS[seconds]}Z"
+    return (
+        f"{start}{_SECONDS[seconds]}.{str(_SECOND + rest)[1:].rstrip('0')}Z" if rest else f"{start}{_SECONDS[seconds]}Z"
+    )
 
 
 @lru_cache(maxsize=4096)

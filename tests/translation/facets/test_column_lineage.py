@@ -25,7 +25,7 @@ from facet_cases import (
 )
 from openlineage.client.facet_v2 import column_lineage_dataset
 
-from dh_bridge.translation.facets.column_lineage import Transformation, operation_of, told_by
+from dh_bridge.translation.lineage.transformations import Transformation, operation_of, told_by
 
 
 def column(field, *transformations, **more):

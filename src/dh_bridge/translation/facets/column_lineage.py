@@ -8,7 +8,8 @@ import msgspec
 
 from dh_bridge.datahub.fine_grained import Pair, SoundPairs, over_cap
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
-from dh_bridge.translation.facet import Facet, facet, kept, mapped, whole_statement
+from dh_bridge.translation.facet import facet, kept, mapped, whole_statement
+from dh_bridge.translation.lineage.entries import ColumnLineage
 from dh_bridge.translation.lineage.homes import homes, replaced_by
 from dh_bridge.translation.lineage.losses import (
     DESCRIBED,
@@ -21,8 +22,8 @@ from dh_bridge.translation.lineage.losses import (
     note_pairs,
     note_source,
 )
+from dh_bridge.translation.lineage.plain_pairs import Descriptions, Said, plain_pairs
 from dh_bridge.translation.lineage.transformations import (
-    Transformation,
     descriptions_of,
     everywhere,
     only_indirect,
@@ -30,7 +31,7 @@ from dh_bridge.translation.lineage.transformations import (
     told_by,
 )
 from dh_bridge.translation.naming import Name
-from dh_bridge.translation.properties import Joined, Member
+from dh_bridge.translation.properties import Joined
 from dh_bridge.translation.slots import (
     DATASET,
     DATASET_PROPERTIES,
@@ -52,32 +53,6 @@ if TYPE_CHECKING:
 
     from dh_bridge.memory import Memory
     from dh_bridge.translation.place import Place
-
-    Descriptions = dict[Member, dict[str, None]]
-
-
-class InputField(Facet):
-    """A column of a dataset that another column was made of."""
-
-    namespace: str = ""
-    name: str = ""
-    field: str = ""
-    transformations: list[Transformation] | None = None
-
-
-class Entry(Facet):
-    """What one output column was made of."""
-
-    inputFields: list[InputField] | None = None
-    transformationDescription: str | None = None
-    transformationType: str | None = None
-
-
-class ColumnLineage(Facet):
-    """The entries by output column, and the columns that touch the whole dataset (filters, joins, sorting)."""
-
-    fields: dict[str, Entry] | None = None
-    dataset: list[InputField] | None = None
 
 
 _SOURCE = mapped(*PAIRS)
@@ -169,22 +144,26 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
 
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
-    pairs, named, descriptions, told = _pairs(facet, at)
-    words = " ".join({pair[0] or "" for pair in pairs})
-    indirect = {pair for pair in pairs if pair[0] and "INDIRECT" in pair[0]} if "INDIRECT" in words else set()
+    pairs, kind, named, descriptions, told = plain_pairs(facet, at) or _pairs(facet, at)
+    words = set(filter(_is_indirect, {pair[0] for pair in pairs}))
+    indirect = {pair for pair in pairs if pair[0] in words} if words else set()
     collapsed: dict[str, list[str]] = {}
     if indirect and at.options.settings.column_lineage.indirect == "collapse":
         collapsed = everywhere(indirect, len({pair[1] for pair in pairs}))
-        pairs -= {pair for pair in indirect if pair[2] in collapsed and only_indirect(pair[0])}
+        pairs = {pair for pair in pairs if pair[2] not in collapsed or not only_indirect(pair[0])}
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
     written = {pair: "; ".join(words) for pair, words in descriptions.items()}
     if told:
         note_pairs(facet, told, {pair for pair in over_cap(pairs) if pair[2] not in collapsed}, collapsed, at)
-    return _Lineage(SoundPairs(pairs), whole, named, Joined("columnLineage.descriptions", written) if written else None)
+    return _Lineage(kind(pairs), whole, named, Joined("columnLineage.descriptions", written) if written else None)
 
 
-def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name], Descriptions, list[Told]]:
-    """Return (operation, output field URN, input field URN) of every pair, the inputs' names, what is said of pairs, and what the report is to tell."""
+def _is_indirect(operation: str | None) -> bool:
+    return operation is not None and "INDIRECT" in operation
+
+
+def _pairs(facet: ColumnLineage, at: Place) -> Said:
+    """Return (operation, output field URN, input field URN) of every pair, and what else is said, looking at each."""
     columns = at.columns
     spelling = at.name.spelling if at.name is not None else None
     downs = FieldUrns(at.dataset, spelling)
@@ -198,7 +177,7 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name],
         if columns is not None and name not in columns and name.partition(".")[0] not in columns:
             at.withheld(f"fields.{name}", "no-such-column")
             continue
-        down, own = downs[name], ""
+        down = downs[name]
         legacy, whole = entry.transformationType, entry.transformationDescription
         if noted:
             note_legacy(entry, name, at)
@@ -224,10 +203,9 @@ def _pairs(facet: ColumnLineage, at: Place) -> tuple[set[Pair], dict[str, Name],
             if noted:  # for the leaf report
                 told.append(Told((operation, down, up), name, position, known[0].endpoint, bool(described)))
             if described:
-                own = own or _shown(at.name, name)
-                pair = f"{own}<-{known[0].dataset_name}.{column}", down, up
+                pair = f"{_shown(at.name, name)}<-{known[0].dataset_name}.{column}", down, up
                 descriptions.setdefault(pair, {})[described] = None
-    return pairs, named, descriptions, told
+    return Said(pairs, SoundPairs, named, descriptions, told)
 
 
 def _shown(table: Name | None, column: str) -> str:

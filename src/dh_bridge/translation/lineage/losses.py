@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from dh_bridge.datahub.fine_grained import Pair
-    from dh_bridge.translation.facets.column_lineage import ColumnLineage, Entry, InputField
+    from dh_bridge.translation.lineage.entries import ColumnLineage, Entry, InputField
     from dh_bridge.translation.lineage.transformations import Transformation
     from dh_bridge.translation.place import Place
 
@@ -46,7 +46,7 @@ class Told(NamedTuple):
 
 
 def note_pairs(
-    facet: ColumnLineage, told: list[Told], over: Collection[Pair], collapsed: Collection[str], at: Place
+    facet: ColumnLineage, told: Collection[Told], over: Collection[Pair], collapsed: Collection[str], at: Place
 ) -> None:
     """Note where the pairs went that are not written as pairs, and those that words name too; the rows tell of the others.
 
@@ -76,7 +76,7 @@ def _transformations(facet: ColumnLineage, one: Told) -> list[Transformation]:
     return ((facet.fields or {})[one.column].inputFields or ())[one.position].transformations or []
 
 
-def _note_over_cap(facet: ColumnLineage, over: Collection[Pair], told: list[Told], at: Place) -> None:
+def _note_over_cap(facet: ColumnLineage, over: Collection[Pair], told: Collection[Told], at: Place) -> None:
     """Note the pairs that are more than an aspect can have; the edges of their tables, and what is said, are kept."""
     partly = {one.column for one in told if one.pair not in over}
     for one in [one for one in told if one.pair in over]:

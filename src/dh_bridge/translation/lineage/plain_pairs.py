@@ -1,0 +1,102 @@
+"""Pairs of columns as nearly every table tells them: plain words, of tables that have a URN, and nothing to withhold.
+
+A table brings a hundred pairs, and to look at each of their columns would take twice as long: they are looked at together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.datahub.fine_grained import PlainPairs, SoundPairs
+from dh_bridge.datahub.urns import FieldUrns
+from dh_bridge.translation.lineage.transformations import told_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from dh_bridge.datahub.fine_grained import Pair
+    from dh_bridge.translation.lineage.entries import ColumnLineage
+    from dh_bridge.translation.lineage.losses import Told
+    from dh_bridge.translation.naming import Name
+    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.properties import Member
+
+
+Descriptions = dict["Member", dict[str, None]]
+"""What a pair is called, and the URNs of its ends -> what is said of it, each text once."""
+
+
+class Said(NamedTuple):
+    """What a facet says: pairs, perhaps more than once, what kind of set they are, the inputs' names, what is said of pairs.
+
+    ``told``: the pairs again, and where they stand, for the report.
+    """
+
+    pairs: Collection[Pair]
+    kind: type[SoundPairs]
+    named: dict[str, Name]
+    descriptions: Descriptions
+    told: Collection[Told] = ()
+
+
+class _Source(NamedTuple):
+    """A table that columns were made of: what its fields' URNs begin with, how it spells columns, what it is called."""
+
+    head: str
+    spelling: Callable[[str], str] | None
+    shown: str
+
+
+def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
+    """Return the pairs of ``facet``; None where each has to be looked at, for the report too."""
+    table, columns = at.name, at.columns
+    if table is None or at.notes is not None or at.resolve is not at.options.naming:
+        return None
+    if at.options.settings.column_lineage.indirect == "drop":
+        return None
+    fields = facet.fields or {}
+    if columns is not None and not columns.keys() >= fields.keys():
+        return None
+    downs = FieldUrns(at.dataset)
+    head, room, spelling, shown = downs.head, downs.room, table.spelling, table.dataset_name
+    sources: dict[tuple[str, str], _Source] = {}
+    pairs: list[Pair] = []
+    words: list[str] = []
+    named: dict[str, Name] = {}
+    descriptions: Descriptions = {}
+    for name, entry in fields.items():
+        column = name if spelling is None else spelling(name)
+        words.append(column)
+        down = f"{head}{column})"
+        legacy, whole = entry.transformationType, entry.transformationDescription
+        for source in entry.inputFields or ():
+            key = source.namespace, source.name
+            known = sources.get(key)
+            if known is None:
+                found = at.endpoint(*key)
+                if found.endpoint is None:
+                    return None
+                named[found.endpoint] = found
+                ups = FieldUrns(found.endpoint)
+                room = min(room, ups.room)
+                known = sources[key] = _Source(ups.head, found.spelling, found.dataset_name)
+            up_head, up_spelling, up_shown = known
+            operation, described = told_by(source.transformations, legacy, whole)
+            field = source.field
+            up = field if up_spelling is None else up_spelling(field)
+            words.append(up)
+            up = f"{up_head}{up})"
+            pairs.append((operation, down, up))
+            if described:
+                pair = f"{shown}.{column}<-{up_shown}.{field}", down, up
+                descriptions.setdefault(pair, {})[described] = None
+    if pairs and not (all(words) and max(map(len, words)) <= room and _are_plain("".join(words))):
+        return None
+    texts = {head, *[source.head for source in sources.values()], *[pair[0] or "" for pair in pairs]}
+    escaped = any("/" in text or "~" in text for text in texts)
+    return Said(pairs, SoundPairs if escaped else PlainPairs, named, descriptions)
+
+
+def _are_plain(words: str) -> bool:
+    """Whether only letters, figures and underscores of ASCII are there."""
+    return f"_{words}".isidentifier() and words.isascii()
