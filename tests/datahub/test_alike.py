@@ -1,10 +1,13 @@
 """Fields that are alike: their kinds are checked, each once, and nothing is taken on trust once they have travelled."""
 
+import copy
+import pickle
+
 import pytest
 
-from dh_bridge.datahub.alike import AlikeFields
+from dh_bridge.datahub.alike import AlikeFields, AlikeSchema, Around
 from dh_bridge.datahub.profiles import profile
-from dh_bridge.datahub.proposal import upsert
+from dh_bridge.datahub.proposal import ndjson_line, upsert
 from dh_bridge.datahub.validation import Validator
 from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
 from dh_bridge.translation.packing import packed, unpacked
@@ -63,3 +66,28 @@ def test_what_has_travelled_is_a_list_that_is_looked_at_anew(validator):
     assert back == fields
     back[1]["nullable"] = "yes"
     assert "nullable" in str(validator.refusal(of(back)))
+
+
+@pytest.mark.parametrize("name", ["shop.public.orders", 'a "quoted" \\ name', "größe\n"])
+def test_a_schema_of_them_is_an_object_like_any_other(name):
+    fields = columns("int", "text", "int")
+    schema = schema_metadata(name, "postgres", fields)
+    plain = schema_metadata(name, "postgres", list(fields))
+    assert (type(schema), type(plain)) == (AlikeSchema, dict)
+    assert schema == plain
+    assert list(schema) == list(plain)
+    assert {type(made) for made in (copy.copy(schema), copy.deepcopy(schema), pickle.loads(pickle.dumps(schema)))} == {  # noqa: S301 - our own
+        dict
+    }
+    lines = [ndjson_line(upsert("dataset", TABLE, "schemaMetadata", value)) for value in (schema, schema, plain)]
+    assert lines == [lines[2]] * 3
+
+
+def test_what_stands_around_them_is_looked_at_for_each_platform(validator):
+    fields = columns("int")
+    sound = schema_metadata("t", "postgres", fields)
+    assert validator.refusal(upsert("dataset", TABLE, "schemaMetadata", sound)) is None
+    wrong = AlikeSchema(Around({**sound.around.value, "platform": "no URN"}), "t", fields)
+    for _ in range(2):
+        assert "platform" in str(validator.refusal(upsert("dataset", TABLE, "schemaMetadata", wrong)))
+    assert validator.refusal(upsert("dataset", TABLE, "schemaMetadata", sound)) is None

@@ -1,15 +1,20 @@
-"""Schema fields that are alike: built here of read types, so that their check need not walk each of them again.
+"""Schemas whose fields are alike: built here of read types, so that their check need not walk each of the fields again.
 
 A table brings dozens of columns of a few types, and to look at every field of every column would be a twelfth of the time of
-an event.
+an event. What is written of them again and again, the fields of a table and all that stands around those of a platform, is
+serialised once.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_NAMELESS, _FIELDLESS = b'{"schemaName":""', b"[]}"
 
 
 class AlikeFields(list[dict[str, Any]]):
@@ -18,11 +23,52 @@ class AlikeFields(list[dict[str, Any]]):
     To check the ``kinds`` is to check them all: do not change what you get.
     """
 
-    __slots__ = ("kinds",)
+    __slots__ = ("_raw", "kinds")
 
     def __init__(self, found: Iterable[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
         super().__init__(found)
         self.kinds = kinds
+        self._raw = b""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)  # whoever reads it back has to look
+
+    @property
+    def raw(self) -> bytes:
+        """The JSON of the fields."""
+        if not self._raw:
+            self._raw = orjson.dumps(self)
+        return self._raw
+
+
+class Around:
+    """What stands around the fields of any table of a platform: a whole ``schemaMetadata`` without a name and fields."""
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.value = value
+        raw = orjson.dumps(value)
+        assert raw.startswith(_NAMELESS)  # noqa: S101 - in the order of its Avro schema
+        assert raw.endswith(_FIELDLESS)  # noqa: S101 - as above
+        self.raw = raw[len(_NAMELESS) : -len(_FIELDLESS)]
+
+
+class AlikeSchema(dict[str, Any]):
+    """A ``schemaMetadata`` that differs from others of its platform by its name and its fields, which are alike.
+
+    To check what stands ``around`` and the kinds of its fields is to check it: do not change what you get.
+    """
+
+    __slots__ = ("around",)
+
+    def __init__(self, around: Around, name: str, fields: AlikeFields) -> None:
+        super().__init__(around.value)
+        self["schemaName"], self["fields"] = name, fields
+        self.around = around
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)  # whoever reads it back has to look
+
+    @property
+    def raw(self) -> bytes:
+        """Its JSON."""
+        return b'{"schemaName":%b%b%b}' % (orjson.dumps(self["schemaName"]), self.around.raw, self["fields"].raw)

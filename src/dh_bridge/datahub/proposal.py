@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import orjson
 
+from dh_bridge.datahub.alike import AlikeSchema
+
 if TYPE_CHECKING:
     from dh_bridge.datahub.emitters import Mcp
 
@@ -101,11 +103,12 @@ def _words(proposal: Proposal) -> tuple[str, str, ChangeType, str, Payload]:
 
 
 def _line(proposal: Proposal) -> bytes:
+    value = proposal.aspect.json
     line = {
         "entityType": proposal.entity_type,
         "entityUrn": proposal.entity_urn,
         "changeType": proposal.change_type,
         "aspectName": proposal.aspect_name,
-        "aspect": {"json": proposal.aspect.json},
+        "aspect": {"json": orjson.Fragment(value.raw) if type(value) is AlikeSchema else value},
     }
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)

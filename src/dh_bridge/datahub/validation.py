@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import msgspec
 
 from dh_bridge.datahub import schemas, structs, urns
-from dh_bridge.datahub.alike import AlikeFields
+from dh_bridge.datahub.alike import AlikeFields, AlikeSchema, Around
 from dh_bridge.datahub.patches import patch
 from dh_bridge.datahub.proposal import Proposal, Remembered
 from dh_bridge.errors import AspectError
@@ -169,19 +169,17 @@ class _Large:
         self._check = check
         #: lists that were found sound, by identity
         self._sound: Memory[list[Any]] = Memory()
-        #: as above, of fields that stand for many others
-        self._kinds: dict[int, dict[str, Any]] = {}
+        #: as above, of fields that stand for many others, and of what stands around them
+        self._kinds: dict[int, Any] = {}
 
     def __call__(self, value: Any) -> None:
         """Check the whole aspect; of fields that were found sound before, that they are the same object."""
+        if type(value) is AlikeSchema:
+            self._alike(value, value["fields"], value.around)
+            return
         fields = value.get("fields") if type(value) is dict else None
         if type(fields) is AlikeFields:
-            known = self._kinds
-            kinds = [kind for kind in fields.kinds if known.get(id(kind)) is not kind]
-            self._check({**value, "fields": kinds})
-            if len(known) + len(kinds) > _KINDS:
-                known.clear()
-            known.update([(id(kind), kind) for kind in kinds])
+            self._alike(value, fields, None)
             return
         if fields is not None and self._sound.get(id(fields)) is fields:
             self._check({**value, "fields": []})
@@ -191,6 +189,17 @@ class _Large:
         # nothing else. What is found is compared by identity, and a list that is kept lends its id to no other.
         if fields is not None and self._sound.again(id(fields)):
             self._sound.keep(id(fields), fields, _bytes(fields))
+
+    def _alike(self, value: dict[str, Any], fields: AlikeFields, around: Around | None) -> None:
+        """Check what is new of the kinds of fields and of what stands around them."""
+        known = self._kinds
+        new: list[Any] = [kind for kind in fields.kinds if known.get(id(kind)) is not kind]
+        if around is not None and not new and known.get(id(around)) is around:
+            return
+        self._check({**value, "fields": new})
+        if len(known) + len(new) >= _KINDS:
+            known.clear()
+        known.update([(id(one), one) for one in (*new, around)])
 
     def together(self, values: list[Any]) -> None:
         """Check several aspects."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from dh_bridge.datahub.alike import AlikeFields, AlikeSchema, Around
 from dh_bridge.datahub.urns import platform_urn
 
 
@@ -12,13 +14,22 @@ def schema_metadata(name: str, platform: str, fields: list[dict[str, Any]]) -> d
 
     Stamps are the model's defaults and the hash is empty, so that the same columns are the same bytes in every run.
     """
-    return {
-        "schemaName": name,
-        "platform": platform_urn(platform),
-        "version": 0,
-        "created": {"time": 0, "actor": "urn:li:corpuser:unknown"},
-        "lastModified": {"time": 0, "actor": "urn:li:corpuser:unknown"},
-        "hash": "",
-        "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
-        "fields": fields,
-    }
+    if type(fields) is AlikeFields:
+        return AlikeSchema(_around(platform), name, fields)
+    return {**_around(platform).value, "schemaName": name, "fields": fields}
+
+
+@lru_cache(maxsize=256)
+def _around(platform: str) -> Around:
+    return Around(
+        {
+            "schemaName": "",
+            "platform": platform_urn(platform),
+            "version": 0,
+            "created": {"time": 0, "actor": "urn:li:corpuser:unknown"},
+            "lastModified": {"time": 0, "actor": "urn:li:corpuser:unknown"},
+            "hash": "",
+            "platformSchema": {"com.linkedin.schema.OtherSchema": {"rawSchema": ""}},
+            "fields": [],
+        }
+    )
