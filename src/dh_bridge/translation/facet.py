@@ -120,18 +120,20 @@ class FacetSpec:
         #: whether some of it are properties, which a tombstone withdraws where state is kept
         self.keeps = at != "run" and any(_is_property(leaf, at) for leaf in leaves.values())
         self._decode: Callable[[Any], Any] = msgspec.json.Decoder(reads).decode if reads is not None else _opened
+        self._remembers = remember
         if remember:
             self._decode = _Remembered(self._decode)
 
     def statements(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
         """Return what the facet in ``raw`` states; nothing when it cannot be used (noted at ``at``)."""
+        text: Any = bytes(raw) if self._remembers else raw  # what is hashed once is not hashed by the module again
         try:
-            facet = self._decode(raw)
+            facet = self._decode(text)
         except (msgspec.MsgspecError, RecursionError):
             return self._leniently(raw, at)
         if facet.deleted_:
             return self._leniently(raw, at)
-        at.raw = raw  # a Raw is bytes-like: modules hash or remember it
+        at.raw = text  # a Raw is bytes-like: modules hash or remember it
         return self.state(facet, at)
 
     def _leniently(self, raw: msgspec.Raw, at: Place) -> Iterator[Statement]:
@@ -172,13 +174,12 @@ class _Remembered:
         self._decode = decode
         self._memory: Memory[Any] = Memory()
 
-    def __call__(self, raw: msgspec.Raw) -> Any:
+    def __call__(self, key: bytes) -> Any:
         if mode() != DEFAULT:
-            return self._decode(raw)  # what is remembered holds properties that are redacted by default
-        key = bytes(raw)
+            return self._decode(key)  # what is remembered holds properties that are redacted by default
         found = self._memory.get(key)
         if found is None:
-            found = self._decode(raw)
+            found = self._decode(key)
             if len(key) <= self._LONGEST and self._memory.again(key):
                 self._memory.keep(key, found, self._OBJECTS * len(key))
         return found
@@ -252,7 +253,6 @@ def property_statement(at: Place, properties: dict[str, str], *, part: str = "")
 
 def whole_statement(at: Place) -> Statement:
     """Return the statement that keeps all of the facet under its key, noted: it says nothing that could be mapped here."""
-    assert isinstance(at.raw, msgspec.Raw)  # noqa: S101 - `FacetSpec` puts it there
     if at.notes is not None:  # what could not be read of it is kept as it is
         at.notes[:] = [note for note in at.notes if not note[0].startswith(f"{at.where}.")]
     for leaf in ("_producer", "_schemaURL"):

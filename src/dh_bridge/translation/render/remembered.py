@@ -79,6 +79,9 @@ def _rendered(
     render: Callable[[Slots], Iterable[Proposal]],
 ) -> Sequence[Proposal]:
     """Return what ``render`` makes of the shared facts that are not ``apart``, and of ``about``, which names the entity."""
+    memory = options.memory
+    if not memory.again(about):  # what has not been named before is not known, nor worth a key
+        return list(render({slot: said for slot, said in slots.items() if slot.shared and slot not in apart}))
     facts: Slots = {}
     key: list[Hashable] = [*about, mode()]
     held: list[Any] = []
@@ -95,7 +98,7 @@ def _rendered(
             else:
                 held.append(said)
                 key += (slot, name, id(said))
-    memory, whole = options.memory, tuple(key)
+    whole = tuple(key)
     try:
         known = memory.get(whole)
     except TypeError:  # a fact that cannot be compared
