@@ -91,3 +91,10 @@ def test_what_stands_around_them_is_looked_at_for_each_platform(validator):
     for _ in range(2):
         assert "platform" in str(validator.refusal(upsert("dataset", TABLE, "schemaMetadata", wrong)))
     assert validator.refusal(upsert("dataset", TABLE, "schemaMetadata", sound)) is None
+
+
+def test_an_object_around_sound_fields_is_looked_at_each_time(validator):
+    fields = columns("int")
+    sound = dict(schema_metadata("t", "postgres", fields))
+    for value, refused in ((sound, False), ({**sound, "platform": "no URN"}, True), (sound, False)):
+        assert (validator.refusal(upsert("dataset", TABLE, "schemaMetadata", value)) is not None) is refused

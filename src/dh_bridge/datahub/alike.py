@@ -20,14 +20,15 @@ _NAMELESS, _FIELDLESS = b'{"schemaName":""', b"[]}"
 class AlikeFields(list[dict[str, Any]]):
     """Fields of which each differs from one of its ``kinds`` by the texts of its path and description alone.
 
-    To check the ``kinds`` is to check them all: do not change what you get.
+    To check the ``kinds`` is to check them all: do not change what you get. ``sound``: the check that took them last.
     """
 
-    __slots__ = ("_raw", "kinds")
+    __slots__ = ("_raw", "kinds", "sound")
 
     def __init__(self, found: Iterable[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
         super().__init__(found)
         self.kinds = kinds
+        self.sound: object = None
         self._raw = b""
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -193,13 +193,14 @@ class _Large:
     def _alike(self, value: dict[str, Any], fields: AlikeFields, around: Around | None) -> None:
         """Check what is new of the kinds of fields and of what stands around them."""
         known = self._kinds
-        new: list[Any] = [kind for kind in fields.kinds if known.get(id(kind)) is not kind]
-        if around is not None and not new and known.get(id(around)) is around:
+        if fields.sound is self and around is not None and known.get(id(around)) is around:
             return
+        new: list[Any] = [kind for kind in fields.kinds if known.get(id(kind)) is not kind]
         self._check({**value, "fields": new})
         if len(known) + len(new) >= _KINDS:
             known.clear()
-        known.update([(id(one), one) for one in (*new, around)])
+        known.update([(id(one), one) for one in (*new, around) if one is not None])
+        fields.sound = self
 
     def together(self, values: list[Any]) -> None:
         """Check several aspects."""

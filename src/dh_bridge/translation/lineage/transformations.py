@@ -27,17 +27,18 @@ def operation_of(transformations: list[Transformation] | None, legacy: str | Non
     """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, as many as 200 characters hold; None if unsaid."""
     if transformations is not None and len(transformations) == 1:
         one = transformations[0]
-        return _word(one.type, one.subtype, one.masking) or _LEGACY.get((legacy or "").upper())
-    words = {_word(one.type, one.subtype, one.masking) for one in transformations or ()} - {None}
+        return word(one.type, one.subtype, one.masking) or _LEGACY.get((legacy or "").upper())
+    words = {word(one.type, one.subtype, one.masking) for one in transformations or ()} - {None}
     return _fitting(",".join(sorted(map(str, words)))) if words else _LEGACY.get((legacy or "").upper())
 
 
 @lru_cache(maxsize=1024)
-def _word(kind: str | None, subtype: str | None, masking: bool | None) -> str | None:  # noqa: FBT001 - the wire's types
+def word(kind: str | None, subtype: str | None, masking: bool | None) -> str | None:  # noqa: FBT001 - the wire's types
+    """Return the canonical word of a transformation, None if it says nothing."""
     if not kind and not subtype and not masking:
         return None
-    word = f"{kind or 'DIRECT'}:{subtype}" if subtype else kind or "DIRECT"
-    return _fitting(f"{word}+MASKED".upper() if masking else word.upper())
+    found = f"{kind or 'DIRECT'}:{subtype}" if subtype else kind or "DIRECT"
+    return _fitting(f"{found}+MASKED".upper() if masking else found.upper())
 
 
 def _fitting(words: str) -> str:
@@ -53,7 +54,7 @@ def told_by(
     """Return what :func:`operation_of` and :func:`descriptions_of` do: a table has a hundred pairs of columns."""
     if transformations is not None and len(transformations) == 1 and not legacy and not whole:
         one = transformations[0]
-        return _word(one.type, one.subtype, one.masking), one.description or ""
+        return word(one.type, one.subtype, one.masking), one.description or ""
     return operation_of(transformations, legacy), descriptions_of(transformations, whole)
 
 
