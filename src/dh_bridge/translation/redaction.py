@@ -46,8 +46,8 @@ _KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIV
 _JWT_HEAD = re.compile(r"\beyJ[\w-]*")
 _JWT_TAIL = re.compile(r"\.[\w-]{8,}\.[\w-]*")
 _SHORTEST_HEAD = 11
-#: What a secret value holds somewhere; looking for words is much faster than a pattern.
-_SHAPES = ("://", "?", "&", ";", "-----BEGIN", "eyJ")
+#: What a secret value holds somewhere, and a sign of it to look for first: that is many times faster in a long text.
+_SHAPES = (("?", "?"), ("&", "&"), (";", ";"), (":", "://"), ("J", "eyJ"), ("B", "-----BEGIN"))
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def suspect(text: str) -> bool:
 
 def shaped(text: str) -> bool:
     """Return whether ``text`` may hold a value that is a secret by its shape."""
-    return any(shape in text for shape in _SHAPES)
+    return any([sign in text and shape in text for sign, shape in _SHAPES])  # noqa: C419 - a list is faster
 
 
 def telling(text: str) -> bool:
