@@ -87,9 +87,9 @@ def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
                 operation, described = told_by(how, legacy, whole)
             else:  # nearly all: as `told_by`, without a call for each
                 operation, described = word(how[0].type, how[0].subtype, how[0].masking), how[0].description or ""
-            up = field if up_spelling is None else up_spelling(field)
-            words.append(up)
-            up = f"{up_head}{up})"
+            spelled = field if up_spelling is None else up_spelling(field)
+            words.append(spelled)
+            up = f"{up_head}{spelled})"
             pairs.append((operation, down, up))
             if described:
                 pair = f"{own}{up_shown}.{field}", down, up
