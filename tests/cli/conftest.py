@@ -85,7 +85,7 @@ class ScriptedBridge:
         counts = Counts(events=1, runs=1, proposals=len(self.proposals), filtered=Counter(self.filtered), mapped=number)
         return Translation(list(self.proposals), [], self.rejected, counts, said)
 
-    def identity(self, event):
+    def identity(self, event, _sightings):
         return {"event": event.place, "platform": "airflow", "dataJob": None, "rules": ["a", "b"]}
 
 
