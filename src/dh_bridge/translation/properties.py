@@ -141,11 +141,14 @@ class Joined:
 
 def _told_apart(members: Mapping[Member, Any]) -> dict[str, Any]:
     """Return members by what they are called; of those that are called the same, each by its URNs: ``orders`` of two servers."""
-    called = [(member, member if isinstance(member, str) else member[0]) for member in members]
-    times = Counter(name for _, name in called)
+    called = [member if isinstance(member, str) else member[0] for member in members]
+    found = dict(zip(called, members.values(), strict=True))
+    if len(found) == len(called):
+        return found
+    times = Counter(called)
     return {
-        name if times[name] == 1 or isinstance(member, str) else "<-".join(member[1:]): members[member]
-        for member, name in called
+        name if times[name] == 1 or isinstance(member, str) else "<-".join(member[1:]): said
+        for name, (member, said) in zip(called, members.items(), strict=True)
     }
 
 

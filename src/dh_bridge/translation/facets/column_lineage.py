@@ -171,7 +171,7 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
     pairs: set[Pair] = set()
     told: list[Told] = []
     named: dict[str, Name] = {}
-    descriptions: Descriptions = {}
+    descriptions = Descriptions()
     drop, noted = at.options.settings.column_lineage.indirect == "drop", at.notes is not None
     for name, entry in (facet.fields or {}).items():
         if columns is not None and name not in columns and name.partition(".")[0] not in columns:
@@ -203,8 +203,8 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
             if noted:  # for the leaf report
                 told.append(Told((operation, down, up), name, position, known[0].endpoint, bool(described)))
             if described:
-                pair = f"{_shown(at.name, name)}<-{known[0].dataset_name}.{column}", down, up
-                descriptions.setdefault(pair, {})[described] = None
+                label = f"{_shown(at.name, name)}<-{known[0].dataset_name}.{column}"
+                descriptions.say((label, down, up), described)
     return Said(pairs, SoundPairs, named, descriptions, told)
 
 
@@ -243,7 +243,7 @@ def _whole(
             continue
         if described := descriptions_of(source.transformations):
             label = f"{_shown(at.name, '*')}<-{found.dataset_name}.{source.field}"
-            descriptions.setdefault((label, at.dataset, field), {})[described] = None
+            descriptions.say((label, at.dataset, field), described)
             if at.notes is not None:
                 note_source(f"dataset[{position}]", FIELDS, DESCRIBED, at)
         kind = (operation_of(source.transformations, None) or "INDIRECT").removeprefix("INDIRECT:")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.datahub.fine_grained import PlainPairs, SoundPairs
 from dh_bridge.datahub.urns import FieldUrns
-from dh_bridge.translation.lineage.transformations import told_by, word
+from dh_bridge.translation.lineage.transformations import told_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -22,8 +22,16 @@ if TYPE_CHECKING:
     from dh_bridge.translation.properties import Member
 
 
-Descriptions = dict["Member", dict[str, None]]
-"""What a pair is called, and the URNs of its ends -> what is said of it, each text once."""
+class Descriptions(dict["Member", tuple[str, ...]]):
+    """What a pair is called, and the URNs of its ends -> what is said of it, each text once."""
+
+    def say(self, pair: Member, text: str) -> None:
+        """Add a text to those of a pair."""
+        said = self.get(pair)
+        if said is None:
+            self[pair] = (text,)
+        elif text not in said:
+            self[pair] = (*said, text)
 
 
 class Said(NamedTuple):
@@ -63,7 +71,7 @@ def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
     pairs: list[Pair] = []
     words: list[str] = []
     named: dict[str, Name] = {}
-    descriptions: Descriptions = {}
+    descriptions = Descriptions()
     for name, entry in fields.items():
         column = name if spelling is None else spelling(name)
         words.append(column)
@@ -82,18 +90,14 @@ def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
                 room = min(room, ups.room)
                 known = sources[key] = _Source(ups.head, found.spelling, found.dataset_name)
             up_head, up_spelling, up_shown = known
-            field, how = source.field, source.transformations
-            if legacy or whole or how is None or len(how) != 1:
-                operation, described = told_by(how, legacy, whole)
-            else:  # nearly all: as `told_by`, without a call for each
-                operation, described = word(how[0].type, how[0].subtype, how[0].masking), how[0].description or ""
+            field = source.field
+            operation, described = told_by(source.transformations, legacy, whole)
             spelled = field if up_spelling is None else up_spelling(field)
             words.append(spelled)
             up = f"{up_head}{spelled})"
             pairs.append((operation, down, up))
             if described:
-                pair = f"{own}{up_shown}.{field}", down, up
-                descriptions.setdefault(pair, {})[described] = None
+                descriptions.say((f"{own}{up_shown}.{field}", down, up), described)
     if pairs and not (all(words) and max(map(len, words)) <= room and _are_plain("".join(words))):
         return None
     texts = {head, *[source.head for source in sources.values()], *[pair[0] or "" for pair in pairs]}

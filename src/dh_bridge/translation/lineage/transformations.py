@@ -27,13 +27,13 @@ def operation_of(transformations: list[Transformation] | None, legacy: str | Non
     """Return the canonical operation: sorted distinct ``TYPE:SUBTYPE[+MASKED]``, as many as 200 characters hold; None if unsaid."""
     if transformations is not None and len(transformations) == 1:
         one = transformations[0]
-        return word(one.type, one.subtype, one.masking) or _LEGACY.get((legacy or "").upper())
-    words = {word(one.type, one.subtype, one.masking) for one in transformations or ()} - {None}
+        return _word(one.type, one.subtype, one.masking) or _LEGACY.get((legacy or "").upper())
+    words = {_word(one.type, one.subtype, one.masking) for one in transformations or ()} - {None}
     return _fitting(",".join(sorted(map(str, words)))) if words else _LEGACY.get((legacy or "").upper())
 
 
 @lru_cache(maxsize=1024)
-def word(kind: str | None, subtype: str | None, masking: bool | None) -> str | None:  # noqa: FBT001 - the wire's types
+def _word(kind: str | None, subtype: str | None, masking: bool | None) -> str | None:  # noqa: FBT001 - the wire's types
     """Return the canonical word of a transformation, None if it says nothing."""
     if not kind and not subtype and not masking:
         return None
@@ -54,7 +54,7 @@ def told_by(
     """Return what :func:`operation_of` and :func:`descriptions_of` do: a table has a hundred pairs of columns."""
     if transformations is not None and len(transformations) == 1 and not legacy and not whole:
         one = transformations[0]
-        return word(one.type, one.subtype, one.masking), one.description or ""
+        return _word(one.type, one.subtype, one.masking), one.description or ""
     return operation_of(transformations, legacy), descriptions_of(transformations, whole)
 
 
