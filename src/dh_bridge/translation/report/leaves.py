@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping
 
 Path = tuple[Any, ...]
+Found = tuple[Path, str, "str | None", tuple[str, ...], Any]
+"""A leaf: its path; the same as people write it, ``$.inputs[0].facets.schema``, odd keys quoted; what is noted of it, else of the
+nearest that it is part of; the datasets that it is said of or names, the outermost first; its value."""
 
 _DEEPEST = 500
 """Levels that are followed: every Python decodes as many, wherever it stands."""
@@ -20,28 +23,49 @@ _SIGNS = re.compile(rb'"(?:[^"\\]|\\.?)*"?|[\[\]{}]', re.DOTALL)
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 
 
-def leaves(document: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def leaves(document: Any) -> Iterator[tuple[Path, Any]]:
     """Yield (path, value) of every leaf: a scalar, a null, an empty object or array."""
-    waiting: list[tuple[Path, Any]] = [(path, document)]  # a stack of its own: JSON may be nested hundreds deep
-    while waiting:
-        place, found = waiting.pop()
-        if isinstance(found, dict) and found:
-            waiting += [((*place, key), member) for key, member in reversed(found.items())]
-        elif isinstance(found, list) and found:
-            waiting += [((*place, position), found[position]) for position in range(len(found) - 1, -1, -1)]
-        else:
-            yield place, found
+    return ((path, value) for path, _, _, _, value in noted_leaves(document, {}, {}))
 
 
-def shown(path: Sequence[Any]) -> str:
-    """Return a path as people write it: ``$.inputs[0].facets.schema``; odd keys are quoted."""
-    found = "$"
-    for step in path:
-        if isinstance(step, int):
-            found += f"[{step}]"
+def noted_leaves(document: Any, noted: Mapping[str, str], about: Mapping[str, str]) -> Iterator[Found]:
+    """Yield every leaf, and what the walk said of it.
+
+    By places (see :class:`~dh_bridge.translation.place.Place`), ``noted`` is where leaves ended, ``about`` which datasets are named.
+    """
+    place = "$"
+    start = (), place, place, noted.get(place), (about[place],) if place in about else ()
+    if not _is_inner(document):
+        yield (*start[:2], *start[3:], document)
+        return
+    open_: list[tuple[Any, ...]] = [
+        (*start, _members(document))
+    ]  # a stack of its own: JSON may be nested hundreds deep
+    while open_:
+        path, shown, place, note, datasets, members = open_[-1]
+        for step, value in members:
+            if isinstance(step, int):
+                step_shown = mark = f"[{step}]"
+            else:
+                mark = f".{step}"
+                step_shown = mark if _PLAIN_KEY.match(step) else f'["{step}"]'
+            there = f"{place}{mark}"
+            said = noted.get(there, note)
+            named = (*datasets, about[there]) if there in about else datasets
+            if _is_inner(value):
+                open_.append(((*path, step), f"{shown}{step_shown}", there, said, named, _members(value)))
+                break
+            yield (*path, step), f"{shown}{step_shown}", said, named, value
         else:
-            found += f".{step}" if _PLAIN_KEY.match(step) else f'["{step}"]'
-    return found
+            open_.pop()
+
+
+def _is_inner(value: Any) -> bool:
+    return bool(value) and isinstance(value, (dict, list))
+
+
+def _members(value: Any) -> Iterator[tuple[Any, Any]]:
+    return iter(value.items() if isinstance(value, dict) else enumerate(value))
 
 
 def document(raw: bytes) -> Any:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT, NAMES
@@ -18,7 +17,7 @@ from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.place import ABOUT
 from dh_bridge.translation.redaction import names_of, replaced
-from dh_bridge.translation.report.leaves import document, leaves, shown
+from dh_bridge.translation.report.leaves import document, noted_leaves
 from dh_bridge.translation.report.written import MOVED
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.place import Attach
-    from dh_bridge.translation.report.leaves import Path
+    from dh_bridge.translation.report.leaves import Found, Path
     from dh_bridge.translation.report.written import Aspects, Written
 
 _POSITION = re.compile(r"\[\d+\]")
@@ -68,14 +67,13 @@ class Report:
     def add(self, event: Event, notes: list[tuple[str, str]], written: Written | None) -> None:
         """Add the lines of one event; ``written`` knows what its run wrote, None where a filter left the event out."""
         about, noted = _sorted(notes)
-        for path, value in leaves(document(event.raw)):
-            places = list(accumulate(map(_step, path), initial="$"))
-            datasets = [about[place] for place in places if place in about]
+        for leaf in noted_leaves(document(event.raw), noted, about):
+            _, shown, _, datasets, _ = leaf
             near = written.near(datasets) if written is not None else {}
-            verdict, target, reason = _verdict(path, value, event, _nearest(places, noted), near)
+            verdict, target, reason = _verdict(leaf, event, near)
             self.counts[verdict] += 1
             self._lines.append(
-                {"event": event.place, "path": shown(path), "verdict": verdict, "target": target, "reason": reason}
+                {"event": event.place, "path": shown, "verdict": verdict, "target": target, "reason": reason}
             )
 
 
@@ -88,18 +86,14 @@ def _sorted(notes: list[tuple[str, str]]) -> tuple[dict[str, str], dict[str, str
     return about, {place: note for place, note in reversed(notes) if not note.startswith(ABOUT)}
 
 
-def _nearest(places: list[str], noted: dict[str, str]) -> str | None:
-    """Return what is noted of the leaf itself, else of the nearest that it is part of."""
-    return next((noted[place] for place in reversed(places) if place in noted), None) if noted else None
-
-
-def _verdict(path: Path, value: Any, event: Event, note: str | None, written: Aspects) -> _Verdict:
+def _verdict(leaf: Found, event: Event, written: Aspects) -> _Verdict:
+    path, shown, note, _, value = leaf
     if note is not None:
         return _unless_secret(_noted(note, written), "", path, value)
     if value is None:
         return "withheld", None, "no-home:null says nothing"
     found = _facet_leaf(path, value, event, written)
-    return found if found is not None else _envelope_leaf(path, value, event, written)
+    return found if found is not None else _envelope_leaf(path, shown, value, event, written)
 
 
 def _noted(reason: str, written: Aspects) -> _Verdict:
@@ -108,15 +102,10 @@ def _noted(reason: str, written: Aspects) -> _Verdict:
     return _reached(verdict, targets.split("|"), written) if verdict in _REACHED else ("withheld", None, reason)
 
 
-def _step(step: str | int) -> str:
-    """Return a step of a path as the walk's notes write it."""
-    return f"[{step}]" if isinstance(step, int) else f".{step}"
-
-
 # -- the envelope ----------------------------------------------------------------------------------------------------
 
 
-def _envelope_leaf(path: Path, value: Any, event: Event, written: Aspects) -> _Verdict:
+def _envelope_leaf(path: Path, shown: str, value: Any, event: Event, written: Aspects) -> _Verdict:
     if value in ({}, []):
         return "withheld", None, "no-home:empty"
     owner = {"run": ("dataProcessInstanceProperties",), "job": ("dataJobInfo", "dataFlowInfo")}.get(
@@ -127,7 +116,7 @@ def _envelope_leaf(path: Path, value: Any, event: Event, written: Aspects) -> _V
         if said[0] == "withheld" and path == ("producer",):  # it tells the platform all the same
             return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn", "assertionInfo.urn"], written)
         return said
-    row = ENVELOPE.get((event.kind, _POSITION.sub("[]", shown(path))))
+    row = ENVELOPE.get((event.kind, _POSITION.sub("[]", shown)))
     if row is None:
         return "withheld", None, "no-home:not part of OpenLineage's envelope"
     return _reached("mapped", [*row, *NAMES.get(path[0], ())], written)
@@ -185,7 +174,7 @@ def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any) -> _Verdic
     ``key``: the facet's, where it is the first part of the property's name.
     """
     target = found[1]
-    if target is None or not any(part in target for part in _PROPERTIES):
+    if target is None or not _holds_properties(target):
         return found
     names = [str(step) for step in rest if not isinstance(step, int)]
     return ("withheld", None, "secret") if replaced(value, *names_of([key, *names] if key else names)) else found
@@ -251,12 +240,22 @@ def _pattern(spec: FacetSpec, plain: str) -> Leaf | None:
     return None
 
 
+@lru_cache(maxsize=20_000)
+def _holds_properties(target: str) -> bool:
+    return any(part in target for part in _PROPERTIES)
+
+
+@lru_cache(maxsize=20_000)
+def _aspect_of(target: str) -> str:
+    return re.split(r"[.\[]", target, maxsplit=1)[0]
+
+
 def _reached(verdict: str, targets: Sequence[str], written: Aspects) -> _Verdict:
     """Return the first target whose aspect was written; withheld, with the reason of the first, when none was."""
     reason: str | None = None
     for target in targets:
         part = target if target in written else target.partition("[openlineage")[0]
-        aspect = part if part in written else re.split(r"[.\[]", target, maxsplit=1)[0]
+        aspect = part if part in written else _aspect_of(target)
         if aspect not in written:
             continue
         found: _Verdict = (verdict, target, None)

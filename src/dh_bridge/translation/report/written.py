@@ -119,6 +119,8 @@ class Written:
         self._by_urn = by_urn
         self._reasons = _reasons(state, options)
         self._near: dict[str, Aspects] = {}
+        self._asked: Sequence[str] | None = None
+        self._answer: Aspects = {}
 
     def near(self, datasets: Sequence[str]) -> Aspects:
         """Return what a leaf may have reached.
@@ -126,6 +128,11 @@ class Written:
         ``datasets`` are those that it is said of or names, the outermost first: of a leaf with some, that is what was written
         on the first of them and its checks, on the run and on its jobs; of others, whatever the run wrote.
         """
+        if datasets != self._asked:  # the leaves of one place stand together
+            self._asked, self._answer = datasets, self._of(datasets)
+        return self._answer
+
+    def _of(self, datasets: Sequence[str]) -> Aspects:
         first, last = (datasets[0], datasets[-1]) if datasets else ("", "")
         if first not in self._near:
             self._near[first] = self._aspects(first)
