@@ -24,10 +24,15 @@ def big(start: int, count: int, *, fresh: bool) -> Iterator[str]:
         yield _line(BIG, number, fresh=fresh)
 
 
-def starts(start: int, count: int) -> Iterator[str]:
-    """Yield START events of half a kilobyte: a run, its job, one input, one output, no facets."""
+def starts(start: int, count: int, jobs: int | None = None) -> Iterator[str]:
+    """Yield START events of half a kilobyte: a run, its job, one input, one output, no facets.
+
+    Of as many ``jobs``, which run again and again; None gives each event a job of its own.
+    """
     for number in range(start, start + count):
         event = big_event.event(SMALL, number) | {"eventType": "START"}
+        if jobs is not None:
+            event["job"]["name"] = big_event.event(SMALL, number % jobs)["job"]["name"]
         for part in (event["run"], event["job"], *event["inputs"], *event["outputs"]):
             for bag in ("facets", "inputFacets", "outputFacets"):
                 part.pop(bag, None)

@@ -17,7 +17,8 @@ from typing import Any
 import inputs
 from results import PYTHON, Table, child, machine, markdown, put, told
 
-ROUNDS = {"repeated": 5, "fresh": 1, "examples": 40, "starts": 5}  # fresh: a file for each pass
+ROUNDS = {"repeated": 5, "fresh": 1, "examples": 40, "again": 5, "starts": 5}  # fresh: a file for each pass
+JOBS = 200  # as those of synthetic_day.py
 SIZES = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 
@@ -36,6 +37,8 @@ def prepared(folder: Path, count: int) -> dict[str, list[Path]]:
         put("fresh", number, inputs.big(number * count, count, fresh=True))
     put("examples", 0, inputs.examples())
     put("examples", 1, inputs.examples())
+    put("again", 0, inputs.starts(0, 500, JOBS))
+    put("again", 1, inputs.starts(500, count * 10, JOBS))
     put("starts", 0, inputs.starts(0, 500))
     put("starts", 1, inputs.starts(500, count * 10))
     return files
@@ -50,7 +53,8 @@ def speed(files: dict[str, list[Path]], folder: Path, turns: int) -> Table:
         "repeated": "(a) 24 KB COMPLETE, the same tables",
         "fresh": "(a) 24 KB COMPLETE, --fresh tables",
         "examples": "(b) examples/events",
-        "starts": "(c) small START",
+        "again": f"(c) small START, of {JOBS} jobs",
+        "starts": "(c) small START, each of a new job",
     }
     few = folder / "few.ndjson"
     inputs.write(few, inputs.big(0, 100, fresh=False))
