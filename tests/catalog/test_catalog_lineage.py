@@ -5,7 +5,8 @@ import json
 import pytest
 from catalog_sample import FLOW, LOAD, ORDERS, RAW, REPORT, RUN, TOTALS, edge, field, io, job, shop
 
-from dh_bridge.catalog.lineage import lineage, to_dot, to_json, to_mermaid
+from dh_bridge.catalog.drawing import to_dot, to_mermaid
+from dh_bridge.catalog.lineage import lineage, to_json
 from dh_bridge.datahub.proposal import patch, upsert
 
 GOLDEN_DOT = f"""digraph lineage {{

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from dh_bridge.catalog.drawing import to_dot, to_mermaid
 from dh_bridge.catalog.edges import DOWNSTREAM, UPSTREAM, entity_type
 from dh_bridge.catalog.entity import display_name
 
 if TYPE_CHECKING:
     from dh_bridge.catalog.store import Catalog
-
-__all__ = ["Column", "Direction", "Node", "lineage", "to_dot", "to_json", "to_mermaid"]
 
 Direction = Literal["up", "down", "both"]
 Mark = Literal["", "cycle", "again", "deeper"]

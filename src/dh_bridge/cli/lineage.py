@@ -8,7 +8,8 @@ import click
 from rich.markup import escape
 from rich.tree import Tree
 
-from dh_bridge.catalog.lineage import Node, to_dot, to_json, to_mermaid
+from dh_bridge.catalog.drawing import to_dot, to_mermaid
+from dh_bridge.catalog.lineage import Node, to_json
 from dh_bridge.catalog.lineage import lineage as lineage_of
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.ledger.writers import Row, Writers, hashed
-from dh_bridge.translation.runs.handing_down import Write, reads_of, tell_upstream, winners, writes_of
+from dh_bridge.translation.runs.handing_down import reads_of, tell_upstream, winners, writes_of
+from dh_bridge.translation.runs.writers import Write
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from dh_bridge.ledger.heritage import Heritage
     from dh_bridge.ledger.runs import Runs
     from dh_bridge.settings import RunSettings
-    from dh_bridge.translation.runs.handing_down import Read
     from dh_bridge.translation.runs.history import History
+    from dh_bridge.translation.runs.writers import Read
     from dh_bridge.translation.runstate import RunState
 
 _KNOWN = "SELECT dataset, wrote, job, first, last, version FROM handed WHERE run = ?"

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from dh_bridge.settings import Settings
-from dh_bridge.translation.runs.handing_down import MOST_TIED, Read, Write, winners
-from dh_bridge.translation.runs.writers import Writers
+from dh_bridge.translation.runs.handing_down import MOST_TIED, winners
+from dh_bridge.translation.runs.writers import Read, Write, Writers
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND

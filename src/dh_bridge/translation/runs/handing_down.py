@@ -6,13 +6,13 @@ as long as it names the dataset. A version that both sides name is exact, and be
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.fold import fold, value
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.rungs import TYPE_STREAMING
 from dh_bridge.translation.runs.contributions import io_of
-from dh_bridge.translation.runs.writers import Writers
+from dh_bridge.translation.runs.writers import Read, Write, Writers
 from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RUN_BY_DATASET, RUN_COUNT, UPSTREAM_RUN
 
 if TYPE_CHECKING:
@@ -28,27 +28,6 @@ MOST_TIED = 10
 """Runs that hand one dataset down to a reader, at most."""
 _MOST_RUNS = 100
 _DAY, _SECOND = 86_400_000_000, 1_000_000
-
-
-class Write(NamedTuple):
-    """That a run wrote a dataset: from ``first`` to ``last`` (microseconds; one moment for a batch)."""
-
-    dataset: str
-    run: str
-    job: str
-    first: int
-    last: int
-    version: str | None
-
-
-class Read(NamedTuple):
-    """That a run read a dataset, at ``time``."""
-
-    dataset: str
-    run: str
-    job: str
-    time: int
-    version: str | None
 
 
 def writes_of(state: RunState, history: History) -> Iterator[Write]:

@@ -8,14 +8,33 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from heapq import heappop, heappush
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dh_bridge.translation.runs.handing_down import Read, Write
-
     May = Callable[[str], bool]
+
+
+class Write(NamedTuple):
+    """That a run wrote a dataset: from ``first`` to ``last`` (microseconds; one moment for a batch)."""
+
+    dataset: str
+    run: str
+    job: str
+    first: int
+    last: int
+    version: str | None
+
+
+class Read(NamedTuple):
+    """That a run read a dataset, at ``time``."""
+
+    dataset: str
+    run: str
+    job: str
+    time: int
+    version: str | None
 
 
 class Writers:
