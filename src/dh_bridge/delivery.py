@@ -42,6 +42,7 @@ _REST = "rest:"
 _SERVERS = ("rest", "kafka")
 _UNSAID = ("rest:", "kafka:")
 _LOGINS = ("token", "token_file", "oauth")
+_ASKED_FIRST = "is that DataHub's address? its version is asked first, unless the setting `profile` tells it"
 _SOON = 3.0
 """Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
 
@@ -128,8 +129,11 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     try:
         version = _version(sink, scheme, options, hurried=bool(last_version))
     except BaseException as error:
-        if not (last_version and isinstance(error, SinkError) and error.retryable):
+        passing = error if isinstance(error, SinkError) and error.retryable else None
+        if passing is None or not last_version:
             sink.close()
+            if passing is not None:
+                passing.now = passing.now or _ASKED_FIRST
             raise
         version = last_version
     return Destination(sink, written_for(version, settings), options, version, place)
