@@ -218,9 +218,14 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     nobody = Settings(rest={"server": "http://127.0.0.1:9", "retries": 1})
     destination = opened("rest:", nobody, last_version="1.4.0.2")
     assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4")
+    assert (
+        "rest:http://127.0.0.1:9 (does not answer; the last time DataHub 1.4.0.2): profile 1.4"
+        in destination.described("rest:")
+    )
     with pytest.raises(SinkError, match="the connection failed") as caught:
         opened("rest:", nobody)
     assert caught.value.retryable
+    assert "is that DataHub's address?" in str(caught.value)
 
 
 def test_who_knows_the_last_version_waits_for_no_retries():

@@ -219,6 +219,7 @@ def test_a_token_that_the_server_does_not_take_is_wrong(gms, monkeypatch):
     assert "answers 401" in found.found
     assert "old" not in found.found
     assert "a personal access token that has not expired" in found.remedy
+    assert found.remedy not in found.found  # said once
     assert gms.requests[-1].path != "/config"
 
 

@@ -139,7 +139,9 @@ def test_file_without_its_other_half_is_a_difference(folder):
         assert_golden(folder, Settings(), update=True)
     (folder / "b.proposals.ndjson").unlink()
     (folder / "a.proposals.ndjson").unlink()
-    with pytest.raises(AssertionError, match=r"a\.proposals\.ndjson is missing: write it with an update"):
+    with pytest.raises(
+        AssertionError, match=r"a\.proposals\.ndjson is missing: `dh-bridge golden DIR --update` writes it"
+    ):
         assert_golden(folder, Settings())
 
 

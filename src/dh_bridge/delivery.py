@@ -42,6 +42,7 @@ _REST = "rest:"
 _SERVERS = ("rest", "kafka")
 _UNSAID = ("rest:", "kafka:")
 _LOGINS = ("token", "token_file", "oauth")
+_ASKED_FIRST = "is that DataHub's address? its version is asked first, unless the setting `profile` tells it"
 _SOON = 3.0
 """Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
 
@@ -49,7 +50,8 @@ _SOON = 3.0
 class Destination(NamedTuple):
     """An open sink, the settings with the profile that its server wants, what was said to the sink, and the server's version.
 
-    ``place`` is where the sink leads, fit to be kept: a server's address without secrets, a file's whole path.
+    ``place`` is where the sink leads, fit to be kept: a server's address without secrets, a file's whole path. ``answered``: the
+    version is what the server said now, not the last time.
     """
 
     sink: Sink
@@ -57,6 +59,7 @@ class Destination(NamedTuple):
     options: SinkOptions
     version: str | None
     place: str
+    answered: bool = True
 
     def described(self, target: str, identity: str | None = None) -> str:
         """Return, for people, where ``target`` leads, as what it is written and under which id.
@@ -64,7 +67,8 @@ class Destination(NamedTuple):
         A target that leaves its address to settings and environment is shown with it.
         """
         target = self.place if target in _UNSAID else target
-        version = f" (DataHub {self.version})" if self.version else ""
+        since = "" if self.answered else "does not answer; the last time "
+        version = f" ({since}DataHub {self.version})" if self.version else ""
         named = f", identity {identity}" if identity else ""
         return f"{target}{version}: profile {self.settings.profile or DEFAULT}{named}, run {self.options.run_id}"
 
@@ -125,14 +129,18 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     place = _place(target, options)
     if settings.profile is not None:
         return Destination(sink, settings, options, None, place)
+    answered = True
     try:
         version = _version(sink, scheme, options, hurried=bool(last_version))
     except BaseException as error:
-        if not (last_version and isinstance(error, SinkError) and error.retryable):
+        passing = error if isinstance(error, SinkError) and error.retryable else None
+        if passing is None or not last_version:
             sink.close()
+            if passing is not None:
+                passing.now = passing.now or _ASKED_FIRST
             raise
-        version = last_version
-    return Destination(sink, written_for(version, settings), options, version, place)
+        version, answered = last_version, False
+    return Destination(sink, written_for(version, settings), options, version, place, answered)
 
 
 def written_for(version: str | None, settings: Settings) -> Settings:

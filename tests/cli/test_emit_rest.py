@@ -74,6 +74,14 @@ def test_a_wrong_address_is_exit_code_2(run):
     assert "rest: needs an address" in result.stderr
 
 
+def test_a_server_that_is_not_there_is_exit_code_3_before_anything_is_translated(run, gms):
+    gms.stop()
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--set", "rest.retries=0")
+    assert result.exit_code == 3
+    assert "the connection failed" in result.stderr
+    assert "not delivered" not in result.stderr  # nothing was to be delivered yet
+
+
 @pytest.mark.parametrize("status", [401, 503])
 def test_a_server_that_does_not_take_it_is_exit_code_3(run, gms, status):
     gms.faults = [Fault(status)] * 50

@@ -44,6 +44,7 @@ class Outcome:
         self.delivered = 0
         self.refused = 0
         self.held = 0
+        self._broken = False
         self._waiting = 0
         self._parts = 0
         self._fail_on = fail_on
@@ -98,7 +99,8 @@ class Outcome:
 
     def break_off(self, error: SinkError) -> None:
         """Tell of a delivery that failed as a whole."""
-        self.refused += max(self._waiting, 1)
+        self._broken = True
+        self.refused += self._waiting
         say(f"Error: {error}")
 
     def hold(self, number: int, text: str) -> None:
@@ -133,7 +135,7 @@ class Outcome:
 
     def leave(self) -> None:
         """Leave the command with the exit code that all of this gives."""
-        if (self.refused or self.held) and self._fail_on != "never":
+        if (self._broken or self.refused or self.held) and self._fail_on != "never":
             raise click.exceptions.Exit(EXIT_DELIVERY)
         if (self.dead or self.rejected) and self._fail_on == "events":
             raise click.exceptions.Exit(EXIT_EVENTS)

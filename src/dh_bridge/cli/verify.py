@@ -131,7 +131,7 @@ def _sent(ledger: Path, delivery: str | None, settings: Settings, sample: float)
         recall = Recall(file, Options(settings, stateful=True), delivery)
         yield from recall.proposals(lambda urn: _drawn(urn, sample))
         if recall.gone:
-            say(f"{recall.gone:,} aspects cannot be told again: of runs that the ledger let go, or of none")
+            say(f"not compared, as the ledger has let go of what it knew of them: {recall.gone:,} aspects")
 
 
 def _rows(state: State, counts: Counter[str]) -> Iterator[dict[str, Any]]:

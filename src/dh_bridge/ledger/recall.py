@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from dh_bridge.call import PLATFORM
 from dh_bridge.errors import EventError
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.sent import DAY, Sent
@@ -54,7 +55,7 @@ class Recall:
         self._file = file
         self._options = options
         self._span = (0, _EVER) if delivery is None else Deliveries(file.connection).span(delivery, where=file.path)
-        #: aspects of runs that the ledger has let go, and of what is not rendered from states
+        #: aspects of runs that the ledger has let go, and of checks that have retired
         self.gone = 0
 
     def proposals(self, drawn: Callable[[str], bool]) -> Iterator[list[Proposal]]:
@@ -71,4 +72,5 @@ class Recall:
         fold = LedgerFold(self._file.connection, self._options)
         with self._file.transaction(keep=False):  # rendering notes what is new
             fold.again = urns
-            return fold.close()
+            found = fold.close()
+        return [PLATFORM, *found] if PLATFORM.entity_urn in urns else found  # a call adds it, no state has it

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EVENTS, PROPOSALS = ".events.json", ".proposals.ndjson"
 _WIDTH = 160
+_UPDATE = "`dh-bridge golden DIR --update`"
 _decode = msgspec.json.Decoder(Proposal).decode
 _Shape = dict[tuple[str, ...], Any]
 
@@ -59,7 +60,9 @@ def cases(directory: Path | str) -> list[Case]:
     }
     if not stems:
         raise SettingsError(
-            "there are no golden cases", where=str(folder), now=f"put events into NAME{EVENTS}, then update"
+            "there are no golden cases",
+            where=str(folder),
+            now=f"put events into NAME{EVENTS}, then write what they come to: {_UPDATE}",
         )
     return [Case(stem.with_name(stem.name + EVENTS), stem.with_name(stem.name + PROPOSALS)) for stem in sorted(stems)]
 
@@ -78,7 +81,7 @@ def compare(case: Case, bridge: Bridge, *, update: bool = False) -> Result:
     if not update:
         expected = _read(case.proposals) if case.proposals.exists() else None
         if expected is None:
-            return Result(case, [*wrong, f"! {case.proposals.name} is missing: write it with an update"])
+            return Result(case, [*wrong, f"! {case.proposals.name} is missing: {_UPDATE} writes it"])
         return Result(case, [*wrong, *differences(expected, translation.proposals)])
     if case.proposals.exists() and _same(case.proposals, translation.proposals):
         return Result(case, wrong)
@@ -182,7 +185,7 @@ def _proposal(line: bytes, place: str) -> Proposal:
         if found.change_type == "PATCH":
             msgspec.convert(operations(found), list[_Operation])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TypeError) as error:
-        raise SettingsError(f"no proposal: {error}", where=place, now="update") from error
+        raise SettingsError(f"no proposal: {error}", where=place, now=f"{_UPDATE} writes it anew") from error
     return found
 
 

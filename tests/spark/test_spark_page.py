@@ -1,0 +1,31 @@
+"""What docs/spark.md prints for a notebook runs as printed; addresses are a server on loopback and folders of the test."""
+
+from __future__ import annotations
+
+import re
+
+from gms import Gms
+from samples import EXAMPLES, ROOT
+
+PAGE = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
+
+
+def test_the_notebook_runs_as_printed(session, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", "")
+    file = str(EXAMPLES / "dbt.ndjson")
+    session.read.text(file).withColumnRenamed("value", "payload").createOrReplaceTempView("events")
+    notebook, target, survey = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+    with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
+        code = "import os\n" + notebook.replace("found.close()\n", "") + target + "found.close()\n" + survey
+        for printed, here in {
+            "s3a://archive/openlineage/": file,
+            "lake.raw.events": "events",
+            "s3a://archive": str(tmp_path),
+            "http://gms:8080": gms.url,
+        }.items():
+            assert printed in code
+            code = code.replace(printed, here)
+        exec(compile(code, "docs/spark.md", "exec"), {})  # noqa: S102 - our own page
+        assert {one.entity_type for one in gms.proposals} >= {"dataset", "dataJob", "dataProcessInstance"}
+    assert len(list((tmp_path / "proposals").glob("*.parquet"))) > 0
+    assert "dataJobInputOutput" in capsys.readouterr().out
