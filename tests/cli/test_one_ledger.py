@@ -42,6 +42,15 @@ def test_a_ledger_that_delivered_elsewhere_says_so_once(run, tmp_path):
     assert f"delivered to file:{tmp_path / 'two.ndjson'}; {ELSEWHERE}" in told("--to", "file:one.ndjson")
 
 
+@pytest.mark.parametrize("to", [("file:one.ndjson", "--ledger", "l.db"), ("catalog:c.db",)], ids=str)
+def test_what_was_told_before_is_said_to_be_and_counts_nowhere(run, to):
+    assert "nothing is new" not in run("emit", EVENT, "--to", *to).stderr
+    again = run("emit", EVENT, "--to", *to)
+    assert "nothing is new: what these events say was told before" in again.stderr
+    counts = dict(line.split() for line in again.stderr.splitlines() if len(line.split()) == 2)
+    assert counts == {"events": "1", "runs": "1", "jobs": "0", "datasets": "0", "proposals": "0"}
+
+
 def test_a_ledger_remembers_a_server_without_its_secrets(run, gms):
     words = ("emit", EVENT, "--ledger", "l.db", "--profile", "1.4", "--to")
     assert run(*words, "rest:", "--set", f"rest.server={gms.url}/", "--set", "rest.token=hunter2").exit_code == 0

@@ -49,3 +49,14 @@ def test_what_is_passed_over_in_a_folder_is_told(run, tmp_path, command):
     (tmp_path / "folder" / "part-1").write_text(json.dumps(EVENT))
     assert "2 files were passed over" in run(*command, "folder").stderr
     assert "passed over" not in run(*command, "folder/part-0", "folder/part-1").stderr
+
+
+@pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("validate",)])
+def test_that_there_is_no_event_is_told(run, tmp_path, command):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "none.ndjson").write_text("")
+    result = run(*command, "folder", "none.ndjson")
+    assert (result.exit_code, "there is no event in folder, none.ndjson" in result.stderr) == (0, True)
+    assert "there is no event in stdin" in run(*command, "-", stdin="").stderr
+    (tmp_path / "one.ndjson").write_text(json.dumps(EVENT))
+    assert "there is no event" not in run(*command, "folder", "one.ndjson").stderr

@@ -45,6 +45,9 @@ def test_a_catalogue_before_and_after(run):
         "points",
     }
     assert run("verify", EVENTS, "--against", "catalog:c.db", "--profile", "1.4", "--sample", "50%").exit_code == 0
+    none = run("verify", EVENTS, "--against", "catalog:c.db", "--profile", "1.4", "--sample", "0.0001%")
+    assert "0 held" in none.stderr
+    assert "nothing was compared: no entity is in so small a sample" in none.stderr
 
 
 @pytest.mark.parametrize("command", ["plan", "verify"])

@@ -178,6 +178,9 @@ def _deliver(
         finally:
             if gate is not None:
                 outcome.hold(*held(ledger.courier))
+        counts = outcome.counts
+        if counts.events and not (counts.proposals or counts.filtered):
+            say("nothing is new: what these events say was told before")
     else:
         for translation in bridge.stream(items, report=outcome.reports):
             outcome.add(translation)

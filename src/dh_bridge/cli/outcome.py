@@ -174,12 +174,19 @@ def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLett
             pipe = open(sys.stdin.fileno(), "rb", buffering=BUFFER, closefd=False)  # noqa: SIM115 - it stays open
     passed: list[Path] = []
     items = read_events(paths, stdin=pipe, zone=bridge.zone, passed=passed.append)
-    return _telling(progress(items, "events"), passed)
+    return _telling(progress(items, "events"), paths, passed)
 
 
-def _telling(items: Iterator[Event | DeadLetter], passed: Sequence[Path]) -> Iterator[Event | DeadLetter]:
-    """Yield ``items``, then say which files were passed over."""
-    yield from items
+def _telling(
+    items: Iterator[Event | DeadLetter], paths: Sequence[str], passed: Sequence[Path]
+) -> Iterator[Event | DeadLetter]:
+    """Yield ``items``, then say which files were passed over, and that there was no event at all."""
+    found = False
+    for item in items:
+        found = True
+        yield item
+    if not found:
+        say(f"there is no event in {', '.join('stdin' if path == '-' else path for path in paths)}")
     if passed:
         which = "1 file was" if len(passed) == 1 else f"{len(passed):,} files were"
         say(f"{which} passed over, such as {passed[0]}: of folders those are read that end in {_ENDINGS}")

@@ -111,6 +111,8 @@ def verify(  # noqa: PLR0913 - one parameter per option
             ", ".join(f"{number:,} {word}" for word, number in counts.items())
             + f"; {state.points:,} points were not read"
         )
+        if not counts.total() and sample < 1:
+            say("nothing was compared: no entity is in so small a sample")
         if rows or state.refused:
             raise click.exceptions.Exit(EXIT_EVENTS)
         outcome.leave()

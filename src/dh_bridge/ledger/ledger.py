@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from dh_bridge.call import Call, Translation
+from dh_bridge.call import Call, Translation, counted
 from dh_bridge.ledger.courier import Courier
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.recall import Deliveries
@@ -152,10 +152,11 @@ class Ledger:
                 translation = self._translated(items)
                 whole = self._fold.rendered
                 translation.proposals = self._sent.changed(translation.proposals, now, whole=whole, quiet=quiet)
-                translation.counts.proposals = len(translation.proposals)
-                translation.counts.filtered.update(self._withheld.told())
+                told, counts = counted(translation.proposals)[1], translation.counts
+                counts.jobs, counts.datasets, counts.proposals = told.jobs, told.datasets, told.proposals
+                counts.filtered.update(self._withheld.told())
                 if self._fold.late:
-                    translation.counts.notes["late events of runs that were let go"] += self._fold.late
+                    counts.notes["late events of runs that were let go"] += self._fold.late
                 if self._gate is not None:
                     self._gate(translation, self._sent.fresh)
                 if self._delivery is not None and translation.proposals:
