@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import importlib.metadata
 import json
 import os
 import re
@@ -82,6 +83,21 @@ def test_a_plain_install_is_light(built):
     plain = {re.split(r"[><=!~; ]", text)[0] for text in requirements if "extra ==" not in text}
     assert plain == LIGHT
     assert set(metadata(built[0]).get_all("Provides-Extra")) == EXTRAS
+
+
+def test_the_extra_spark_asks_for_what_its_pyspark_asks_for(built):
+    """PySpark refuses to work below its minimum of pandas and pyarrow, which pip does not know of."""
+
+    def least(requirements, extra):
+        found = (re.match(rf"(pandas|pyarrow)[<\d.,]*>=([\d.]+).*; extra == .{extra}.$", text) for text in requirements)
+        return {one[1]: tuple(map(int, one[2].split("."))) for one in found if one}
+
+    ours, theirs = (
+        least(metadata(built[0]).get_all("Requires-Dist"), "spark"),
+        least(importlib.metadata.requires("pyspark"), "sql"),
+    )
+    assert ours.keys() == theirs.keys() == {"pandas", "pyarrow"}
+    assert [name for name, version in theirs.items() if (*ours[name], 0, 0)[: len(version)] < version] == []
 
 
 def test_the_wheel_names_its_command_and_its_source_for_recipes(built):

@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,16 +60,16 @@ REGISTRY = Jars(
     "registry", ("io.apicurio:apicurio-registry-app:3.0.9",), alone=True, archive=("tar.gz", "all")
 )  # later 3.x need Java 21
 
-SPARK_KAFKA = Jars(
+SPARK4_KAFKA = Jars(
     "spark-kafka-4",
     (
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
-        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
-        "org.apache.kafka:kafka-clients:3.9.1",
-        "org.apache.commons:commons-pool2:2.12.0",
+        "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.2.0",
+        "org.apache.kafka:kafka-clients:3.9.2",
+        "org.apache.commons:commons-pool2:2.13.1",
     ),
     alone=True,
-)  # the rest is among pyspark's own; of one version they are not all to be had
+)  # the rest is among pyspark's own; there is none of 4.3
 SPARK35_KAFKA = Jars(
     "spark-kafka-3.5",
     (
@@ -79,6 +80,8 @@ SPARK35_KAFKA = Jars(
     ),
     alone=True,
 )
+SPARK_KAFKA = SPARK35_KAFKA if find_spec("pyspark") and version("pyspark").startswith("3.") else SPARK4_KAFKA
+"""Of the PySpark that is here."""
 SPARK35_LISTENER = Jars("spark-listener-3.5", ("io.openlineage:openlineage-spark_2.12:1.53.0",), alone=True)
 
 

@@ -23,6 +23,9 @@ SMALL = {
 }
 """Queries over a handful of rows: compiling and re-planning them would take longer than running them."""
 
+DISTUTILS = "distutils Version classes are deprecated"
+"""PySpark 3.5 compares the versions of pandas and pyarrow with them."""
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
@@ -30,6 +33,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 on the PATH"))
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+            item.add_marker(pytest.mark.filterwarnings(f"ignore:{DISTUTILS}:DeprecationWarning"))
 
 
 def connector():

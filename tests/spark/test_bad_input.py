@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import runpy
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -13,8 +15,9 @@ from test_replay import dumped
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.cli import EXIT_USAGE, commands
+from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.spark import Translated, read, stream, stream_files
+from dh_bridge.spark import Translated, read, rows, stream, stream_files
 
 CLIENT = EXAMPLES / "client.ndjson"
 SETTINGS = Settings(profile="1.7")
@@ -80,3 +83,18 @@ def test_what_cannot_be_read_at_all_is_said_in_a_line(options, said, tmp_path):
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr) < 1000
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        ("ModuleNotFoundError('no pyarrow')", "pyarrow is not installed"),
+        ("ImportError('pyarrow requires NumPy 2.0 or newer')", "pyarrow does not start: pyarrow requires NumPy 2.0"),
+    ],
+)
+def test_an_arrow_that_is_there_and_does_not_start_is_not_called_missing(raised, said, tmp_path, monkeypatch):
+    (tmp_path / "pyarrow.py").write_text(f"raise {raised}", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "pyarrow")
+    with pytest.raises(SettingsError, match=said):
+        runpy.run_path(rows.__file__)

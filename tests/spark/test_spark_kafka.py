@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
+import pyspark
 import pytest
 from click.testing import CliRunner
 from confluent_kafka import Producer
@@ -119,6 +123,33 @@ def test_a_client_of_kafka_under_another_name_is_found_and_where_there_is_none_t
 
 
 @pytest.mark.usefixtures("session")
+@pytest.mark.parametrize(
+    ("version", "scala", "wanted"), [("3.5.9", "2.12.18", "_2.12:3.5.9"), ("4.3.0", "2.13.18", "_2.13:4.3.0")]
+)
+def test_a_spark_without_the_connector_is_told_which_one_is_its_own(version, scala, wanted):
+    class Reader:
+        def format(self, _name):
+            return self
+
+        def options(self, **_said):
+            return self
+
+        def load(self):
+            raise RuntimeError("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: kafka.")
+
+    properties = SimpleNamespace(versionNumberString=lambda: scala)
+    jvm = SimpleNamespace(scala=SimpleNamespace(util=SimpleNamespace(Properties=properties)))
+    spark = SimpleNamespace(read=Reader(), version=version, sparkContext=SimpleNamespace(_jvm=jvm))
+    with pytest.raises(SettingsError, match=re.escape(f"org.apache.spark:spark-sql-kafka-0-10{wanted},")):
+        read_topic(spark, "broker:9092", "events")
+
+
+def test_the_connector_that_is_named_is_of_the_scala_that_spark_runs_on(session):
+    (library,) = (Path(pyspark.__file__).parent / "jars").glob("scala-library-*.jar")
+    scala = library.stem.removeprefix("scala-library-").rpartition(".")[0]
+    assert topics.connector(session) == f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{pyspark.__version__}"
+
+
 def test_a_batch_reads_what_a_topic_holds_and_tells_what_is_no_event(kafka, topic, tmp_path):
     raws = CLIENT.read_bytes().splitlines()
     put(kafka, topic, [*spread(raws), (None, 0), (b"\xff\xfe\x00junk", 1)])

@@ -250,7 +250,9 @@ def test_a_batch_leaves_nothing_behind_in_the_driver(session, tmp_path):
         held.append(living())
 
     scheduler = session.sparkContext._jsc.sc().dagScheduler()
-    kept_by = [getattr(scheduler, name) for name in ("activeQueryToJobs", "jobIdToQueryExecutionId")]
+    books = {"activeQueryToJobs", "jobIdToQueryExecutionId"}.intersection(dir(scheduler))
+    assert books or session.version < "4.2"  # 3.5 and 4.0 keep none
+    kept_by = [getattr(scheduler, name) for name in books]
     before = [jobs().size() for jobs in kept_by]
     events = stream_files(session, str(tmp_path / "landing"), options={"maxFilesPerTrigger": "1"})
     stream(events, take, checkpoint=str(tmp_path / "state"), settings=SETTINGS, partitions=1).awaitTermination()

@@ -8,8 +8,12 @@ from dh_bridge.errors import SettingsError
 
 try:
     import pyarrow as pa
-except ImportError as missing:  # an optional extra
+except ModuleNotFoundError as missing:  # an optional extra
     raise SettingsError("pyarrow is not installed", where="spark", now="pip install 'dh-bridge[spark]'") from missing
+except ImportError as broken:  # such as 26 beside NumPy 1, which pip lets be
+    raise SettingsError(
+        f"pyarrow does not start: {broken}", where="spark", now="pip install -U numpy pyarrow"
+    ) from broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

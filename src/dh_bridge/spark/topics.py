@@ -52,12 +52,19 @@ def kafka(  # noqa: PLR0913 - what a topic needs
             raise SettingsError(
                 "Spark has no Kafka connector",
                 where="--kafka",
-                now="--conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:<version of your Spark>",
+                now=f"--conf spark.jars.packages={connector(spark)}, or the version next to it that Maven Central has",
             ) from error
         raise
     if not stream and (bounds := _bounds(spark, chosen, since)):
         rows = reader.format("kafka").options(**chosen, **bounds).load()
     return of_kafka(rows)
+
+
+def connector(spark: SparkSession) -> str:
+    """Return the coordinates of the connector for this Spark: it is built for each Scala (2.12 of PySpark 3.5, 2.13 of 4.x)."""
+    jvm: Any = spark.sparkContext._jvm  # noqa: SLF001 - as in _bounds
+    scala, _, _ = jvm.scala.util.Properties.versionNumberString().rpartition(".")
+    return f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark.version}"
 
 
 def of_kafka(rows: DataFrame) -> DataFrame:
