@@ -174,9 +174,9 @@ def test_descriptions_of_outputs_that_are_called_the_same_are_told_apart():
 
 
 def test_a_pair_that_is_listed_twice_has_the_words_of_both():
-    sources = [column("b", direct(description=words)) for words in ("first", "second", "first")]
+    sources = [column("b", direct(description=words)) for words in ("first", "second", "first", "third")]
     found = of_output("columnLineage", lineage({"a": sources}))
-    assert described(found) == {"shop.public.totals.a<-shop.public.orders.b": "first; second"}
+    assert described(found) == {"shop.public.totals.a<-shop.public.orders.b": "first; second; third"}
 
 
 @pytest.mark.parametrize(

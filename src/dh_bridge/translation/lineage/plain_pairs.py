@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     from dh_bridge.translation.properties import Member
 
 
-class Descriptions(dict["Member", tuple[str, ...]]):
+class Descriptions(dict["Member", "Collection[str]"]):
     """What a pair is called, and the URNs of its ends -> what is said of it, each text once."""
 
     def say(self, pair: Member, text: str) -> None:
         """Add a text to those of a pair."""
         said = self.get(pair)
         if said is None:
-            self[pair] = (text,)
-        elif text not in said:
-            self[pair] = (*said, text)
+            self[pair] = (text,)  # nearly always the only one, for which a dict would take five times the room
+        elif isinstance(said, dict):
+            said[text] = None
+        else:
+            self[pair] = dict.fromkeys((*said, text))
 
 
 class Said(NamedTuple):
