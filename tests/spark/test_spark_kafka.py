@@ -122,7 +122,6 @@ def test_a_client_of_kafka_under_another_name_is_found_and_where_there_is_none_t
         topics.client_package(Jvm(), ["endingOffsets"])
 
 
-@pytest.mark.usefixtures("session")
 @pytest.mark.parametrize(
     ("version", "scala", "wanted"), [("3.5.9", "2.12.18", "_2.12:3.5.9"), ("4.3.0", "2.13.18", "_2.13:4.3.0")]
 )
@@ -150,6 +149,7 @@ def test_the_connector_that_is_named_is_of_the_scala_that_spark_runs_on(session)
     assert topics.connector(session) == f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{pyspark.__version__}"
 
 
+@pytest.mark.usefixtures("session")
 def test_a_batch_reads_what_a_topic_holds_and_tells_what_is_no_event(kafka, topic, tmp_path):
     raws = CLIENT.read_bytes().splitlines()
     put(kafka, topic, [*spread(raws), (None, 0), (b"\xff\xfe\x00junk", 1)])

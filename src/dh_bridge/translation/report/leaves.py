@@ -34,13 +34,12 @@ def noted_leaves(document: Any, noted: Mapping[str, str], about: Mapping[str, st
     By places (see :class:`~dh_bridge.translation.place.Place`), ``noted`` is where leaves ended, ``about`` which datasets are named.
     """
     place = "$"
-    start = (), place, place, noted.get(place), (about[place],) if place in about else ()
+    note, datasets = noted.get(place), (about[place],) if place in about else ()
     if not _is_inner(document):
-        yield (*start[:2], *start[3:], document)
+        yield (), place, note, datasets, document
         return
-    open_: list[tuple[Any, ...]] = [
-        (*start, _members(document))
-    ]  # a stack of its own: JSON may be nested hundreds deep
+    # a stack of its own: JSON may be nested hundreds deep
+    open_: list[tuple[Any, ...]] = [((), place, place, note, datasets, _members(document))]
     while open_:
         path, shown, place, note, datasets, members = open_[-1]
         for step, value in members:
