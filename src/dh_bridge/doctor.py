@@ -182,7 +182,7 @@ def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: b
         server = rest_area(loaded.settings, "", os.environ)["server"]
         server = server and address(server)
     except BridgeError as error:
-        found = error.what if error.where == "--to" else _said(error)  # the doctor has no such flag
+        found = error.what if error.where == "--to" else error.fault  # the doctor has no such flag
         yield Finding("connections", "rest", WRONG, found, error.now)
         return
     if server is None:
@@ -194,11 +194,6 @@ def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: b
         yield _asked(loaded.settings, server)
 
 
-def _said(error: BridgeError) -> str:
-    """Return an error without its remedy, which has a column of its own."""
-    return f"{error.where}: {error.what}" if error.where else error.what
-
-
 def _asked(settings: Settings, server: str) -> Finding:
     """Ask the server who it is, and read an entity that every server has: that needs the token."""
     try:
@@ -207,7 +202,7 @@ def _asked(settings: Settings, server: str) -> Finding:
             if tells_what_is_there(sink):
                 sink.read({_EVERYWHERE: ["corpUserKey"]})
     except BridgeError as error:
-        return Finding("connections", "rest", WRONG, _said(error), error.now)
+        return Finding("connections", "rest", WRONG, error.fault, error.now)
     version = destination.version or "of an unknown version"
     chosen = settings.profile or destination.settings.profile or DEFAULT
     return Finding("connections", "rest", OK, f"{server}: DataHub {version}, profile {chosen}")

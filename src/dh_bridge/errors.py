@@ -26,9 +26,13 @@ class BridgeError(Exception):
         self.now = now
         super().__init__(what, where, now)
 
+    @property
+    def fault(self) -> str:
+        """Where and what, for who shows the remedy elsewhere."""
+        return f"{self.where}: {self.what}" if self.where else self.what
+
     def __str__(self) -> str:
-        head = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{head} ({self.now})" if self.now else head
+        return f"{self.fault} ({self.now})" if self.now else self.fault
 
 
 class EventError(BridgeError):
