@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from gms import Gms
 from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from receiving import metrics, served
+from typed import typed
 
 from dh_bridge.catalog.store import Catalog
 
@@ -52,19 +50,7 @@ def shell(tmp_path, gms):
     (folder / "urns.txt").write_text("urn:li:dataset:(urn:li:dataPlatform:hive,a.b,PROD)\n", encoding="utf-8")
     (folder / "old.yml").write_text("identity: {mode: compat}\n", encoding="utf-8")
     (folder / "new.yml").write_text("", encoding="utf-8")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-
-    def ran(line):
-        return subprocess.run(
-            ["bash", "-c", line.replace("http://localhost:8080", gms.url)],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=folder,
-            env=os.environ | {"PATH": path, "HOME": str(folder), "DATAHUB_GMS_URL": gms.url},
-        )
-
-    return ran
+    return lambda line: typed(line.replace("http://localhost:8080", gms.url), folder, DATAHUB_GMS_URL=gms.url)
 
 
 @pytest.mark.parametrize(

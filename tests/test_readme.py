@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import click
 import pytest
 import yaml
 from gms import Gms
+from typed import typed
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
@@ -30,19 +29,7 @@ WRITTEN_BY_OTHERS = {"CHANGELOG.md"}
 def shell(tmp_path):
     """Return a function that runs a line in a folder that holds nothing but ``my_events.ndjson``."""
     shutil.copy(EVENTS, tmp_path / "my_events.ndjson")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-
-    def ran(script):
-        return subprocess.run(
-            ["bash", "-c", script],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=os.environ | {"PATH": path, "HOME": str(tmp_path)},
-        )
-
-    return ran
+    return partial(typed, folder=tmp_path)
 
 
 def blocks(title, language="console"):
