@@ -45,6 +45,13 @@ def test_types_read_as_people_say_them(annotation, text):
     assert readable(annotation) == text
 
 
+def test_numbers_say_what_they_must_keep_to():
+    kinds = {leaf.key: leaf.kind for leaf in leaves(Settings)}
+    assert kinds["window"] == "whole number, at least 1"
+    assert kinds["rest.batch_bytes"] == "whole number, at least 1,024, at most 16,000,000"
+    assert kinds["airflow.timeout"] == "number, above 0, below 10"
+
+
 def test_texts_lists_and_areas_are_told_apart():
     assert takes_text(str | None)
     assert not takes_text(tuple[str, ...])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get
 from pydantic import BaseModel, SecretStr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _SECRET = re.compile(
     r"pass(word|wd|phrase)?$|pwd|secret|token|credential|(api|access|private)[-_.]?key|authorization|keytab|signature|^sig$"
@@ -25,7 +25,7 @@ _LISTS = (list, tuple, set, frozenset)
 
 
 class Leaf(NamedTuple):
-    """One setting: its dotted key, its type as people read it, its default and its description."""
+    """One setting: its dotted key, its type and bounds as people read them, its default and its description."""
 
     key: str
     kind: str
@@ -112,7 +112,8 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[Leaf]:
                 yield leaf._replace(description=about + leaf.description)
             continue
         default = REQUIRED if field.is_required() else field.get_default(call_default_factory=True)
-        yield Leaf(key, readable(field.annotation), default, field.description or "")
+        kind = ", ".join([readable(field.annotation), *_bounds(field.metadata)])
+        yield Leaf(key, kind, default, field.description or "")
         member = _member(field.annotation)
         if member is not None:
             yield from leaves(member, f"{key}[].")
@@ -152,6 +153,18 @@ def readable(annotation: Any) -> str:
         SecretStr: "secret",
     }
     return simple.get(annotation) or str(getattr(annotation, "__name__", annotation))
+
+
+_BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+
+
+def _bounds(constraints: Iterable[Any]) -> Iterator[str]:
+    """Yield what a number must keep to, as people read it: ``at least 1,024``, ``below 10``."""
+    for constraint in constraints:
+        for name, words in _BOUNDS.items():
+            bound = getattr(constraint, name, None)
+            if bound is not None:
+                yield f"{words} {bound:,}"
 
 
 def _member(annotation: Any) -> type[BaseModel] | None:

@@ -12,6 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checkable
 
@@ -212,14 +213,16 @@ def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
 
 
 def known_scheme(target: str) -> str:
-    """Return the scheme of a target; a SettingsError names the known ones."""
-    scheme, colon, _ = target.partition(":")
-    if not colon or scheme not in SINKS:
-        meant = next((name for name, sign in _SIGNS if sign in target.lower()), None)
-        known = ", ".join(f"{name}:" for name in SINKS)
-        now = f"use one of {known}" + (f"; did you mean {meant}:{shown(target)}?" if meant else "")
-        raise SettingsError(f"{shown(target)!r} is no known target", where="--to", now=now)
-    return scheme
+    """Return the scheme of a target; a SettingsError names those that keep what they are given, and the one that fits."""
+    scheme, colon, place = target.partition(":")
+    if colon and scheme in SINKS:
+        return scheme
+    lasting = [name for name in SINKS if name != "memory"]
+    near = get_close_matches(scheme, SINKS, 1, cutoff=0.7) if colon or scheme in SINKS else []
+    meant = [f"{name}:{shown(place)}" for name in near]
+    meant += [f"{name}:{shown(target)}" for name, sign in _SIGNS if sign in target.lower()]
+    now = f"use one of {', '.join(f'{name}:' for name in lasting)}" + (f"; did you mean {meant[0]}?" if meant else "")
+    raise SettingsError(f"{shown(target)!r} is no known target", where="--to", now=now)
 
 
 def shown(target: str) -> str:
