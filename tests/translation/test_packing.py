@@ -47,7 +47,12 @@ def test_a_name_of_ours_in_another_place_is_no_part_of_a_state(name):
 
 @pytest.mark.parametrize(
     ("name", "home"),
-    [("checks\nStated", "reading.checks"), ("subsets\nPart", "reading.subsets"), ("slots\nINPUT", "slots")],
+    [
+        ("checks\nStated", "reading.checks"),
+        ("subsets\nPart", "place"),
+        ("place\nPart", "place"),
+        ("slots\nINPUT", "slots"),
+    ],
 )
 def test_what_was_packed_before_a_module_moved_is_read(name, home):
     found = unpacked(f"cdh_bridge.translation.{name}\n.".encode())

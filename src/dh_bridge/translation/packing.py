@@ -29,10 +29,11 @@ _HOMES = {
     ("job", "Job"): f"{_HERE}.identity.job",
     ("laws", "restored"): f"{_HERE}.laws",
     ("name", "Name"): f"{_HERE}.naming.name",
+    ("place", "Part"): f"{_HERE}.place",
     ("properties", "Joined"): f"{_HERE}.properties",
     ("runstate", "RunState"): f"{_HERE}.runstate",
     ("schema_fields", "SchemaFields"): f"{_HERE}.columns.schema_fields",
-    ("subsets", "Part"): f"{_HERE}.reading.subsets",
+    ("subsets", "Part"): f"{_HERE}.place",  # where it was
     ("trims", "restored"): f"{_HERE}.naming.trims",
 }
 _found: dict[tuple[str, str], Any] = {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.reading.subsets import Part
 
 #: Note of a place in the event that is said of a dataset, or names one, with its URN: see `Written.near`
 ABOUT = "about:"
@@ -24,6 +25,22 @@ Role = Literal["input", "output", "dataset"]
 #: A dataset of an event that is not left out, its name, its role and its path in the event
 Entry = tuple["Dataset", "Name", Role, str]
 Attach = Literal["run", "job", "dataset"]
+
+
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """What an entry of an event covers: the type and partition of a partitionSpec, its parts as JSON.
+
+    ``entries``: how many entries of the event name the dataset on the same side, with a subset or without.
+    """
+
+    kind: Literal["PARTITION", "QUERY"]
+    partition: str
+    members: tuple[str, ...]
+    entries: int = 1
+
+    def spec(self) -> dict[str, str]:
+        """Return the partitionSpec; never with a timePartition, which the server refuses beside a partition."""
+        return {"partition": self.partition, "type": self.kind}
 
 
 class Place:

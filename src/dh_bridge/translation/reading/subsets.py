@@ -10,9 +10,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from dh_bridge.translation.facet import Facet
+from dh_bridge.translation.place import Part
 from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json
 from dh_bridge.translation.slots import PARTITION
@@ -54,22 +53,6 @@ class Condition(Facet):
     comparison: str | None = None
     field: str | None = None
     value: Any = None
-
-
-class Part(msgspec.Struct, frozen=True, gc=False):
-    """What an entry of an event covers: the type and partition of a partitionSpec, its parts as JSON.
-
-    ``entries``: how many entries of the event name the dataset on the same side, with a subset or without.
-    """
-
-    kind: Literal["PARTITION", "QUERY"]
-    partition: str
-    members: tuple[str, ...]
-    entries: int = 1
-
-    def spec(self) -> dict[str, str]:
-        """Return the partitionSpec; never with a timePartition, which the server refuses beside a partition."""
-        return {"partition": self.partition, "type": self.kind}
 
 
 class Rendering:

@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.fold import Cells, Slots
     from dh_bridge.translation.laws import Cell, Stamp
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.place import Mark
+    from dh_bridge.translation.place import Mark, Part
     from dh_bridge.translation.reading.checks import Stated
-    from dh_bridge.translation.reading.subsets import Part
     from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
