@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Schemes of files: "@" parts container and account, "file:/data/x" is a path, HDFS name services have a case.
-FILE_SCHEMES = frozenset({"file", "dbfs", "hdfs", "s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "wasb", "wasbs"})
+# Schemes of files: "@" parts container and account (bucket and tenancy), "file:/data/x" is a path, HDFS name services have a case.
+FILE_SCHEMES = frozenset(
+    {"file", "dbfs", "hdfs", "s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "wasb", "wasbs", "oci"}
+)
 _PORTS = frozenset({"file", "hdfs"})
 _CASED = frozenset({"snowflake"})  # the account is a name, not a host
 _PLUS = frozenset({"mongodb+srv"})  # the only "+" that is no driver
