@@ -128,6 +128,83 @@ def test_a_row_condition_says_which_rows(told, condition):
     assert only(one, RESULT)["partitionSpec"] == {"partition": "amount > 1", "type": "QUERY"}
 
 
+@pytest.mark.parametrize(
+    ("condition", "predicate"),
+    [
+        ({"type": "comparison", "column": {"name": "amount"}, "operator": ">", "parameter": 1}, "amount > 1"),
+        (
+            {"type": "comparison", "column": {"name": "c"}, "operator": "NOT_IN", "parameter": ["IN", "O'S"]},
+            "c NOT IN ('IN', 'O''S')",
+        ),
+        (
+            {
+                "type": "or",
+                "conditions": [
+                    {"type": "nullity", "column": {"name": "c"}, "is_null": True},
+                    {"type": "nullity", "column": {"name": "d"}, "is_null": False},
+                ],
+            },
+            "(c IS NULL) OR (d IS NOT NULL)",
+        ),
+    ],
+)
+def test_a_condition_made_of_objects_says_which_rows(told, condition, predicate):
+    one = told()
+    tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition=condition))
+    assert only(one, RESULT)["partitionSpec"] == {"partition": predicate, "type": "QUERY"}
+    assert only(one, "assertionInfo")["datasetAssertion"]["nativeParameters"]["row_condition"] == predicate
+
+
+def test_a_condition_of_a_kind_to_come_is_kept_as_it_is(told):
+    one = told()
+    tell(one, expectation("expect_table_row_count_to_equal", value=1, row_condition={"type": "fuzzy"}))
+    info = only(one, "assertionInfo")["datasetAssertion"]
+    assert info["nativeParameters"]["row_condition"] == '{"type":"fuzzy"}'
+
+
+def test_counts_of_values_that_differ_are_no_counts_of_rows(told):
+    one = told()
+    found = {"observed_value": None, "unexpected_count": 3, "missing_count": 1, "partial_missing_list": ["DE"]}
+    tell(one, expectation("expect_column_distinct_values_to_equal_set", column="c", success=False, result=found))
+    result = only(one, RESULT)["result"]
+    assert not {"missingCount", "unexpectedCount"} & result.keys()
+    assert result["nativeResults"] == {"missing_count": "1", "unexpected_count": "3"}
+
+
+def test_values_of_numpy_and_pandas_are_told_as_what_they_are(told):
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    one = told()
+    found = {
+        "observed_value": pandas.Timestamp("2024-03-02"), "element_count": numpy.int64(9),
+        "unexpected_percent": numpy.float64(22.5),
+    }  # fmt: skip
+    tell(one, expectation(column="day", min_value=pandas.Timestamp("2024-01-01"), max_value=None, result=found))
+    info = only(one, "assertionInfo")["datasetAssertion"]
+    assert info["parameters"] == {"value": {"value": "2024-01-01T00:00:00", "type": "STRING"}}
+    result = only(one, RESULT)["result"]
+    assert result["rowCount"] == 9
+    assert result["nativeResults"] == {"actual": "2024-03-02T00:00:00", "unexpected_percent": "22.5"}
+
+
+def test_values_of_a_column_that_tells_of_secrets_are_hidden(told):
+    one = told()
+    found = {"observed_value": ["hunter2"], "element_count": 4}
+    tell(one, expectation("expect_column_values_to_be_in_set", column="password", value_set=["hunter2"], result=found))
+    assert "hunter2" not in str([proposal.value for proposal in one.sink.proposals])
+    assert only(one, RESULT)["result"]["nativeResults"] == {"actual": "[REDACTED]"}
+    assert only(one, RESULT)["result"]["rowCount"] == 4
+
+
+def test_what_is_not_null_is_told_in_the_unit_of_its_limit(told):
+    one = told()
+    kind = "expect_column_proportion_of_non_null_values_to_be_between"
+    tell(one, expectation(kind, column="c", min_value=0.9, success=False, result={"observed_value": 0.75}))
+    info = only(one, "assertionInfo")["datasetAssertion"]
+    assert (info["operator"], info["parameters"]["value"]["value"]) == ("LESS_THAN_OR_EQUAL_TO", "0.1")
+    result = only(one, RESULT)["result"]
+    assert (result["actualAggValue"], result["nativeResults"]) == (0.25, {"actual": "0.75"})
+
+
 def test_a_batch_of_a_partition_says_which_part(told):
     one = told()
     tell(one, expectation(column="amount"), identifiers={"year": "2024", "dataframe": "<DATAFRAME>"})
@@ -139,6 +216,7 @@ def test_query_and_limit_of_a_batch_are_kept(told):
     tell(one, expectation(column="amount"), batch_spec={"query": "select 1", "limit": 10})
     batch = only(one, RESULT)["batchSpec"]
     assert (batch["query"], batch["limit"]) == ("select 1", 10)
+    assert only(one, RESULT)["partitionSpec"] == {"partition": "select 1", "type": "QUERY"}
 
 
 def test_a_run_without_a_name_is_called_by_its_time(told):

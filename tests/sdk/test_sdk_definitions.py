@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date
+from decimal import Decimal
+
 import pytest
 
 from dh_bridge.errors import AspectError, EventError, SettingsError
@@ -348,6 +351,29 @@ def test_a_job_has_no_rows_to_filter(told):
         told().pipeline.assertion(JOB, Freshness(since_last_check=True, filter="a = 1"))
 
 
+@pytest.mark.parametrize("redaction", ["default", "off"])
+def test_values_of_a_column_that_tells_of_secrets_are_hidden(told, redaction):
+    one = told(redaction=redaction)
+    checks = [
+        one.pipeline.assertion(
+            ORDERS, Field(column="password", native_type="text", value=[value], **said), platform="x"
+        )
+        for value in ("hunter2", "hunter3")
+        for said in ({}, {"operator": "REGEX_MATCH"})
+    ]
+    assert len({check.urn for check in checks}) == 4
+    checks[0].report(success=False, actual="hunter2", unexpected=3)
+    values = [
+        one.last(check.urn, "assertionInfo")["fieldAssertion"]["fieldValuesAssertion"]["parameters"]["value"]["value"]
+        for check in checks
+    ]
+    hidden = "[REDACTED]" if redaction == "default" else None
+    assert values[::2] == [hidden or '["hunter2"]', hidden or '["hunter3"]']
+    assert values[1::2] == ['["hunter2"]', '["hunter3"]']  # a pattern says how is looked
+    result = one.last(checks[0].urn, "assertionRunEvent")["result"]
+    assert (result["nativeResults"], result["unexpectedCount"]) == ({"actual": hidden or "hunter2"}, 3)
+
+
 def test_a_definition_takes_no_words_beside_it(told):
     with pytest.raises(EventError, match="column"):
         told().pipeline.assertion(ORDERS, Volume(min=1), column="id")
@@ -373,6 +399,8 @@ def test_words_that_datahub_does_not_know_are_refused_by_its_schema(told, defini
         ({"value": 3}, "EQUAL_TO", {"value": {"value": "3", "type": "NUMBER"}}),
         ({"value": "x"}, "EQUAL_TO", {"value": {"value": "x", "type": "STRING"}}),
         ({"value": True}, "EQUAL_TO", {"value": {"value": "true", "type": "STRING"}}),
+        ({"value": Decimal("1.10")}, "EQUAL_TO", {"value": {"value": "1.10", "type": "NUMBER"}}),
+        ({"min": date(2024, 1, 1)}, "GREATER_THAN_OR_EQUAL_TO", {"value": {"value": "2024-01-01", "type": "STRING"}}),
         ({"value": [2, 1]}, "IN", {"value": {"value": "[2,1]", "type": "LIST"}}),
         ({"operator": ">", "min": 1}, "GREATER_THAN", {"value": {"value": "1", "type": "NUMBER"}}),
         ({"operator": "REGEX_MATCH", "value": "^a"}, "REGEX_MATCH", {"value": {"value": "^a", "type": "STRING"}}),

@@ -6,19 +6,24 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from dh_bridge.datahub import urns
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.errors import AspectError, EventError
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.sdk.plain import plain
 from dh_bridge.translation.assertions import (
     Check,
     assertion_platform,
     check_partition,
     default_table,
     ended_as,
+    measured,
     result_error,
     run_event,
     severity_of,
+    without_values,
 )
 from dh_bridge.translation.assertions.bounds import number
 from dh_bridge.translation.properties import bounded, kept
@@ -35,14 +40,14 @@ if TYPE_CHECKING:
 
 ENTITY = "assertion"
 _BATCH = ("id", "query", "limit", "properties")
-_MOST_FLOAT = 3.4028234e38  # the field is a 32-bit float
 
 
 class Assertion:
     """A check on a dataset, made by :meth:`~dh_bridge.sdk.pipeline.Pipeline.assertion`, which tells what it checks.
 
     ``urn`` is the check's, ``entity`` that of what it checks, ``info`` the JSON of its assertionInfo. ``withheld`` has a
-    line, as in the report of events, for each parameter and property that there was no room for.
+    line, as in the report of events, for each parameter and property that there was no room for, or that may be a value of
+    a column with a telling name.
     """
 
     def __init__(  # noqa: PLR0913 - what a check is made of
@@ -55,14 +60,16 @@ class Assertion:
         platform: str,
         instance: str | None,
         lost: Iterable[str] = (),
+        secret: Iterable[str] = (),
     ) -> None:
         self.urn = urn
         self.entity = on.urn
         self.info = info
-        self.withheld = _lines(urn, lost)
+        self.withheld = [*_lines(urn, lost), *_lines(urn, secret, "secret")]
         self._pipeline = pipeline
         self._on = on
         self._check = check
+        self._platform = platform
         self._companion = assertion_platform(platform, instance)
 
     def proposals(self) -> Iterator[Proposal]:
@@ -112,37 +119,37 @@ class Assertion:
         ``results``: anything else that was found. ``error``: message, exception, or (AssertionResultErrorType, message).
 
         A failure of low severity is a SUCCESS with the setting ``assertions.warn_as: success``. Return a line, as in the
-        report of events, for each key of ``context``, ``results`` and the batch's properties that there was no room for.
+        report of events, for each key of ``context``, ``results`` and the batch's properties that there was no room for, and
+        for what may be a value of a column with a telling name. What numpy and pandas have is read as what it is.
         The same run, time and partition overwrite an earlier report. An AspectError when what is checked is no dataset:
         DataHub keeps results for datasets only.
         """
         self._refuse_all_but_datasets()
         if (success is None) is (error is None):
             raise EventError("success or error, one of them", where="report", now="report(True), report(error=…)")
-        native = {key: value for key, value in (results or {}).items() if value is not None}
+        native = {key: value for key, value in plain(results or {}).items() if value is not None}
+        parameters = plain(context or {})
         ended: Outcome = "ERROR" if success is None else "SUCCESS" if success else "FAILURE"
         with redaction(self._pipeline.options.settings.redaction):
             result = self._ended(ended, severity, native)
             result |= _counts(rowCount=rows, missingCount=missing, unexpectedCount=unexpected)
-            result |= _measured(actual, native)
-            if url is not None:
-                result["externalUrl"] = redacted(url)
-            if error is not None:
-                result["error"] = _error(error)
+            measured, secret = self._measured(plain(actual), native)
+            result |= measured
+            result |= {} if url is None else {"externalUrl": redacted(url)}
+            result |= {} if error is None else {"error": _error(error)}
             event = run_event(
                 self.urn, self.entity, time=self._pipeline.micros() // 1000 if time is None else time,
                 run_id=run_id if run_id is None or isinstance(run_id, str) else run_id.run_id,
-                result=result, context=context, batch=_batch(batch), partition=self._partition(partition, where),
+                result=result, context=parameters, batch=_batch(batch), partition=self._partition(partition, where),
             )  # fmt: skip
-            told: list[tuple[str, Mapping[str, Any], Mapping[str, str]]] = [
-                ("results", native, result.get("nativeResults", {})),
-                ("context", context or {}, event.get("runtimeContext", {})),
+            of_batch = plain(batch.get("properties") or {}) if isinstance(batch, Mapping) else {}
+            lost = [
+                *_left_out("results", native, result.get("nativeResults", {})),
+                *_left_out("context", parameters, event.get("runtimeContext", {})),
+                *_left_out("batch.properties", of_batch, event.get("batchSpec", {}).get("customProperties", {})),
             ]
-            if isinstance(batch, Mapping):
-                told.append(("batch.properties", batch.get("properties") or {}, event["batchSpec"]["customProperties"]))
-            lost = [f"{where}.{key}" for where, given, left in told for key in sorted(_all_texts(given).keys() - left)]
         self._pipeline.send([upsert(ENTITY, self.urn, "assertionRunEvent", event)])
-        return _lines(self.urn, lost)
+        return [*_lines(self.urn, lost), *_lines(self.urn, secret, "secret")]
 
     def _refuse_all_but_datasets(self) -> None:
         if urns.entity_type(self.entity) != "dataset":
@@ -168,33 +175,39 @@ class Assertion:
         found["severity"] = word
         return {"type": ended}
 
+    def _measured(self, actual: Any, native: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """Return what was measured, a number in its field, and the leaves that may be values and are hidden.
+
+        As it was said it stands among the ``native`` results, where its field does not have it so.
+        """
+        said = msgspec.structs.replace(self._check, actual=actual, params={**self._check.params, **native})
+        shown, hidden = without_values(said, self._platform)
+        native.update((key, shown.params[key]) for key in list(native))
+        found: dict[str, Any] = {}
+        value = measured(said, self._platform, self._pipeline.options.settings.assertions.type)
+        if value is not None:
+            found["actualAggValue"] = value
+        if actual is not None and (value is None or value != number(actual)):
+            native["actual"] = str(actual) if isinstance(actual, float) else shown.actual
+        if written := _texts(native):
+            found["nativeResults"] = written
+        told = {f"params.{key}": f"results.{key}" for key in native} | {"actual": "actual"}
+        return found, [told[leaf] for leaf in hidden if leaf in told]
+
     def _partition(self, partition: Any, where: str | None) -> dict[str, Any] | None:
         if partition is not None and where is not None:
             raise EventError("partition and where", where="report", now="DataHub takes one of them")
         if partition is not None:
-            written = redacted(partition) if isinstance(partition, str) else json.dumps(redacted_json(partition))
+            written = redacted(partition) if isinstance(partition, str) else json.dumps(redacted_json(plain(partition)))
             return {"partition": written, "type": "PARTITION"}
         return check_partition(Check("", params={"where": where}) if where is not None else self._check)
 
 
 def _counts(**counts: int | None) -> dict[str, int]:
-    found = {field: count for field, count in counts.items() if count is not None}
+    found = {field: plain(count) for field, count in counts.items() if count is not None}
     for field, count in found.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
             raise EventError(f"{count!r} is no count", where=field, now="give a whole number from 0")
-    return found
-
-
-def _measured(actual: Any, native: dict[str, Any]) -> dict[str, Any]:
-    """Return what was measured: a number in its field, anything else among the native results."""
-    found: dict[str, Any] = {}
-    value = number(actual)
-    if value is not None and abs(value) <= _MOST_FLOAT:
-        found["actualAggValue"] = value
-    elif actual is not None:
-        native["actual"] = actual
-    if written := _texts(native):
-        found["nativeResults"] = written
     return found
 
 
@@ -211,7 +224,7 @@ def _error(error: BaseException | str | tuple[str, str]) -> dict[str, Any]:
 def _batch(batch: str | Mapping[str, Any] | None) -> dict[str, Any] | None:
     if batch is None:
         return None
-    said: dict[str, Any] = {"id": batch} if isinstance(batch, str) else dict(batch)
+    said: dict[str, Any] = {"id": batch} if isinstance(batch, str) else plain(batch)
     if unknown := sorted(said.keys() - set(_BATCH)):
         raise EventError(f"unknown: {', '.join(unknown)}", where="batch", now=f"give {', '.join(_BATCH)}")
     found: dict[str, Any] = {"customProperties": _texts(said.get("properties") or {})}
@@ -232,9 +245,12 @@ def _all_texts(values: Mapping[str, Any]) -> dict[str, str]:
     return {key: value for key, value in written.items() if value is not None}
 
 
-def _lines(urn: str, lost: Iterable[str]) -> list[dict[str, Any]]:
-    """Return lines as those of the report of events: what there was no room for (facets.md 0.4, 0.8)."""
+def _left_out(where: str, given: Mapping[str, Any], written: Mapping[str, str]) -> list[str]:
+    return [f"{where}.{key}" for key in sorted(_all_texts(given).keys() - written)]
+
+
+def _lines(urn: str, lost: Iterable[str], reason: str = "too-large") -> list[dict[str, Any]]:
+    """Return lines as those of the report of events: what was withheld, for want of room by default (facets.md 0.4, 0.8)."""
     return [
-        {"event": urn, "path": f"$.{path}", "verdict": "withheld", "target": None, "reason": "too-large"}
-        for path in lost
+        {"event": urn, "path": f"$.{path}", "verdict": "withheld", "target": None, "reason": reason} for path in lost
     ]

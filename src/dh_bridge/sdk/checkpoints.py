@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.sdk.plain import plain
+from dh_bridge.translation.properties import text
+from dh_bridge.translation.reading.batches import part_of_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 PLATFORM = "great-expectations"
 #: Counts and values of a result; lists of unexpected values stay where they are: they are people's data.
 _COUNTS = {"element_count": "rows", "missing_count": "missing", "unexpected_count": "unexpected"}
+#: What they count for these is values of a column that differ, not rows.
+_OF_VALUES = "expect_column_distinct_values_"
 _SHARES = ("unexpected_percent", "missing_percent", "unexpected_percent_total")
 #: Identifiers of a batch that say how it was handed over, not which part of the data it is.
 _HANDED_OVER = frozenset(("dataframe", "path"))
@@ -38,7 +43,7 @@ def report_checkpoint(pipeline: Pipeline, found: Any, datasets: Mapping[str, str
         for result in suite.results:
             _report(pipeline, dataset, suite.suite_name, result).report(
                 **_outcome(result), run_id=run_id, time=int(time.timestamp() * 1000), url=suite.result_url,
-                batch=batch, context=context, partition=_partition(suite),
+                batch=batch, context=context, **_part(suite),
             )  # fmt: skip
             told += 1
     return told
@@ -47,21 +52,47 @@ def report_checkpoint(pipeline: Pipeline, found: Any, datasets: Mapping[str, str
 def _report(pipeline: Pipeline, dataset: str, suite: str, result: Any) -> Any:
     config = result.expectation_config
     params = {key: value for key, value in config.kwargs.items() if key != "batch_id"}
-    condition = params.get("row_condition")
-    if isinstance(condition, dict) and "pass_through_filter" in condition:
-        params["row_condition"] = condition["pass_through_filter"]
+    if isinstance(condition := params.get("row_condition"), dict) and (predicate := _predicate(condition)):
+        params["row_condition"] = predicate
     described = getattr(config, "description", None)
     return pipeline.assertion(
         dataset, config.type, platform=PLATFORM, suite=suite, description=described, parameters=params
     )
 
 
+def _predicate(condition: Mapping[str, Any]) -> str | None:
+    """Return a condition on rows (great_expectations.expectations.row_conditions) as text; None for one of no known type."""
+    column = condition.get("column")
+    name = column.get("name") if isinstance(column, dict) else column
+    match condition.get("type"):
+        case "pass_through":
+            return condition.get("pass_through_filter")
+        case "nullity":
+            return f"{name} IS {'' if condition.get('is_null') else 'NOT '}NULL"
+        case "comparison":
+            operator = str(condition.get("operator")).replace("_", " ")
+            return f"{name} {operator} {_literal(condition.get('parameter'))}"
+        case "and" | "or" as word:
+            parts = [_predicate(one) for one in condition.get("conditions") or ()]
+            return f" {word.upper()} ".join(f"({part})" for part in parts) if parts and None not in parts else None
+    return None
+
+
+def _literal(value: Any) -> str:
+    found = plain(value)
+    if isinstance(found, list):
+        return f"({', '.join(map(_literal, found))})"
+    return "'" + found.replace("'", "''") + "'" if isinstance(found, str) else text(found)
+
+
 def _outcome(result: Any) -> dict[str, Any]:
     """Return what :meth:`~dh_bridge.sdk.assertion.Assertion.report` is told of a result."""
     said = result.result or {}
-    found: dict[str, Any] = {argument: said.get(key) for key, argument in _COUNTS.items()}
+    of_values = result.expectation_config.type.startswith(_OF_VALUES)
+    native = [*_SHARES, *_COUNTS] if of_values else _SHARES
+    found: dict[str, Any] = {} if of_values else {argument: said.get(key) for key, argument in _COUNTS.items()}
     found["actual"] = said.get("observed_value")
-    found["results"] = {key: said[key] for key in _SHARES if said.get(key) is not None}
+    found["results"] = {key: said[key] for key in native if said.get(key) is not None}
     severity = getattr(result.expectation_config, "severity", None)
     if severity is not None:
         found["severity"] = str(getattr(severity, "value", severity))
@@ -96,10 +127,14 @@ def _batch(suite: Any) -> dict[str, Any]:
     }
 
 
-def _partition(suite: Any) -> list[dict[str, Any]] | None:
+def _part(suite: Any) -> dict[str, Any]:
+    """Return which part of the data the batch is, in the words of a report: of a partition or a query; nothing for all of it."""
     identifiers = _definition(suite).get("batch_identifiers") or {}
     part = {key: value for key, value in identifiers.items() if key not in _HANDED_OVER}
-    return [part] if part else None
+    if part:
+        return {"partition": [part]}
+    looked_at = part_of_batch(suite.meta)
+    return {"where": looked_at.partition} if looked_at is not None and looked_at.kind == "QUERY" else {}
 
 
 def _dataset(suite: Any, datasets: Mapping[str, str]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from dh_bridge.errors import EventError
+from dh_bridge.sdk.plain import plain
 from dh_bridge.translation.assertions import default_table
 from dh_bridge.translation.properties import text
 
@@ -56,12 +58,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 def parameter(value: Any) -> dict[str, str]:
     """Return an AssertionStdParameter: a NUMBER, a LIST, a SET or a STRING."""
-    if isinstance(value, (set, frozenset)):
-        return {"value": text(sorted(value, key=repr)), "type": "SET"}
-    if isinstance(value, (list, tuple)):
-        return {"value": text(list(value)), "type": "LIST"}
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return {"value": text(value), "type": "NUMBER" if is_number else "STRING"}
+    said = plain(value)
+    if isinstance(said, list):
+        return {"value": text(said), "type": "SET" if isinstance(value, (set, frozenset)) else "LIST"}
+    is_number = isinstance(said, (int, float)) and not isinstance(said, bool)
+    return {"value": text(said), "type": "NUMBER" if is_number or isinstance(value, Decimal) else "STRING"}
 
 
 def _unclear(what: str) -> EventError:

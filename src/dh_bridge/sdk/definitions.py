@@ -14,6 +14,7 @@ import msgspec
 from dh_bridge.datahub import urns
 from dh_bridge.errors import AspectError, EventError
 from dh_bridge.sdk.comparison import Comparison
+from dh_bridge.sdk.plain import plain
 from dh_bridge.translation import columns
 from dh_bridge.translation.assertions.native import UNITS, field_spec, fixed_interval, sql_filter
 from dh_bridge.translation.properties import kept
@@ -246,7 +247,7 @@ class Custom(Comparison, frozen=True, kw_only=True):
             more |= self.compared()
         if self.native_type is not None:
             more["nativeType"] = self.native_type
-        written = {key: kept(key, value) for key, value in sorted(self.native_parameters.items())}
+        written = {key: kept(key, value) for key, value in sorted(plain(self.native_parameters).items())}
         if written:
             more["nativeParameters"] = {key: value for key, value in written.items() if value is not None}
         for key in more:

@@ -6,6 +6,8 @@
 ...     actions=[TellDataHub(name="tell", sink="catalog:shop.db", datasets={"orders": "postgres://db:5432/shop.public.orders"})],
 ... )
 
+A saved checkpoint is loaded where this module was imported; elsewhere Great Expectations knows ``no action of type dh_bridge``.
+
 The action that OpenLineage ships cannot be saved by Great Expectations 1.x and sends nothing.
 """
 

@@ -12,11 +12,18 @@ from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.errors import EventError
 from dh_bridge.sdk.assertion import Assertion
 from dh_bridge.sdk.definitions import Definition, Target
+from dh_bridge.sdk.plain import plain
 from dh_bridge.sdk.references import DatasetRef, Table, table
-from dh_bridge.translation.assertions import Check, assertion_info, assertion_urn, untold_parameters
+from dh_bridge.translation.assertions import (
+    Check,
+    assertion_info,
+    assertion_urn,
+    untold_parameters,
+    without_values,
+)
 from dh_bridge.translation.identity.families import rows
 from dh_bridge.translation.properties import capped, kept, text
-from dh_bridge.translation.redaction import redacted, redacted_json, redaction
+from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json, redaction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +72,7 @@ def _entity(pipeline: Pipeline, ref: DatasetRef) -> Table:
 def _named(pipeline: Pipeline, on: Table, kind: str, said: Checked, params: dict[str, Any]) -> Assertion:
     if urns.entity_type(on.urn) != "dataset":
         raise EventError(f"{on.urn} is no dataset", where="dataset", now="only Freshness is about jobs")
-    params = {_LONG.get(key, key): _plain(value) for key, value in params.items() if value is not None}
+    params = {_LONG.get(key, key): plain(value) for key, value in params.items() if value is not None}
     column, content = params.pop("column", None), params.pop("logic", None)
     check = Check(
         kind, column=column, name=said.name, description=said.description, content=content, params=params, source=""
@@ -74,6 +81,7 @@ def _named(pipeline: Pipeline, on: Table, kind: str, said: Checked, params: dict
     urn = _given(said.id) or assertion_urn(
         check, on.urn, said.platform, instance=said.instance, column_path=on.column, identity=chosen.identity
     )  # the one that OpenLineage's facets give the same check
+    check, hidden = without_values(check, said.platform)
     info = assertion_info(
         check, on.urn,
         profile=options.profile, platform=said.platform, column_path=on.column, prefix=options.prefix, kind=chosen.type,
@@ -82,7 +90,8 @@ def _named(pipeline: Pipeline, on: Table, kind: str, said: Checked, params: dict
     )  # fmt: skip
     lost = [f"parameters.{key}" for key in untold_parameters(check, said.platform, chosen.type)]
     lost += [f"properties.{key}" for key in _properties(said) if key not in info["customProperties"]]
-    return Assertion(pipeline, urn, on, check, info, said.platform, said.instance, lost)
+    secret = [f"parameters.{leaf.removeprefix('params.')}" for leaf in hidden]
+    return Assertion(pipeline, urn, on, check, info, said.platform, said.instance, lost, secret)
 
 
 def _defined(pipeline: Pipeline, on: Table, check: Definition, said: Checked) -> Assertion:
@@ -104,7 +113,8 @@ def _defined(pipeline: Pipeline, on: Table, check: Definition, said: Checked) ->
         info["customProperties"] = {pipeline.options.prefix + "name": capped(said.name), **info["customProperties"]}
     if said.url is not None:
         info["externalUrl"] = _url(said)
-    info |= redacted_json(body)
+    column = getattr(check, "column", None)
+    info |= redacted_json(_without_values(body) if column is not None and hides(column) else body)
     info["source"] = {"type": "EXTERNAL"}
     if said.description:
         info["description"] = capped(redacted(said.description), 65_536)
@@ -113,8 +123,20 @@ def _defined(pipeline: Pipeline, on: Table, check: Definition, said: Checked) ->
     )
     # its filter is part of what is checked, so that a result is one of those rows
     filtered = getattr(check, "filter", None)
-    told = Check(body["type"], params={"filter": filtered} if filtered is not None else {}, source="")
+    params = {"filter": filtered} if filtered is not None else {}
+    told = Check(body["type"], column=column, params=params, source="")
     return Assertion(pipeline, urn, on, told, info, said.platform, said.instance)
+
+
+def _without_values(body: dict[str, Any]) -> dict[str, Any]:
+    """Return what is checked without the texts that may be values of a column with a telling name (facets.md 0.5)."""
+    found = {key: _without_values(one) if isinstance(one, dict) else one for key, one in body.items()}
+    if "parameters" in body and body["operator"] != "REGEX_MATCH":
+        limits = body["parameters"].items()
+        found["parameters"] = {
+            name: one if one["type"] == "NUMBER" else {**one, "value": REDACTED} for name, one in limits
+        }
+    return found
 
 
 def _given(identifier: str | None) -> str | None:
@@ -126,16 +148,12 @@ def _given(identifier: str | None) -> str | None:
 def _properties(said: Checked) -> dict[str, str]:
     """Return the custom properties; ``suite_name`` is the key of DataHub's own Great Expectations action."""
     found = {"suite_name": said.suite, **said.properties}
-    written = {key: kept(key, value) for key, value in found.items()}
+    written = {key: kept(key, plain(value)) for key, value in found.items()}
     return {key: value for key, value in written.items() if value is not None}
 
 
 def _url(said: Checked) -> str | None:
     return redacted(said.url) if said.url is not None else None
-
-
-def _plain(value: Any) -> Any:
-    return sorted(value, key=repr) if isinstance(value, (set, frozenset)) else value
 
 
 @lru_cache

@@ -12,6 +12,7 @@ from dh_bridge.datahub.validation import validator
 from dh_bridge.delivery import need_ledger, open_destination, refused
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sdk.naming import Checked, named_check
+from dh_bridge.sdk.plain import plain
 from dh_bridge.sdk.references import several
 from dh_bridge.sdk.run import Run, told_run
 from dh_bridge.sdk.waiting import Waiting
@@ -113,7 +114,7 @@ class Pipeline(Closing):
         """
         told = told_run(
             self, job, producer, run_id, label=name, kind=kind, parent=parent, upstream=several(upstream), url=url,
-            template=template, properties=dict(properties or {}), facets=dict(facets or {}),
+            template=template, properties=plain(properties or {}), facets=dict(facets or {}),
             job_facets=dict(job_facets or {}),
         )  # fmt: skip
         run = Run(self, told, attempt)

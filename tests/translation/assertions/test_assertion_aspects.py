@@ -307,6 +307,33 @@ def test_counts_are_what_was_said_and_possible(check, platform, counts):
     assert {key: value for key, value in result.items() if key not in ("type", "nativeResults")} == counts
 
 
+@pytest.mark.parametrize(
+    ("check", "platform", "kind", "expected"),
+    [
+        (Check("missing_percent", column="mail", actual="5", expected="< 10"), "soda", "auto", 0.05),
+        (Check("missing_percent", column="mail", actual="5", expected="< 10"), "soda", "native", 5.0),
+        (Check("duplicate_percent", column="id", actual="5"), "soda", "auto", 0.95),
+        (
+            Check("expect_column_proportion_of_non_null_values_to_be_between", column="c", actual="0.95"),
+            "great-expectations",
+            "native",
+            0.05,
+        ),
+        (
+            Check("expect_column_proportion_of_non_null_values_to_be_between", column="c", actual="3"),
+            "dbt",
+            "auto",
+            3.0,
+        ),
+        (Check("expect_column_max_to_be_between", column="c", actual="5"), "great-expectations", "auto", 5.0),
+    ],
+)
+def test_what_was_measured_is_in_the_unit_of_its_limit(check, platform, kind, expected):
+    result = assertion_result(msgspec.structs.replace(check, success=True), profile=NEW, platform=platform, kind=kind)
+    assert result["actualAggValue"] == expected
+    assert result["nativeResults"]["actual"] == check.actual
+
+
 def test_what_the_run_measured_comes_before_the_parameters():
     check = Check("x", success=True, params={"element_count": 9})
     result = assertion_result(

@@ -7,7 +7,15 @@ from dh_bridge.translation.assertions.errors import default_errors, result_error
 from dh_bridge.translation.assertions.identity import assertion_urn, assertion_urns
 from dh_bridge.translation.assertions.info import assertion_info, assertion_platform, untold_parameters
 from dh_bridge.translation.assertions.reading import Reading, read
-from dh_bridge.translation.assertions.result import Outcome, assertion_result, count_of, ended_as, outcome, severity_of
+from dh_bridge.translation.assertions.result import (
+    Outcome,
+    assertion_result,
+    count_of,
+    ended_as,
+    measured,
+    outcome,
+    severity_of,
+)
 from dh_bridge.translation.assertions.run_event import batch_spec, check_partition, run_event, untold_context
 from dh_bridge.translation.assertions.table import AssertionTable, default_table, load
 from dh_bridge.translation.assertions.telling import without_values
@@ -33,6 +41,7 @@ __all__ = [
     "distinct",
     "ended_as",
     "load",
+    "measured",
     "merge",
     "outcome",
     "read",

@@ -49,6 +49,19 @@ def operator_and_parameters(
     return row.operator, {}
 
 
+def as_compared(rule: str, value: float) -> float:
+    """Return a measured value in the unit in which ``rule`` (the operator of a row) writes the limits.
+
+    Of 5 missing values of a hundred the limit is a share (0.05); of values that are there, the share that is not.
+    """
+    changes = _UNITS.get(rule, ())
+    found: Any = value
+    for change in changes:
+        found = change(found) if found is not None else None
+    turned = number(found)
+    return value if turned is None else turned
+
+
 def parameter(value: Any, kind: str = "") -> dict[str, str]:
     """Return an AssertionStdParameter: a NUMBER if it parses, LIST or SET as compact JSON, else STRING."""
     if not kind:
@@ -179,6 +192,11 @@ _RANGES: dict[str, Callable[[Check, Bounds], tuple[str, Parameters]]] = {
     "percent_rest_range": _percent_rest_range,
     "quantile_range": _quantile_range,
     "age": _age,
+}
+_UNITS: dict[str, tuple[Callable[[Any], str | None], ...]] = {
+    "percent_range": (_hundredth,),
+    "rest_range": (_rest,),
+    "percent_rest_range": (_hundredth, _rest),
 }
 _VALUES: dict[str, Callable[[Check, Any, bool], dict[str, str] | None]] = {
     "constant": _constant,

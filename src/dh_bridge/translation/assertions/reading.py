@@ -18,7 +18,7 @@ class Reading(msgspec.Struct, frozen=True):
 
     ``native`` is the producer's own spelling, ``kind`` its normal form; ``columns`` are the names as sent, the
     check's own first; ``one_of_a_kind`` means that the name alone says which check it is (a singular dbt test);
-    ``offers`` is the type that DataHub itself has for it, "" for none.
+    ``offers`` is the type that DataHub itself has for it, "" for none; ``rule`` is how the row finds the operator.
     """
 
     native: str
@@ -31,6 +31,7 @@ class Reading(msgspec.Struct, frozen=True):
     logic: str | None
     one_of_a_kind: bool
     offers: str
+    rule: str
 
 
 def read(check: Check, platform: str, table: AssertionTable | None = None) -> Reading:
@@ -57,6 +58,7 @@ def read(check: Check, platform: str, table: AssertionTable | None = None) -> Re
         _logic(check, own, row),
         single,
         row.offers,
+        row.operator,
     )
 
 

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from dh_bridge.translation.assertions.bounds import number
 from dh_bridge.translation.assertions.check import Check, said
 from dh_bridge.translation.assertions.errors import result_error
+from dh_bridge.translation.assertions.parameters import as_compared
+from dh_bridge.translation.assertions.reading import read
 from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.properties import capped, kept
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.profiles import Profile
+    from dh_bridge.translation.assertions.info import Kind
 
 Outcome = Literal["SUCCESS", "FAILURE", "ERROR", "SKIPPED", "UNKNOWN"]
 WarnAs = Literal["failure", "success"]
@@ -75,11 +78,13 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     external_url: str | None = None,
     warn_as: WarnAs = "failure",
     error: str | None = None,
+    kind: Kind = "auto",
     table: AssertionTable | None = None,
 ) -> dict[str, Any] | None:
     """Return the result's JSON; None when the check has none (skipped, or nothing readable was said).
 
-    ``row_count`` and ``missing_count`` are what the same run measured of the dataset and of the column, ``error`` why it failed.
+    ``row_count`` and ``missing_count`` are what the same run measured of the dataset and of the column, ``error`` why it failed;
+    ``kind`` is the form in which its info is written.
     """
     table = table if table is not None else default_table()
     ended = outcome(check, platform, table)
@@ -91,8 +96,8 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     if ended == "FAILURE" and severity is not None and profile.at_least(1, 5):
         result["severity"] = severity
     result.update(_counts(check, platform if ended != "ERROR" else "", table, row_count, missing_count))
-    actual = number(check.actual)
-    if actual is not None and abs(actual) <= _MOST_FLOAT and ended != "ERROR":
+    actual = measured(check, platform, kind, table)
+    if actual is not None and ended != "ERROR":
         result["actualAggValue"] = actual
     if native := _native(check, table):
         result["nativeResults"] = native
@@ -101,6 +106,20 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     if ended == "ERROR":
         result["error"] = result_error(_message(check) or error or _NO_VALUE)
     return result
+
+
+def measured(check: Check, platform: str, kind: Kind = "auto", table: AssertionTable | None = None) -> float | None:
+    """Return the number that was measured, in the unit of what it is compared with; None for what DataHub's float cannot hold.
+
+    dbt measures failures, whatever its test is about; DataHub's own types compare shares as the producers do.
+    """
+    found = number(check.actual)
+    if found is None or abs(found) > _MOST_FLOAT:
+        return None
+    if platform == "dbt":
+        return found
+    reading = read(check, platform, table)
+    return found if kind == "native" and reading.offers else as_compared(reading.rule, found)
 
 
 def _message(check: Check) -> str | None:

@@ -124,6 +124,7 @@ def _results(
             external_url=url,
             warn_as=options.settings.assertions.warn_as,
             error=error,
+            kind=options.settings.assertions.type,
         )
         if result is not None:
             event = run_event(

@@ -1,0 +1,49 @@
+"""What a Python program has, as JSON has it: numbers of numpy, times of pandas, decimals, sets, and whatever else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` made of dicts, lists, texts, numbers, booleans and None alone.
+
+    Sets are sorted, times and dates are ISO 8601, a decimal is its text, of which no digit is lost. What numpy, pandas and
+    polars have is read by their own ``tolist``; what they call no time or not available (NaT, NA) is None. Of anything
+    else its text is left, or, where that is an address, what it is.
+    """
+    if isinstance(value, Mapping):
+        return {key if type(key) is str else str(plain(key)): plain(member) for key, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(member) for member in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(plain, value), key=repr)
+    try:
+        return msgspec.to_builtins(value, str_keys=True, enc_hook=_foreign)
+    except (TypeError, ValueError, RecursionError):  # an object with members that have no names as JSON has them
+        return _worded(value)
+
+
+def _foreign(value: Any) -> Any:
+    """Return what msgspec does not know as something that it does."""
+    if isinstance(value, str):
+        return str(value)
+    if type(value).__name__ in ("NaTType", "NAType"):
+        return None
+    if callable(time := getattr(value, "isoformat", None)):  # pandas' Timestamp
+        return str(time()).replace("+00:00", "Z")
+    if getattr(getattr(value, "dtype", None), "kind", None) in ("M", "m"):  # numpy's times are numbers by `tolist`
+        value = value.astype(str)
+    if callable(members := getattr(value, "tolist", None)):
+        return plain(members())
+    return _worded(value)
+
+
+def _worded(value: Any) -> str:
+    kind: Any = type(value)
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:  # it would say where it lies
+        return f"{kind.__module__}.{kind.__qualname__}"
+    return str(value)
