@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Thread
 
 import pytest
 
@@ -403,6 +407,71 @@ def test_what_makes_no_sense_is_refused_before_the_run(told, said, where):
 def test_a_job_is_a_pair(told, job):
     with pytest.raises(EventError, match="job"):
         told().pipeline.run(job)
+
+
+def test_a_run_that_has_ended_takes_nothing_more(told):
+    one = told()
+    with load(one) as run:
+        pass
+    before = len(one.sink.proposals)
+    for more in (run.skip, run.retry, lambda: run.retry(2), lambda: run.reads(PAIR), lambda: run.writes(PAIR)):
+        with pytest.raises(EventError, match="has ended"):
+            more()
+    with pytest.raises(EventError, match="has ended"):
+        run.__exit__(None, None, None)
+    assert len(one.sink.proposals) == before
+
+
+def test_a_run_that_has_not_begun_has_no_second_try(told):
+    run = load(told())
+    with pytest.raises(EventError, match="not begun"):
+        run.retry(2)
+
+
+def test_threads_share_a_pipeline(tmp_path):
+    bridge = Bridge(sink=f"catalog:{tmp_path / 'shop.db'}")
+
+    def work(name):
+        urns = []
+        for number in range(5):
+            with bridge.run(("nightly", name), ["s3://lake/in"], run_id=f"{name}-{number}") as run:
+                urns.append(run.urn)
+        return urns
+
+    with ThreadPoolExecutor(8) as pool:
+        told = [urn for urns in pool.map(work, [f"shop.load_{thread}" for thread in range(8)]) for urn in urns]
+    ends = [bridge.pipeline.sink.catalog.timeseries(urn, EVENT)[-1]["status"] for urn in told]
+    bridge.close()
+    assert ends == ["COMPLETE"] * 40
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows forks nothing")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_beside_a_thread_that_sends_can_send():
+    sending, go_on = Event(), Event()
+
+    class Slow(MemorySink):
+        def emit(self, proposals):
+            if not sending.is_set():
+                sending.set()
+                go_on.wait(10)
+            return super().emit(proposals)
+
+    pipeline = Pipeline(sink=Slow())
+    thread = Thread(target=lambda: pipeline.assertion(PAIR, "row_count", min=1))
+    thread.start()
+    sending.wait(10)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(5)  # where it waits for the parent's thread
+        try:
+            pipeline.assertion(PAIR, "row_count", min=2)
+        finally:
+            os._exit(7)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    go_on.set()
+    thread.join()
+    assert ended == 7
 
 
 def test_a_run_begins_once_and_counts_its_tries_upwards(told):

@@ -6,6 +6,7 @@ import pytest
 from gms import Gms
 
 from dh_bridge import Bridge, Settings
+from dh_bridge.call import PLATFORM
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import AspectError, EventError, SettingsError, SinkError
 from dh_bridge.sdk import Pipeline, waiting
@@ -55,6 +56,48 @@ def test_what_did_not_arrive_is_told_with_what_comes_next_in_its_order(how):
     work(Pipeline(sink=untroubled, clock=lambda: 10**18))
     assert aspects(sink)[: len(aspects(untroubled))] == aspects(untroubled)
     assert aspects(sink)[-1][0] == check.urn
+
+
+@pytest.mark.parametrize("how", [SinkError("is down", retryable=True), "later"])
+def test_a_place_that_kept_its_caller_waiting_is_left_alone_for_a_while(how):
+    now = 100.0
+
+    class Slow(Down):
+        tries = 0
+
+        def emit(self, proposals):
+            nonlocal now
+            self.tries += 1
+            now += 12
+            return super().emit(proposals)
+
+    sink = Slow(how)
+    waits = waiting.Waiting(lambda: sink, lambda: now)
+    with pytest.warns(RuntimeWarning, match="not told yet"):
+        waits.tell([PLATFORM])
+    with pytest.warns(RuntimeWarning, match="2 proposals not told yet: left alone for 60 s more"):
+        waits.tell([PLATFORM])
+    assert sink.tries == 1
+    now, sink.how = now + 60, None
+    waits.tell([PLATFORM])
+    assert (sink.tries, len(sink.proposals)) == (2, 3)
+
+
+def test_close_does_not_leave_a_place_alone():
+    now = 100.0
+
+    def clock():
+        nonlocal now
+        now += 12
+        return now
+
+    sink = Down(SinkError("is down", retryable=True))
+    waits = waiting.Waiting(lambda: sink, clock)
+    with pytest.warns(RuntimeWarning, match="not told yet"):
+        waits.tell([PLATFORM])
+    sink.how = None
+    waits.last()
+    assert sink.proposals == [PLATFORM]
 
 
 def test_the_check_of_a_result_is_told_before_it():

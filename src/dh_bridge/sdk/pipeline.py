@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
+from threading import RLock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from dh_bridge.sdk.references import DatasetRef, RunRef
     from dh_bridge.sinks.base import Sink
 
+_every: WeakSet[Pipeline] = WeakSet()
 PRODUCER = "dh_bridge.sdk"
 """The ``producer`` of runs that say no other: it belongs to no family, so jobs are of ``identity.default_platform``."""
 
@@ -42,7 +46,7 @@ class Pipeline(Closing):
     ``on_error``: with ``"raise"`` a SinkError ends what could not be told, with ``"warn"`` the caller's work goes on: what
     does not arrive, or cannot be opened, is a RuntimeWarning, and is sent with what comes next, the last time by
     :meth:`close`. What the caller says wrong is an error either way. ``clock`` returns nanoseconds since 1970. What was
-    opened here is closed by :meth:`close` or at the end of ``with``.
+    opened here is closed by :meth:`close` or at the end of ``with``. Threads may share a pipeline: one of them sends at a time.
     """
 
     def __init__(
@@ -57,6 +61,8 @@ class Pipeline(Closing):
             raise SettingsError(f"{on_error!r} says nothing", where="on_error", now="raise or warn")
         self.options = settings if isinstance(settings, Options) else Options(settings or Settings())
         self.clock = clock
+        self._lock = RLock()
+        _every.add(self)
         self._target = sink if isinstance(sink, str) else None
         self._sink = None if isinstance(sink, str) else sink
         self._waiting = Waiting(self._place) if on_error == "warn" else None
@@ -161,7 +167,10 @@ class Pipeline(Closing):
 
         A SinkError when some do not arrive, or a warning, as ``on_error`` has it.
         """
-        found = list(proposals)
+        with self._lock:
+            self._send(list(proposals))
+
+    def _send(self, found: list[Proposal]) -> None:
         first = not self._introduced and any(map(_of_ours, found))
         if first:  # the platform `openlineage` before what is first said to be of it, as for events (ruling 17)
             found.insert(0, PLATFORM)
@@ -193,10 +202,24 @@ class Pipeline(Closing):
 
     def close(self) -> None:
         """Close the sink if it was opened here; with ``on_error="warn"`` what is not told yet is sent once more."""
-        if self._waiting is not None:
-            self._waiting.last()
-        if self._target is not None and self._sink is not None:
-            self._sink.close()
+        with self._lock:
+            if self._waiting is not None:
+                self._waiting.last()
+            if self._target is not None and self._sink is not None:
+                self._sink.close()
+
+    def begin_anew(self) -> None:
+        """Begin anew in a process that was forked: a thread of the parent's that was sending goes on there alone."""
+        self._lock = RLock()
+
+
+def _after_fork_in_child() -> None:
+    for pipeline in list(_every):
+        pipeline.begin_anew()
+
+
+if hasattr(os, "register_at_fork"):  # Windows forks nothing
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def _of_ours(proposal: Proposal) -> bool:

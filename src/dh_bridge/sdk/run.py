@@ -38,23 +38,27 @@ class Run:
         self.attempt = number_of_try(attempt)
         self.filtered = False
         self._moments: list[Moment] = []
+        self._ended = False
         self._outcome: str | None = None
         self._error: dict[str, str] | None = None
 
     def reads(self, *datasets: DatasetRef) -> None:
-        """Add inputs; of a run that has begun they are told at its end."""
+        """Add inputs; of a run that has begun they are told at its end, and it takes none after that."""
+        self._refuse_after_its_end()
         for ref in datasets:
             found = table(ref, self._pipeline.options)
             self._told.inputs[found.urn] = found
 
     def writes(self, *datasets: DatasetRef) -> None:
-        """Add outputs; of a run that has begun they are told at its end."""
+        """Add outputs; of a run that has begun they are told at its end, and it takes none after that."""
+        self._refuse_after_its_end()
         for ref in datasets:
             found = table(ref, self._pipeline.options)
             self._told.outputs[found.urn] = found
 
     def skip(self) -> None:
         """Let the run end as SKIPPED: there was nothing to do."""
+        self._refuse_after_its_end()
         self._outcome = "SKIPPED"
 
     def retry(self, attempt: int | None = None, error: BaseException | str | None = None) -> None:
@@ -63,10 +67,13 @@ class Run:
         With ``attempt`` it is told at once, and the try of that number begins here. Without, the run ends so, also when
         an exception ends it, and whoever tries again says which ``attempt`` that is.
         """
+        self._refuse_after_its_end()
         if attempt is None:
             self._outcome, self._error = "UP_FOR_RETRY", _told(error)
             return
         following = number_of_try(attempt)
+        if not self._moments:
+            raise EventError("the run has not begun", where=self.urn, now="retry inside of its with statement")
         if following <= self.attempt:
             raise EventError(f"try {following} is not after try {self.attempt}", where="attempt", now="count upwards")
         self._end("UP_FOR_RETRY", _told(error))
@@ -82,17 +89,24 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._refuse_after_its_end()
         if error is None or (isinstance(error, SystemExit) and not error.code):  # sys.exit(0) is an end like any other
             self._end(self._outcome or "SUCCESS", self._error)
+            self._ended = True
             return
         retried = self._outcome == "UP_FOR_RETRY"
         try:
             said = self._error if retried else None
             said = said if said and said["message"] else error_facet(error)
             self._end("UP_FOR_RETRY" if retried else "FAILURE", said)
+            self._ended = True
         except Exception as lost:  # noqa: BLE001 - whatever it is, the caller's own exception goes on
             # that it could not be told must not be lost either
             warnings.warn(f"the end of {self.urn} was not told: {lost}", RuntimeWarning, stacklevel=2)
+
+    def _refuse_after_its_end(self) -> None:
+        if self._ended:
+            raise EventError("the run has ended", where=self.urn, now="tell all of it inside of its with statement")
 
     def _begin(self) -> None:
         self._add(Moment(self._now(), self.attempt))

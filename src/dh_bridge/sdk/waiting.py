@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from typing import TYPE_CHECKING
 
@@ -15,43 +17,59 @@ if TYPE_CHECKING:
 
 MOST = 10_000
 """Proposals that are kept, about 10 MB; of more the oldest go."""
+PATIENCE, SHARE, LONGEST = 1.0, 10, 60.0
+"""A place that kept its caller waiting for longer than so many seconds is left alone for that many times as long, and no longer."""
 
 
 class Waiting:
     """Tells a place what it can, and its caller in a RuntimeWarning what it cannot; no error of the place comes through.
 
-    ``place`` opens the sink or returns the open one. What may arrive another time is kept, and sent before what comes next.
+    ``place`` opens the sink or returns the open one. What may arrive another time is kept, and sent before what comes next:
+    at once, or after a while where the last try took long, as a sink's own retries do. ``clock`` returns seconds.
     """
 
-    def __init__(self, place: Callable[[], Sink]) -> None:
+    def __init__(self, place: Callable[[], Sink], clock: Callable[[], float] = time.monotonic) -> None:
         self._place = place
+        self._clock = clock
         self._kept: list[Proposal] = []
+        self._until = -math.inf
 
     def tell(self, proposals: list[Proposal]) -> None:
         """Send ``proposals``, and before them what is kept."""
         batch, self._kept = [*self._kept, *proposals], []
+        began = self._clock()
+        if began < self._until:
+            self._keep(batch, f"left alone for {self._until - began:.0f} s more, as it took nothing and long for that")
+            return
         try:
             failed = self._place().emit(batch).failed if batch else []
         except Exception as error:  # noqa: BLE001 - a sink of the caller's may raise anything
             if getattr(error, "retryable", True):
+                self._leave_alone(began)
                 self._keep(batch, error)
             else:
                 _warn(f"{_told(len(batch))} lost: {error}")
             return
         if later := [failure for failure in failed if failure.retryable]:
+            self._leave_alone(began)
             self._keep([failure.proposal for failure in later], refused(later, len(batch)))
         if never := [failure for failure in failed if not failure.retryable]:
             _warn(f"lost: {refused(never, len(batch))}")
 
     def last(self) -> None:
         """Try once more; what does not arrive now is lost, and counted."""
+        self._until = -math.inf
         if self._kept:
             self.tell([])
         left, self._kept = self._kept, []
         if left:
             _warn(f"{_told(len(left))} lost: the pipeline is closed")
 
-    def _keep(self, proposals: list[Proposal], error: Exception) -> None:
+    def _leave_alone(self, began: float) -> None:
+        now = self._clock()
+        self._until = now + min(SHARE * (now - began), LONGEST) if now - began > PATIENCE else -math.inf
+
+    def _keep(self, proposals: list[Proposal], error: Exception | str) -> None:
         self._kept = proposals[-MOST:]
         over = len(proposals) - MOST
         lost = f"; the oldest {over} are lost: no more than {MOST:,} are kept" if over > 0 else ""
