@@ -139,6 +139,7 @@ def test_a_run_that_the_target_refuses_stays_in_the_ledger(run, events, monkeypa
 def test_a_catalogue_wants_no_other_ledger(run, events):
     run("emit", events, "--to", "catalog:c.db")
     assert "is for servers" in run("prune", "--to", "catalog:c.db", "--hard", "urns.txt").stderr
+    assert "did you mean catalog:c.db?" in run("prune", "--to", "c.db").stderr
     assert "its own ledger" in run("prune", "--to", "catalog:c.db", "--ledger", "c.db").stderr
 
 

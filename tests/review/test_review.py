@@ -74,7 +74,8 @@ def test_entities_are_found_or_new_and_asked_for_once():
     ]
     counts, rows = planned(held, *sent, *sent, point(RUN), point(RUN))
     assert counts == {"found": 1, "new": 2, "unchanged": 1, "changed": 1, "points": 2}
-    assert [row["kind"] for row in rows] == ["found", "new", "new"]
+    assert [row["kind"] for row in rows] == ["found", "new", "new", "changed"]
+    assert rows[-1] == {"kind": "changed", "urn": A, "aspect": "status", "members": ["removed"]}
     assert held.asked == [
         {JOB: {"subTypes", "dataJobKey"}},
         {A: {"status", "datasetKey"}},
@@ -146,8 +147,15 @@ def test_a_file_of_urns_knows_what_is_there_alone(tmp_path):
         Listed(str(tmp_path / "urns.txt")), *(upsert("dataset", urn, "status", {"removed": True}) for urn in (A, B, C))
     )
     assert (counts["found"], counts["new"]) == (2, 1)
-    with pytest.raises(SinkError, match="cannot be read"):
+    with pytest.raises(SinkError, match="cannot be read: No such file"):
         Listed(str(tmp_path / "none.txt"))
+    with Catalog(tmp_path / "c.db"):
+        pass
+    with pytest.raises(SinkError, match=r"no list of URNs \(catalog:.*c\.db, if it is a catalogue\)"):
+        Listed(str(tmp_path / "c.db"))
+    (tmp_path / "events.ndjson").write_text('{"eventType": "START"}\n')
+    with pytest.raises(SinkError, match="names no URN"):
+        Listed(str(tmp_path / "events.ndjson"))
 
 
 def test_nothing_is_written_to_the_place(tmp_path):
@@ -248,7 +256,7 @@ SCHEMA = {
 def test_a_plan_leaves_to_others_what_emit_would_leave_to_them():
     schemas = [upsert("dataset", urn, "schemaMetadata", SCHEMA) for urn in (A, B)]
     held = Place(**{A: {"schemaMetadata": Present({**SCHEMA, "hash": "theirs"}, **THEIRS)}})
-    for write, words in (("all", ["foreign"]), ("if_absent", [])):
+    for write, words in (("all", ["changed", "foreign", "changed"]), ("if_absent", ["changed"])):
         with State(held) as state:
             for _ in range(2):  # what was planned already is ours
                 around(state, Settings(schema={"write": write})).emit(schemas)

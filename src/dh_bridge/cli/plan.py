@@ -71,10 +71,10 @@ def plan(  # noqa: PLR0913 - one parameter per option
 
     Entities found and new, near misses (datasets that are there under another case, instance, environment, tier, quoting,
     platform or host) with the rule that would make them one, aspects whose last writer is somebody else, edges of lineage
-    that come and go. --json tells all of it, without it the lists end after 20 rows.
+    that come and go. --json tells all of it, each aspect that changes included; without it the lists end after 20 rows.
 
     With --ledger it is what `emit --ledger` would send now, beside what waits in it: runs go on where they stood, and edges of ours
-    leave. It is tried on a copy.
+    leave. It is tried on a copy. A catalogue is the ledger of what was emitted to it: name its file.
     """
     with Outcome() as outcome, opened_place(target, settings) as (place, known, chosen), State(place) as state:
         written = around(state, settings)

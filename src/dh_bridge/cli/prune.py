@@ -21,6 +21,7 @@ from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import refuse_beside_catalogue
 from dh_bridge.ledger.pruning import forget, forget_checks, old_runs, retired_checks
+from dh_bridge.sinks.base import known_scheme
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ def prune(  # noqa: PLR0913 - one parameter per option
     Checks that have retired were removed softly by emit; --retired deletes them from a catalogue, and lists them with --hard
     for servers that show removed checks all the same. One that is made again comes back whole.
     """
-    own = target.startswith("catalog:")
     place = _place(target, settings, ledger, hard)
+    own = target.startswith("catalog:")
     if retired and not (own or hard or dry_run):
         raise SettingsError("emit has removed them softly", where="--retired", now="name a list with --hard FILE")
     Catalog(place, readonly=True).close()  # says so when there is none
@@ -115,7 +116,7 @@ def prune(  # noqa: PLR0913 - one parameter per option
 
 def _place(target: str, settings: Settings, ledger: Path | None, hard: str | None) -> Path:
     """Return the file that knows what is ours; a SettingsError for options that do not fit the target."""
-    scheme, _, path = target.partition(":")
+    scheme, path = known_scheme(target), target.partition(":")[2]
     if scheme == "catalog":
         refuse_beside_catalogue(ledger)
         if hard is not None:

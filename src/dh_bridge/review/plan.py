@@ -56,6 +56,8 @@ def _told(change: Change, pipeline: str, counts: Counter[str]) -> Iterator[dict[
         return
     counts["changed"] += 1
     row = {"urn": change.urn, "aspect": change.aspect}
+    members = sorted(name for name in before.keys() | change.after.keys() if before.get(name) != change.after.get(name))
+    yield {"kind": "changed", **row, "members": members}
     if change.before is not None and (by := writer(change.before)) is not None:
         ours = change.before.pipeline_name == pipeline or (change.before.run_id or "").startswith("dh_bridge-")
         if not ours:

@@ -26,9 +26,13 @@ class Listed:
         try:
             # not splitlines: other signs that end a line may be in names
             lines = Path(path).read_text(encoding="utf-8-sig").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SinkError(f"cannot be read: {error}", where=path) from error
+        except OSError as error:
+            raise SinkError(f"cannot be read: {error.strerror or error}", where=path) from error
+        except UnicodeDecodeError as error:
+            raise SinkError("is no list of URNs", where=path, now=f"catalog:{path}, if it is a catalogue") from error
         self.urns = {line.strip().strip('"') for line in lines if line.strip()}
+        if self.urns and not any(urn.startswith("urn:li:") for urn in self.urns):
+            raise SinkError("names no URN", where=path, now="a list has one on each line")
 
     def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
         """Return an entry without aspects for each URN that is listed."""
