@@ -12,6 +12,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.ledger.sent import Sent
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
 
@@ -111,6 +112,22 @@ def test_dead_letters_are_retried_or_dropped(run, server):
     server.mood = "well"
     assert run("emit", EVENTS, *OUT).exit_code == 0
     assert len({one.entity_urn for one in server.proposals[before:] if one.entity_type == "dataset"}) > 10
+
+
+def test_what_is_retried_and_arrives_is_known_as_sent(run, server):
+    server.mood = "well"
+    run("emit", EVENTS, *OUT)
+    with Catalog("ledger.db", readonly=True) as file:
+        before = dict(Sent(file.connection).between(0, 2**60))
+    server.mood = "strict"
+    run("emit", EVENTS, *OUT, "--full")
+    assert "wait again" in run("queue", "retry", "--ledger", "ledger.db").stdout
+    server.mood = "well"
+    taken = len(server.proposals)
+    assert run("emit", EVENTS, *OUT).exit_code == 0
+    assert len(server.proposals) > taken
+    with Catalog("ledger.db", readonly=True) as file:
+        assert dict(Sent(file.connection).between(0, 2**60)) == before
 
 
 def test_what_was_dropped_is_sent_with_the_next_event(run, server):

@@ -102,7 +102,10 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
 @examples("dh-bridge queue retry --ledger out/demo.db")
 def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) -> None:  # noqa: ARG001 - for clearness
     """Let the dead letters wait again, for the next emit to send them."""
-    with _changed(ledger, settings, dry_run=dry_run) as (_, outbox):
+    with _changed(ledger, settings, dry_run=dry_run) as (file, outbox):
+        sent = Sent(file.connection)
+        for one in outbox.each(dead=True):
+            sent.remember(one.proposal, one.since)
         click.echo(f"{outbox.retry():,} wait again")
 
 

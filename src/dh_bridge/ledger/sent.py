@@ -146,6 +146,14 @@ class Sent:
             known[name] = Aspect(last.time, _UNSURE, {**last.parts, **unsure})
         self._write(urn, known)
 
+    def remember(self, proposal: Proposal, time: int) -> None:
+        """Note that a proposal that was forgotten is on its way again, as it was at ``time``; of a patch it stays unsure."""
+        urn, name = proposal.entity_urn, proposal.aspect_name
+        if is_timeseries(name):
+            self._connection.execute(_PUT_POINT, (_point(proposal), _hash(proposal.value), time))
+        elif proposal.change_type != "PATCH" and name not in (known := self._known(urn)):
+            self._write(urn, {**known, name: Aspect(time, _hash(proposal.value))})
+
     def bury(self, urn: str) -> None:
         """Note that an entity was deleted for good: as removed, and never to be refreshed, until there is news of it."""
         self._write(urn, {"status": Aspect(_FOREVER, _REMOVED)})
