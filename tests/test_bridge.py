@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import threading
 import types
@@ -41,6 +42,7 @@ FORMS = {
     "a text behind a byte-order mark": ("\ufeff" + TEXT, ["event"]),
     "bytes": (TEXT.encode(), ["event"]),
     "a bytearray": (bytearray(TEXT.encode()), ["event"]),
+    "a view of bytes": (memoryview(TEXT.encode()), ["event"]),
     "a parsed event": (parse(TEXT.encode(), "f:1"), ["f:1"]),
     "an array as text": (f"[{TEXT}, {TEXT}]", ["event[0]", "event[1]"]),
     "a list of dicts": ([SAID, SAID], ["event[0]", "event[1]"]),
@@ -89,6 +91,11 @@ def test_nothing_gives_nothing(nothing):
     assert translation.counts.events == 0
 
 
+class Unshown:
+    def __repr__(self):
+        raise RuntimeError
+
+
 BAD = {
     "no JSON": "{",
     "nothing": "",
@@ -103,6 +110,9 @@ BAD = {
     "a number": 5,
     "a list that holds a number": [5],
     "an object": object(),
+    "an object that cannot be shown": Unshown(),
+    "a dict that is too deep": functools.reduce(lambda inner, _: {"a": inner}, range(100_000), {}),
+    "a text that names a file": __file__,
     "an object that looks like an event": types.SimpleNamespace(eventTime=T0),
     "a path where nothing is": Path("event[1]"),
 }
@@ -153,6 +163,11 @@ def test_a_run_that_names_another_job_and_checked_something_tells_both():
 def test_what_holds_no_events_is_a_clear_error(nothing):
     with pytest.raises(TypeError, match="holds no events: give dicts"):
         translate(nothing)
+
+
+def test_a_text_that_names_a_file_says_how_files_are_given():
+    (letter,) = translate(__file__).dead
+    assert letter.reason == f"event: is the name of a file, not an event (give Path({__file__!r}))"
 
 
 def test_a_path_is_the_events_of_its_file_or_folder(tmp_path):
@@ -238,7 +253,9 @@ def test_settings_may_come_as_a_mapping_or_a_file(tmp_path):
     [
         ({"profil": "1.7"}, r"settings: unknown key `profil` \(did you mean `profile`"),
         ({"runs": {"abort": "fail"}}, r"settings: `runs\.abort` should be .*not 'fail'"),
-        ({"runs": 5}, r"settings: `runs`"),
+        ({"runs": 5}, r"settings: `runs` should be a mapping of settings"),
+        ({"filters.job_name.deny": "tmp_*"}, r"settings: `filters\.job_name\.deny` should be a list"),
+        ([], r"settings: list holds no settings \(give a mapping, or a file\)"),
         ({"mappings": "nosuch"}, "settings: `mappings` nosuch is no folder"),
         ("nosuch.yml", r"nosuch\.yml: the settings file cannot be read"),
     ],

@@ -111,7 +111,7 @@ def test_a_flag_beats_the_others_of_the_area_that_is_read_alone(tmp_path):
         ("airflow: {timeout: soon}", {}, "dh_bridge.yml:6: `airflow.timeout` should be a valid number"),
         ("airflow: {timeuot: 1}", {}, "dh_bridge.yml:6: unknown key `airflow.timeuot` (did you mean `timeout`?)"),
         ("airflow:\n  namespace: ${NOBODY}", {}, "dh_bridge.yml:7: the variable NOBODY is not set"),
-        ("airflow: soon", {}, "dh_bridge.yml:6: `airflow` should be a valid dictionary"),
+        ("airflow: soon", {}, "dh_bridge.yml:6: `airflow` should be a mapping of settings"),
         ("airflow: {}\nairflow: {}", {}, "dh_bridge.yml:7: `airflow` stands here twice"),
         ("airflow: {}", {"DH_BRIDGE_AIRFLOW": "{timeout: "}, "env DH_BRIDGE_AIRFLOW: `airflow` is not YAML"),
         ("airflow: [", {}, "not YAML"),
@@ -180,7 +180,7 @@ def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected,
             "dh_bridge.yml:4: `filters.through[1]` should have at least 1 character, not ''",
         ),
         ("actor: ann", "`actor` should match pattern"),
-        ("runs: fast", "`runs` should be a valid dictionary"),
+        ("runs: fast", "`runs` should be a mapping of settings"),
         ("window: 1\nwindow: 2", "dh_bridge.yml:2: `window` stands here twice (keep one)"),
         ("window: [", "dh_bridge.yml:2: not YAML: "),
         ("- a", "holds no mapping of settings"),
@@ -205,16 +205,16 @@ def test_what_cannot_be_used_is_refused_by_name_place_and_remedy(text, said, tmp
         (
             {"rest.headers": "Authorization:Bearer hunter22"},
             {},
-            "flag --set: `rest.headers` should be a valid dictionary (",
+            "flag --set: `rest.headers` should be a mapping (",
         ),
         ({"rest.headers": "{Authorization:Bearer hunter22}"}, {}, "`rest.headers.Authorization:…` should be a valid"),
         ({"rest.headers": "{X-Api: 22222222}"}, {}, "`rest.headers.X-Api` should be a valid string ("),
         ({"rest": "{token:hunter22}"}, {}, "flag --set: unknown key `rest.token:…` ("),
-        ({"rest": "token:hunter22"}, {}, "`rest` should be a valid dictionary or instance of RestSettings ("),
+        ({"rest": "token:hunter22"}, {}, "`rest` should be a mapping of settings ("),
         (
             {},
             {"DH_BRIDGE_KAFKA__PRODUCER": "sasl.username=u,sasl.password=hunter22"},
-            "env DH_BRIDGE_KAFKA__PRODUCER: `kafka.producer` should be a valid dictionary (",
+            "env DH_BRIDGE_KAFKA__PRODUCER: `kafka.producer` should be a mapping (",
         ),
     ],
 )
@@ -229,7 +229,7 @@ def test_a_mapping_that_is_mistyped_is_refused_without_its_secrets(*, flags, env
 
 def test_a_mapping_that_is_mistyped_in_a_file_is_refused_without_its_secrets(tmp_path):
     said = _only("rest:\n  headers: Authorization:Bearer hunter22", tmp_path)
-    assert "dh_bridge.yml:2: `rest.headers` should be a valid dictionary (" in said
+    assert "dh_bridge.yml:2: `rest.headers` should be a mapping (" in said
     assert "hunter22" not in said
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FORMS = "give dicts, JSON texts or bytes, openlineage-python's objects, paths, or a list of those"
+_LONGEST_PATH = 4096
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,7 +37,9 @@ def _given(one: Any, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
         yield one
     elif isinstance(one, os.PathLike):
         yield from read_events([os.fsdecode(one)], zone=zone)
-    elif isinstance(one, (str, bytes, bytearray)):
+    elif isinstance(one, str) and _is_a_file(one):
+        yield DeadLetter(place, f"{place}: is the name of a file, not an event (give Path({one!r}))", _shown(one))
+    elif isinstance(one, (str, bytes, bytearray, memoryview)):
         raw = one.encode("utf-8", "backslashreplace") if isinstance(one, str) else bytes(one)
         yield from events_of(raw.strip(), place, zone)
     elif isinstance(one, Mapping) or hasattr(one, "eventTime"):
@@ -53,8 +56,17 @@ def _given(one: Any, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
         yield DeadLetter(place, f"{place}: {type(one).__name__} is no event ({_FORMS})", _shown(one))
 
 
+def _is_a_file(text: str) -> bool:
+    """Whether a text, which would be no JSON, names a file or folder that is there."""
+    return len(text) < _LONGEST_PATH and not text.lstrip().startswith(("{", "[")) and os.path.exists(text)  # noqa: PTH110 - a text that is no path is none
+
+
 def _shown(one: Any) -> bytes:
-    return repr(one).encode("utf-8", "backslashreplace")
+    try:
+        found = repr(one)
+    except Exception:  # noqa: BLE001 - it is too deep, or a mistake of the class: the others are events
+        found = f"<{type(one).__name__}>"
+    return found.encode("utf-8", "backslashreplace")
 
 
 def _encoded(event: dict[str, Any]) -> bytes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -25,7 +26,7 @@ from dh_bridge.settings.fields import annotation_at, area, is_path, masked, take
 from dh_bridge.settings.problems import Given, known_keys, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 SettingsLike: TypeAlias = "Settings | Mapping[str, Any] | str | os.PathLike[str] | None"
 """What a Python caller may mean by settings; see :func:`settings_of`."""
@@ -106,6 +107,10 @@ def settings_of(said: SettingsLike) -> Settings:
         return said or Settings()
     if isinstance(said, (str, os.PathLike)):
         return load(Path(said)).settings
+    if not isinstance(said, Mapping):
+        raise SettingsError(
+            f"{type(said).__name__} holds no settings", where="settings", now="give a mapping, or a file"
+        )
     given: dict[Steps, Given] = {}
     for key, value in said.items():
         given |= {steps: Given(inner, "settings") for steps, inner in _spread(tuple(str(key).split(".")), value)}

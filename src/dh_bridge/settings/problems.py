@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+_IN_PYTHON = {
+    "tuple_type": "should be a list",
+    "model_type": "should be a mapping of settings",
+    "model_attributes_type": "should be a mapping of settings",
+    "dict_type": "should be a mapping",
+}
+"""Kinds of errors -> what people call what is wanted: nobody writes tuples into a file."""
 _BEHIND = re.compile(r"(?<=[:=]).+", re.DOTALL)
 
 
@@ -38,6 +45,7 @@ def problem(error: dict[str, Any], given: Mapping[Steps, Given]) -> SettingsErro
     key = dotted(steps) if value is not None else _cut(steps)
     shown = f", not {masked(key, value)!r}" if _may_be_shown(steps, value) else ""
     message = error["msg"].removeprefix("Input ").removeprefix("String ").removeprefix("Value error, ")
+    message = _IN_PYTHON.get(error["type"], message)
     choices = str(error.get("ctx", {}).get("expected", "")).replace(" or ", ", ").replace("'", "").split(", ")
     near = difflib.get_close_matches(str(value), choices, n=1) if error["type"] == "literal_error" else []
     now = (
