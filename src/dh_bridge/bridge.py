@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timezone, tzinfo
 from importlib import import_module
-from threading import local
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -46,6 +46,7 @@ class Bridge:
         self.zone = zone_of(self.settings)
         self._sink, self._on_error = sink, on_error
         self._pipeline: Any = None
+        self._opening = Lock()
 
     def translate(self, events: Any, *, report: bool = False) -> Translation:
         """Translate one event or many, folded per run.
@@ -94,11 +95,12 @@ class Bridge:
         """The :class:`dh_bridge.sdk.Pipeline` of this configuration; a SettingsError without a sink."""
         if self._sink is None:
             raise SettingsError("the bridge has no sink", where="sink", now='e.g. Bridge(sink="catalog:shop.db")')
-        if self._pipeline is None:
-            # loaded by name: the SDK is a door, which knows the bridge's floor and not the other way round
-            self._pipeline = import_module("dh_bridge.sdk").Pipeline(
-                self.options, sink=self._sink, on_error=self._on_error
-            )
+        with self._opening:  # of threads that begin together one opens the place
+            if self._pipeline is None:
+                # loaded by name: the SDK is a door, which knows the bridge's floor and not the other way round
+                self._pipeline = import_module("dh_bridge.sdk").Pipeline(
+                    self.options, sink=self._sink, on_error=self._on_error
+                )
         return self._pipeline
 
     def run(self, job: tuple[str, str], inputs: Iterable[Any] = (), outputs: Iterable[Any] = (), **said: Any) -> Any:

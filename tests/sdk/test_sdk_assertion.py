@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
+from uuid import UUID
 
 import pytest
 
@@ -367,6 +369,9 @@ def test_results_are_of_datasets_only(told):
         {"success": True, "unexpected": True},
         {"success": True, "severity": "awful"},
         {"success": True, "batch": {"size": 3}},
+        {"success": "failed"},
+        {"success": True, "time": datetime(2024, 1, 1, tzinfo=timezone.utc)},
+        {"success": True, "time": 1.5},
     ],
 )
 def test_a_report_that_makes_no_sense_is_refused(told, said):
@@ -382,6 +387,13 @@ def test_a_report_that_makes_no_sense_is_refused(told, said):
 def test_a_limit_that_is_no_number_is_refused_by_the_schema(told, batch):
     with pytest.raises(AspectError, match="limit"):
         between(told()).report(success=True, batch=batch)
+
+
+def test_the_run_of_a_result_may_be_any_id(told):
+    one = told()
+    for run_id in (UUID(int=7), one.pipeline.run(("nightly", "shop.check"), run_id=UUID(int=7))):
+        between(one).report(success=True, run_id=run_id)
+        assert one.last(CHECK, RESULT)["runId"] == str(UUID(int=7))
 
 
 def test_a_batch_may_be_its_id_alone(told):

@@ -328,6 +328,7 @@ def test_what_a_custom_check_says_beside_its_logic_needs_1_7(told, said, key):
         Field(**AMOUNT, min=1, fail_count=1, fail_percentage=1),
         Schema([]),
         Schema([("id", "")]),
+        Schema([("id",)]),
         Schema([("id", "bigint"), ("id", "bigint")]),
     ],
 )
@@ -384,7 +385,7 @@ def test_a_definition_takes_no_words_beside_it(told):
     [Field(**AMOUNT, metric="LUCK", min=1), Custom(label="x", scope="EVERYWHERE"), Freshness(every=(2**40, "DAY"))],
 )
 def test_words_that_datahub_does_not_know_are_refused_by_its_schema(told, definition):
-    with pytest.raises(AspectError, match="assertionInfo"):
+    with pytest.raises(AspectError, match=r"assertionInfo.*said by its caller"):
         told(profile="1.7").pipeline.assertion(ORDERS, definition)
 
 

@@ -7,7 +7,9 @@ import os
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event, Thread
+from time import sleep
 
 import pytest
 
@@ -168,6 +170,18 @@ def test_one_dataset_or_run_may_stand_for_a_list_of_one(told):
     assert one.last(run.urn, "dataProcessInstanceInput")["inputs"] == [ORDERS]
     assert one.aspects(run.urn, "dataProcessInstanceOutput") == []
     assert one.last(run.urn, "dataProcessInstanceRelationships")["upstreamInstances"] == [OTHER]
+
+
+def test_a_run_may_stand_for_a_list_of_one(told):
+    one = told()
+    with load(one, run_id=OTHER.rpartition(":")[2]) as first, load(one, upstream=first):
+        pass
+    assert one.last(RUN, RELATIONS)["upstreamInstances"] == [OTHER]
+
+
+def test_a_path_is_no_sink():
+    with pytest.raises(SettingsError, match="a target is a text"):
+        Pipeline(sink=Path("shop.db"))
 
 
 def test_a_secret_in_an_exception_is_masked(told):
@@ -428,7 +442,16 @@ def test_a_run_that_has_not_begun_has_no_second_try(told):
         run.retry(2)
 
 
-def test_threads_share_a_pipeline(tmp_path):
+def test_threads_share_a_pipeline(tmp_path, monkeypatch):
+    opened = []
+
+    class Slow(Pipeline):
+        def __init__(self, *said, **more):
+            opened.append(self)
+            sleep(0.05)
+            super().__init__(*said, **more)
+
+    monkeypatch.setattr("dh_bridge.sdk.Pipeline", Slow)
     bridge = Bridge(sink=f"catalog:{tmp_path / 'shop.db'}")
 
     def work(name):
@@ -440,6 +463,7 @@ def test_threads_share_a_pipeline(tmp_path):
 
     with ThreadPoolExecutor(8) as pool:
         told = [urn for urns in pool.map(work, [f"shop.load_{thread}" for thread in range(8)]) for urn in urns]
+    assert opened == [bridge.pipeline]
     ends = [bridge.pipeline.sink.catalog.timeseries(urn, EVENT)[-1]["status"] for urn in told]
     bridge.close()
     assert ends == ["COMPLETE"] * 40
@@ -499,7 +523,19 @@ def test_datasets_by_any_name(told, ref, urn):
 
 
 @pytest.mark.parametrize(
-    "ref", ["orders", "s3://lake", "s3://lake/", "urn:li:tag:x", "urn:nope", ("s3://lake",), ("a", ""), 7, None]
+    "ref",
+    [
+        "orders",
+        "/data/in.csv",
+        "s3://lake",
+        "s3://lake/",
+        "urn:li:tag:x",
+        "urn:nope",
+        ("s3://lake",),
+        ("a", ""),
+        7,
+        None,
+    ],
 )
 def test_what_names_no_dataset_is_refused(told, ref):
     with pytest.raises(EventError) as caught:

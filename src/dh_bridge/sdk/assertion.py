@@ -125,11 +125,9 @@ class Assertion:
         DataHub keeps results for datasets only.
         """
         self._refuse_all_but_datasets()
-        if (success is None) is (error is None):
-            raise EventError("success or error, one of them", where="report", now="report(True), report(error=…)")
+        ended = _outcome(success, error)
         native = {key: value for key, value in plain(results or {}).items() if value is not None}
         parameters = plain(context or {})
-        ended: Outcome = "ERROR" if success is None else "SUCCESS" if success else "FAILURE"
         with redaction(self._pipeline.options.settings.redaction):
             result = self._ended(ended, severity, native)
             result |= _counts(rowCount=rows, missingCount=missing, unexpectedCount=unexpected)
@@ -138,8 +136,8 @@ class Assertion:
             result |= {} if url is None else {"externalUrl": redacted(url)}
             result |= {} if error is None else {"error": _error(error)}
             event = run_event(
-                self.urn, self.entity, time=self._pipeline.micros() // 1000 if time is None else time,
-                run_id=run_id if run_id is None or isinstance(run_id, str) else run_id.run_id,
+                self.urn, self.entity, time=self._pipeline.micros() // 1000 if time is None else _millis(time),
+                run_id=None if run_id is None else str(getattr(run_id, "run_id", run_id)),
                 result=result, context=parameters, batch=_batch(batch), partition=self._partition(partition, where),
             )  # fmt: skip
             of_batch = plain(batch.get("properties") or {}) if isinstance(batch, Mapping) else {}
@@ -201,6 +199,24 @@ class Assertion:
             written = redacted(partition) if isinstance(partition, str) else json.dumps(redacted_json(plain(partition)))
             return {"partition": written, "type": "PARTITION"}
         return check_partition(Check("", params={"where": where}) if where is not None else self._check)
+
+
+def _outcome(success: Any, error: Any) -> Outcome:
+    """Return how a check ended; a text would be true whatever it says."""
+    if (success is None) is (error is None):
+        raise EventError("success or error, one of them", where="report", now="report(True), report(error=…)")
+    if success is None:
+        return "ERROR"
+    if plain(success) not in (True, False):
+        raise EventError(f"{success!r} is neither true nor false", where="success", now="report(True), report(False)")
+    return "SUCCESS" if success else "FAILURE"
+
+
+def _millis(time: Any) -> int:
+    found = plain(time)
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise EventError(f"{time!r} is no time", where="time", now="give whole milliseconds since 1970")
+    return found
 
 
 def _counts(**counts: int | None) -> dict[str, int]:

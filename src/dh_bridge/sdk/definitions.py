@@ -213,6 +213,8 @@ class Schema(msgspec.Struct, frozen=True):
     def info(self, target: Target, needs: Needs) -> dict[str, Any]:  # noqa: ARG002 - the signature of all definitions
         """Return ``type`` and ``schemaAssertion``."""
         entity = target.only("dataset")
+        if any(len(one) not in (2, 3) for one in self.fields):
+            raise EventError("columns need a name and a type each", where="Schema", now='e.g. [("id", "bigint")]')
         wanted = [columns.Field(one[0], one[1], one[2] if len(one) > 2 else None) for one in self.fields]
         found = columns.schema_fields(wanted, platform=target.platform, column=target.column)
         if not found.fields or found.dropped:

@@ -13,7 +13,8 @@ from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.validation import validator
 from dh_bridge.delivery import need_ledger, open_destination, refused
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.errors import AspectError, SettingsError, SinkError
+from dh_bridge.sdk.assertion import ENTITY as ASSERTION
 from dh_bridge.sdk.naming import Checked, named_check
 from dh_bridge.sdk.plain import plain
 from dh_bridge.sdk.references import several
@@ -65,6 +66,8 @@ class Pipeline(Closing):
         _every.add(self)
         self._target = sink if isinstance(sink, str) else None
         self._sink = None if isinstance(sink, str) else sink
+        if self._sink is not None and not hasattr(sink, "emit"):
+            raise SettingsError(f"{sink!r} is no sink", where="sink", now='a target is a text, e.g. "catalog:shop.db"')
         self._waiting = Waiting(self._place) if on_error == "warn" else None
         try:
             self._place()
@@ -100,7 +103,7 @@ class Pipeline(Closing):
         name: str | None = None,
         kind: str | None = None,
         parent: RunRef | None = None,
-        upstream: Iterable[RunRef] | str | None = (),
+        upstream: Iterable[RunRef] | RunRef | None = (),
         attempt: int = 1,
         url: str | None = None,
         template: str | None = None,
@@ -113,7 +116,7 @@ class Pipeline(Closing):
 
         ``inputs`` and ``outputs``: datasets by URN, ``"namespace/name"`` or (namespace, name); a text is one of them.
         ``run_id``: a new UUID by default. ``kind``: ``scheduled``, ``ad_hoc`` or ``streaming``. ``parent``: the run that
-        started it; ``upstream``: runs that it waited for. ``attempt``: the number of this try, from 1. ``url``: where the
+        started it; ``upstream``: a run or runs that it waited for. ``attempt``: the number of this try, from 1. ``url``: where the
         run is shown. ``template``: URN of the dataJob, dataFlow or dataset that it is an instance of, if not of its job.
         ``facets`` and ``job_facets`` are OpenLineage facets by key. ``producer``: a URI, which gives the job's platform as
         that of an event does. An EventError says which of these cannot be used.
@@ -175,8 +178,14 @@ class Pipeline(Closing):
         if first:  # the platform `openlineage` before what is first said to be of it, as for events (ruling 17)
             found.insert(0, PLATFORM)
         check = validator(self.options.profile).check
-        for proposal in found:
-            check(proposal)
+        try:
+            for proposal in found:
+                check(proposal)
+        except AspectError as error:
+            if not error.where.startswith(ASSERTION):
+                raise
+            now = "what a check is made of is said by its caller, in words that DataHub's schema knows"
+            raise AspectError(error.what, where=error.where, now=now) from error
         if not found:
             return
         if self._waiting is not None:

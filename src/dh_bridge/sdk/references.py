@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 import msgspec
 
@@ -11,11 +11,8 @@ from dh_bridge.errors import EventError
 from dh_bridge.translation.naming import Name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dh_bridge.translation.options import Options
 
-_Ref = TypeVar("_Ref")
 DatasetRef = Union[str, "tuple[str, str]"]
 """``(namespace, name)``, ``"namespace/name"`` or a dataset URN."""
 
@@ -63,9 +60,9 @@ def table(ref: DatasetRef, options: Options) -> Table:
     return Table(name.endpoint, pair, name)
 
 
-def several(refs: Iterable[_Ref] | str | None) -> tuple[_Ref | str, ...]:
-    """Return references as they are given: some, one as a text, or none."""
-    return (refs,) if isinstance(refs, str) else tuple(refs or ())
+def several(refs: Any) -> tuple[Any, ...]:
+    """Return references as they are given: some, one as a text or a run, or none."""
+    return (refs,) if isinstance(refs, str) or hasattr(refs, "run_id") else tuple(refs or ())
 
 
 def job_pair(ref: tuple[str, str]) -> tuple[str, str]:
@@ -103,6 +100,8 @@ def _pair(text: str) -> tuple[str, str]:
         namespace, slash, name = text.partition("/")
     if not slash or not name.strip("/"):
         raise EventError(f"{text!r} names no dataset", where="dataset", now="give (namespace, name) or a dataset URN")
+    if not namespace:
+        raise EventError(f"{text!r} names no dataset", where="dataset", now=f"a file is file://{text}")
     return namespace, name
 
 
