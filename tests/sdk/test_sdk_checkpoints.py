@@ -258,6 +258,18 @@ def test_a_server_that_is_down_fails_a_checkpoint_only_where_it_says_so(monkeypa
     assert "3 proposals lost" in str(found[-1].message)
 
 
+def test_settings_of_the_action_are_a_mapping_as_everywhere(monkeypatch):
+    monkeypatch.setenv("GX_ANALYTICS_ENABLED", "False")
+    pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
+    from dh_bridge.sdk.great_expectations import TellDataHub  # noqa: PLC0415 - needs the package
+
+    said = {"name": "tell", "sink": "memory:", "datasets": {"orders": ORDERS}}
+    result = checkpoint(expectation(column="amount"))
+    assert TellDataHub(**said, settings={"assertions.type": "dataset", "profile": "1.7"}).run(result) == {"told": 1}
+    with pytest.raises(SettingsError, match="did you mean `profile`"):
+        TellDataHub(**said, settings={"profil": "1.7"}).run(result)
+
+
 def test_a_real_checkpoint_tells_its_expectations(tmp_path, monkeypatch):
     monkeypatch.setenv("GX_ANALYTICS_ENABLED", "False")  # it would call home
     gx = pytest.importorskip("great_expectations", reason="pip install 'dh-bridge[great-expectations]' (Python < 3.14)")
