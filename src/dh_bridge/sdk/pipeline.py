@@ -45,9 +45,10 @@ class Pipeline(Closing):
     """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
 
     ``on_error``: with ``"raise"`` a SinkError ends what could not be told, with ``"warn"`` the caller's work goes on: what
-    does not arrive, or cannot be opened, is a RuntimeWarning, and is sent with what comes next (a minute later where
-    the place was slow to fail), the last time by :meth:`close`. What the caller says wrong is an error either way. ``clock`` returns nanoseconds since 1970. What was
-    opened here is closed by :meth:`close` or at the end of ``with``. Threads may share a pipeline: one of them sends at a time.
+    does not arrive, or cannot be opened, is a RuntimeWarning, and is sent with what comes next (up to a minute later where
+    the place was slow to fail), the last time by :meth:`close`. What the caller says wrong is an error either way. ``clock``
+    returns nanoseconds since 1970. What was opened here is closed by :meth:`close` or at the end of ``with``. Threads may
+    share a pipeline: one of them sends at a time.
     """
 
     def __init__(

@@ -27,7 +27,7 @@ class CatalogSink(Closing):
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Apply a batch; a proposal that DataHub would refuse is among the failed ones, the others are kept."""
         if self._closed:
-            raise SinkError("is closed", where="catalog:")
+            raise SinkError("is closed", where=f"catalog:{self.catalog.path}")
         return self.catalog.apply(proposals)
 
     def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
