@@ -134,8 +134,19 @@ def test_a_rule_folds_some_jobs_and_leaves_others():
     assert row(whole, name="other.x", producer=SPARK)["folds_into"].endswith("(spark,other,ns),other)")
 
 
-def test_joins_with_the_plugin_fold_the_sql_of_tasks():
-    sql = task_event(name="my.dag.grp.load.query.1", jobType={"jobType": "QUERY"})
+SQL_OF_TASKS = pytest.mark.parametrize("query", ["query.1", "manual_query.2", "hll_query.3"])  # the last: provider 2.21
+
+
+@SQL_OF_TASKS
+def test_the_sql_of_a_task_folds_into_the_task(query):
+    identity = Identity(IdentitySettings(granularity="task"))
+    found = row(identity, **task_event(name=f"dag.load.{query}", jobType={"jobType": "QUERY"}))
+    assert found["folds_into"] == "urn:li:dataJob:(urn:li:dataFlow:(airflow,dag,ns),dag.load)"
+
+
+@SQL_OF_TASKS
+def test_joins_with_the_plugin_fold_the_sql_of_tasks(query):
+    sql = task_event(name=f"my.dag.grp.load.{query}", jobType={"jobType": "QUERY"})
     task = "urn:li:dataJob:(urn:li:dataFlow:(airflow,my.dag,prod),grp.load)"
     assert row(plugin(), **sql)["folds_into"] == task
     assert row(plugin(), **task_event())["folds_into"] is None
@@ -276,9 +287,14 @@ def test_the_surest_word_about_a_dag_decides(said, expected):
     assert found["dataJob"] == (task and f"urn:li:dataJob:({found['dataFlow']},{task})")
 
 
-def test_sql_of_a_task_and_the_dag_run_keep_their_own_runs():
-    sql = task_event(name="my.dag.grp.load.query.1", jobType={"jobType": "QUERY"})
+@SQL_OF_TASKS
+@pytest.mark.parametrize("kind", [{"jobType": "QUERY"}, {}])
+def test_sql_of_a_task_keeps_its_own_run(query, kind):
+    sql = task_event(name=f"my.dag.grp.load.{query}", jobType=kind)
     assert row(plugin(), **sql)["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
+
+
+def test_the_dag_run_keeps_its_own_run():
     dag = {"name": "my.dag", "jobType": {"jobType": "DAG"}, "airflow": {"dagRun": {"run_id": "manual__2026-01-01"}}}
     assert row(plugin(), **dag)["dpi"] == f"urn:li:dataProcessInstance:{RUN}"
 

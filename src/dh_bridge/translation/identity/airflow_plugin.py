@@ -13,7 +13,7 @@ import msgspec
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import data_flow_urn, data_job_urn, run_urn
 from dh_bridge.settings.naming import FABRIC_TYPES
-from dh_bridge.translation.identity.granularity import OPERATION, TASK
+from dh_bridge.translation.identity.granularity import AIRFLOW_QUERY, OPERATION, TASK
 from dh_bridge.translation.identity.job import AIRFLOW
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.identity.job import Job
 
 PLATFORM = "airflow"
-_QUERY = re.compile(r"\.(?:manual_)?query\.\d+\Z")
+_QUERY = re.compile(rf"{AIRFLOW_QUERY}\Z")
 
 
 class AirflowPlugin:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 OPERATION, TASK, APPLICATION = "operation", "task", "application"
 
+#: What Airflow's provider calls SQL of the task before it; what hooks ran is ``hll_query`` since 2.21, ``query`` before.
+AIRFLOW_QUERY = r"\.(?:hll_|manual_)?query\.\d+"
 #: platform -> the names of its operations; the group is the task
 _OPERATIONS = {
-    "airflow": re.compile(r"(.+)\.(?:manual_)?query\.\d+", re.DOTALL).fullmatch,
+    "airflow": re.compile(rf"(.+){AIRFLOW_QUERY}", re.DOTALL).fullmatch,
     "dbt": re.compile(r"(.+)\.sql\.\d+", re.DOTALL).fullmatch,
 }
 _APPLICATIONS = frozenset({"spark"})
