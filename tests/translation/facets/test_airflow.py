@@ -346,6 +346,41 @@ def test_assets_are_datasets_where_the_provider_named_none():
     assert found.kept(JOB)["airflow.task.other"].count("'uri'") == 3
 
 
+LISTED = {
+    "inlets": "[{'uri': 's3://lake/unread', 'extra': {'limit': Decimal('1.5')}, 'type': 'asset'}]",
+    "inlets_list": [{"uri": "plain"}, {"uri": "postgres://db.example.com:5432/shop/etl/daily", "extra": {"limit": "1.5"}, "type": "asset"}],
+    "outlets": "[{'uri': 'gs://lake/x y.csv', 'extra': {}, 'type': 'asset_event_from_alias', 'source_alias': 'a'}]",
+    "outlets_list": [{"uri": "gs://lake/x y.csv", "extra": {}, "type": "asset_event_from_alias", "source_alias": "a"}, 7, {"uri": 7}],
+}  # fmt: skip
+
+
+def test_the_list_of_assets_is_read_where_it_stands_beside_its_text():
+    """Since provider 2.21; Python text with a value that is no literal cannot be read."""
+    found = task(facets=airflow(task={**TASK, **LISTED}), report=True)
+    io = found.patched(JOB, "dataJobInputOutput")
+    assert {path for path in io if "Dataset" in path} == {
+        f"/inputDatasetEdges/{TABLE}",
+        f"/outputDatasetEdges/{BUCKET.replace('/', '~1')}",
+    }
+    path = "$.run.facets.airflow.task"
+    verdicts = found.verdicts()
+    assert verdicts[f"{path}.inlets_list[1].uri"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
+    assert verdicts[f"{path}.inlets_list[0].uri"][0] == "kept"
+    assert verdicts[f"{path}.outlets_list[0].uri"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
+    for leaf in ("inlets", "outlets"):
+        assert verdicts[f"{path}.{leaf}"] == ("withheld", f"duplicate-of:task.{leaf}_list")
+    other = found.kept(JOB)["airflow.task.other"]
+    assert "inlets_list" in other
+    assert "Decimal(" not in other
+
+
+@pytest.mark.parametrize("assets", [None, "gone", {"uri": "s3://lake/a"}])
+def test_the_text_of_assets_serves_where_their_list_could_not_be_written(assets):
+    found = task(facets=airflow(task={**TASK, **ASSETS, "outlets_list": assets}), report=True)
+    assert f"/outputDatasetEdges/{BUCKET.replace('/', '~1')}" in found.patched(JOB, "dataJobInputOutput")
+    assert found.verdicts()["$.run.facets.airflow.task.outlets"][0] == "mapped"
+
+
 @pytest.mark.parametrize(
     "outlets", [ASSETS["outlets"], "[{'uri': 'plain'}]", "[{'uri': 7}, 'gs://lake/a']", "[{'uri", None, 7]
 )

@@ -10,7 +10,7 @@ from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.reading.airflow import members as listed
-from dh_bridge.translation.reading.airflow_assets import asset_statements
+from dh_bridge.translation.reading.airflow_assets import asset_statements, told_twice
 from dh_bridge.translation.reading.airflow_pages import job_page_statements, page_statements
 from dh_bridge.translation.reading.given import configuration
 from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
@@ -135,7 +135,10 @@ def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
     properties = flattened("airflow.task", chosen)
     graph = at.options.settings.airflow.task_graph
     told = (*_TASK_LEAVES, "upstream_task_ids") if graph else _TASK_LEAVES
-    other = kept_text("airflow.task.other", without(task, told))
+    twice = told_twice(task)
+    for leaf in twice:
+        at.withheld(f"task.{leaf}", f"duplicate-of:task.{leaf}_list")
+    other = kept_text("airflow.task.other", without(task, (*told, *twice)))
     if other and other != "{}":
         properties["airflow.task.other"] = other
     if properties:

@@ -13,6 +13,8 @@ from dh_bridge.translation.reading.airflow import listed
 from dh_bridge.translation.slots import DATASET, INPUT, OUTPUT, Statements
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dh_bridge.translation.place import Place
 
 #: Schemes whose path is database, schema and table; the name has dots instead. Value: the scheme of the namespace.
@@ -26,6 +28,7 @@ _TABLES = {
 _BUCKETS = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs"}
 #: Schemes whose path is the name as it stands, with its first slash or without.
 _PATHS = {"abfs": "", "abfss": "", "dbfs": "/", "hdfs": "/", "kafka": "", "wasb": "", "wasbs": ""}
+_LEAVES = ("inlets", "outlets")
 _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 
@@ -35,12 +38,17 @@ def asset_statements(task: dict[str, Any], at: Place) -> Statements:
         ("inlets", at.event.inputs, INPUT, "dataJobInputOutput.inputDatasetEdges"),
         ("outlets", at.event.outputs, OUTPUT, "dataJobInputOutput.outputDatasetEdges"),
     ):
-        for uri in () if own else _uris(task.get(leaf)):
+        for where, uri in () if own else _uris(task, leaf):
             name = at.endpoint(*known) if (known := pair(uri)) is not None else None
             if name is not None and name.endpoint:
                 yield at.task, slot, name.endpoint, at.stamp[0]
                 yield name.endpoint, DATASET, "", name
-                at.reached(f"task.{leaf}", "mapped", edges)
+                at.reached(where, "mapped", edges)
+
+
+def told_twice(task: dict[str, Any]) -> list[str]:
+    """Return which of inlets and outlets are Python text beside the list of the same assets, as the provider has it since 2.21."""
+    return [leaf for leaf in _LEAVES if isinstance(task.get(leaf), str) and isinstance(task.get(f"{leaf}_list"), list)]
 
 
 def pair(uri: str) -> tuple[str, str] | None:
@@ -68,10 +76,17 @@ def pair(uri: str) -> tuple[str, str] | None:
     return found if path.strip("/") else None
 
 
-def _uris(assets: Any) -> list[str]:
-    """Return the URIs of a list that Airflow writes as Python text: ``"[{'uri': 's3://lake/a', 'extra': {}}]"``."""
-    found = (asset.get("uri") for asset in listed(assets) if isinstance(asset, dict))
-    return [uri for uri in found if isinstance(uri, str)]
+def _uris(task: dict[str, Any], leaf: str) -> Iterator[tuple[str, str]]:
+    """Yield leaf and URI of each asset, of a list or of its Python text: ``"[{'uri': 's3://lake/a', 'extra': {}}]"``.
+
+    The text cannot be read where an ``extra`` has values that are no literals (``Decimal('1.5')``), or where it is long.
+    """
+    assets = task.get(f"{leaf}_list")
+    known = isinstance(assets, list)
+    for position, asset in enumerate(assets if isinstance(assets, list) else listed(task.get(leaf))):
+        uri = asset.get("uri") if isinstance(asset, dict) else None
+        if isinstance(uri, str):
+            yield f"task.{leaf}_list[{position}].uri" if known else f"task.{leaf}", uri
 
 
 def _dotted(path: str) -> str:
