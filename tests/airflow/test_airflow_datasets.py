@@ -25,6 +25,18 @@ PAIRS = [
     ("s3://lake", ("s3://lake", "/")),
     ("gs://lake/raw/orders", ("gs://lake", "raw/orders")),
     ("bigquery://project/dataset/table", ("bigquery", "project.dataset.table")),
+    # What Cosmos 1.15 makes of the names of dbt-ol (construct_dataset_uri), and Airflow 3 of that.
+    ("duckdb:/data/shop.duckdb/shop/main/orders", ("duckdb:///data/shop.duckdb", "shop.main.orders")),
+    ("duckdb:///data/shop.duckdb/shop/main/orders", ("duckdb:///data/shop.duckdb", "shop.main.orders")),
+    ("duckdb://shop.duckdb/shop/main/orders", ("duckdb://shop.duckdb", "shop.main.orders")),
+    ("duckdb://md:shop/shop/main/orders", ("duckdb://md:shop", "shop.main.orders")),
+    ("bigquery/project/dataset/table", ("bigquery", "project.dataset.table")),
+    (
+        "awsathena://athena.eu-west-1.amazonaws.com/lake/raw/orders",
+        ("awsathena://athena.eu-west-1.amazonaws.com", "lake.raw.orders"),
+    ),
+    ("spark://thrift:10000/raw/orders", ("spark://thrift:10000", "raw.orders")),
+    ("dremio://d.example:443/space/orders", ("dremio://d.example:443", "space.orders")),
     # ours
     ("postgresql://user:secret@db:5432/shop/public/orders", ("postgres://db:5432", "shop.public.orders")),
     ("S3A://lake/raw/orders", ("s3://lake", "raw/orders")),
@@ -34,6 +46,11 @@ PAIRS = [
     ("abfss://lake@acme.dfs.core.windows.net/raw", ("abfss://lake@acme.dfs.core.windows.net", "raw")),
     ("postgres://db/shop/Mixed%20Case/t", ("postgres://db", "shop.Mixed Case.t")),
     # no dataset
+    ("duckdb:///data/deep/shop.duckdb/shop.main.orders", None),
+    ("duckdb:/main/orders", None),
+    ("duckdb:shop/main/orders", None),
+    ("duckdb:", None),
+    ("bigquery-project/dataset/table", None),
     ("orders", None),
     ("x-team://orders/1", None),
     ("https://example.com/report", None),

@@ -1,7 +1,8 @@
 """Assets of Airflow by their URIs: the inlets and outlets of tasks (producers.md 26).
 
 A URI becomes the pair that Airflow's providers make of it (``convert_asset_to_openlineage`` of common.io, postgres, mysql,
-trino, google and amazon), which name no dataset of a system whose provider is not installed.
+trino, google and amazon), which name no dataset of a system whose provider is not installed. Cosmos makes the URIs of its assets
+of such pairs (``construct_dataset_uri`` of 1.15): where a watched dbt task tells no outputs, they are the only ones.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 _TABLES = {
     one: one
     for one in (
-        "clickhouse", "cockroachdb", "databricks", "db2", "hive", "mariadb", "mssql", "mysql", "oracle", "postgres", "presto",
-        "redshift", "singlestore", "snowflake", "starrocks", "teradata", "timescaledb", "trino", "unitycatalog", "vertica",
+        "awsathena", "clickhouse", "cockroachdb", "databricks", "db2", "dremio", "hive", "mariadb", "mssql", "mysql", "oracle",
+        "postgres", "presto", "redshift", "singlestore", "snowflake", "spark", "starrocks", "teradata", "timescaledb", "trino",
+        "unitycatalog", "vertica",
     )
 } | {"postgresql": "postgres", "sqlserver": "mssql"}  # fmt: skip
 _BUCKETS = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs"}
@@ -62,8 +64,10 @@ def pair(uri: str) -> tuple[str, str] | None:
     place = parts.netloc if scheme in _CONTAINERS else parts.netloc.rpartition("@")[2]
     if scheme == "file":
         return (f"file://{place}" if place else "file", path) if path.strip("/") else None
+    if scheme == "duckdb":
+        return _in_duckdb(f"{place}{path}")
     if not place:
-        return None
+        return ("bigquery", _dotted(path.removeprefix("bigquery/"))) if not scheme and path.startswith("bigquery/") else None
     if scheme in _BUCKETS:
         return f"{_BUCKETS[scheme]}://{place}", path.removeprefix("/") or "/"
     found = None
@@ -87,6 +91,13 @@ def _uris(task: dict[str, Any], leaf: str) -> Iterator[tuple[str, str]]:
         uri = asset.get("uri") if isinstance(asset, dict) else None
         if isinstance(uri, str):
             yield f"task.{leaf}_list[{position}].uri" if known else f"task.{leaf}", uri
+
+
+def _in_duckdb(text: str) -> tuple[str, str] | None:
+    """Return the pair of Cosmos' ``/data/shop.duckdb/shop/main/orders``: a file, and database, schema and table, never with dots."""
+    parts = text.split("/")
+    file, names = "/".join(parts[:-3]), parts[-3:]
+    return (f"duckdb://{file}", ".".join(names)) if file and all(names) and "." not in "".join(names) else None
 
 
 def _dotted(path: str) -> str:
