@@ -51,6 +51,7 @@ PAIRS = [
     ("duckdb:shop/main/orders", None),
     ("duckdb:", None),
     ("bigquery-project/dataset/table", None),
+    ("bigquery/", None),
     ("orders", None),
     ("x-team://orders/1", None),
     ("https://example.com/report", None),

@@ -13,6 +13,7 @@ from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.naming.datasets import dataset_name, in_query, numbered, phantom, skipped, temporary
 from dh_bridge.translation.place import Attach, Entry, Place, Role
 from dh_bridge.translation.properties import capped
+from dh_bridge.translation.reading.checks import own_check
 from dh_bridge.translation.reading.generic import MOST_UNKNOWN, known_first, unknown
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.runs.history import MANY, let_go_of_many
@@ -219,10 +220,10 @@ class Walk:
         statements: list[Statement] = [] if passed else [(endpoint, DATASET, "", name)]
         if marked != "keep":
             statements.append((endpoint, TEMPORARY, "", marked))
-        if role != "dataset":
+        if role == "dataset":
+            statements += [(endpoint, DATASET_PROPERTIES, "", said)] if (said := _said(at.event)) else []
+        elif role == "output" or not own_check(dataset, endpoint, where, at):
             statements.append((at.task, INPUT if role == "input" else OUTPUT, endpoint, time))
-        elif said := _said(at.event):
-            statements.append((endpoint, DATASET_PROPERTIES, "", said))
         fold(state.cells, statements, (time, rank, digest, weight))
         if through:
             state.through |= {endpoint}

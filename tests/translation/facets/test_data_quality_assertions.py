@@ -10,6 +10,7 @@ from facet_cases import (
     END_MS,
     ORDERS,
     RUN,
+    TOTALS,
     client_pair,
     dataset_event,
     event,
@@ -118,6 +119,34 @@ def test_dbt_s_tests_are_dbt_s_in_a_task_of_airflow_too():
     assert own.entities("assertion") == {urn}
     assert of(AIRFLOW).entities("assertion") != {urn}
     assert results(in_a_task)[0]["result"]["type"] == "ERROR"  # dbt says what it counted, unless the test itself broke
+
+
+def test_a_table_that_its_own_job_tests_is_no_source_of_itself():
+    """Cosmos builds a model and tests it in one task: what it tested stands among the inputs."""
+    both = {"dataQualityAssertions": checks(NOT_NULL)}
+    tested = orders(facets=both, inputFacets=both)
+    found = told(pair(inputs=[totals(), tested], outputs=[orders()], producer=AIRFLOW), report=True)
+    assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [TOTALS]}
+    assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [ORDERS]}
+    assert len(results(found)) == 1
+    verdicts = found.verdicts()
+    for leaf in ("namespace", "name"):
+        assert verdicts[f"$.inputs[0].{leaf}"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
+        kept = f"datasetProperties.customProperties[openlineage.{leaf}]"
+        assert verdicts[f"$.inputs[1].{leaf}"] == ("mapped", kept)
+
+
+@pytest.mark.parametrize(
+    ("tested", "outputs"),
+    [
+        ([{"dataQualityAssertions": checks(NOT_NULL)}], [totals()]),  # tested alone
+        ([{"dataQualityAssertions": checks(NOT_NULL), "dataSource": facet(name="shop")}], [orders()]),  # read, too
+        ([{"dataQualityAssertions": checks(NOT_NULL)}, {}], [orders()]),
+    ],
+)
+def test_a_table_that_is_read_stays_an_input(tested, outputs):
+    found = told(pair(inputs=[orders(facets=facets) for facets in tested], outputs=outputs, producer=AIRFLOW))
+    assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
 
 
 def test_a_fail_event_keeps_the_success_of_passed_tests():

@@ -67,7 +67,8 @@ def pair(uri: str) -> tuple[str, str] | None:
     if scheme == "duckdb":
         return _in_duckdb(f"{place}{path}")
     if not place:
-        return ("bigquery", _dotted(path.removeprefix("bigquery/"))) if not scheme and path.startswith("bigquery/") else None
+        table = path.removeprefix("bigquery/")
+        return ("bigquery", _dotted(table)) if not scheme and table != path and table.count("/") == 2 else None
     if scheme in _BUCKETS:
         return f"{_BUCKETS[scheme]}://{place}", path.removeprefix("/") or "/"
     found = None

@@ -19,6 +19,7 @@ from dh_bridge.translation.assertions import (
     untold_parameters,
     without_values,
 )
+from dh_bridge.translation.envelope import BY_NAME
 from dh_bridge.translation.facet import Facet, Leaf, kept, mapped, withheld
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.naming.names import Quoted, split
@@ -27,6 +28,7 @@ from dh_bridge.translation.slots import CHECKS, RESULTS, Statements
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dh_bridge.openlineage.events import Dataset
     from dh_bridge.translation.place import Mark, Place
 
 INFO = "assertionInfo"
@@ -59,6 +61,20 @@ class Described(Facet):
     contentType: str | None = None
     params: dict[str, Any] | None = None
     failures: int | None = None  # OpenLineage pull request 4252
+
+
+def own_check(dataset: Dataset, endpoint: str, where: str, at: Place) -> bool:
+    """Return whether an input is there for its checks alone, and is an output, too: a job tested what it wrote.
+
+    So Cosmos tells `dbt build` of a model. As an input it would make the table its own source.
+    """
+    if {*dataset.facets, *dataset.input_facets} != {"dataQualityAssertions"} or endpoint not in at.outputs:
+        return False
+    if at.notes is not None:
+        at.where = where
+        for leaf in ("namespace", "name"):
+            at.reached(leaf, "mapped", f"datasetProperties.customProperties[openlineage.{leaf}]", *BY_NAME)
+    return True
 
 
 def success_of(word: bool | str | None, leaf: str, at: Place) -> bool | None:  # noqa: FBT001 - the wire's own type
