@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import uuid
+import weakref
 from datetime import timedelta
 from types import ModuleType
 from types import SimpleNamespace as Thing
@@ -134,6 +136,34 @@ def test_a_mapped_task_has_a_run_for_each_index(context):
 @both
 def test_the_start_of_a_try_is_told_alone(context):
     assert [event["eventType"] for event in told(context(end_date=None), "execute")] == ["START"]
+
+
+class Loop:
+    """Its name ends as those of Airflow's loops do, of the SDK and of what comes through the database."""
+
+    parent_group = None
+
+
+LoopTaskGroup = type("LoopTaskGroup", (Loop,), {})
+SerializedLoopTaskGroup = type("SerializedLoopTaskGroup", (Loop,), {})
+ID, REGION = uuid.UUID(int=7 << 76 | 1), uuid.UUID(int=7 << 76 | 2)
+
+
+@pytest.mark.parametrize("kind", [LoopTaskGroup, SerializedLoopTaskGroup])
+@pytest.mark.parametrize("deep", [False, True])
+def test_each_pass_of_a_loop_has_runs_of_its_own(kind, deep):
+    """Passes have DAG, task, try, date and index in common: Airflow 3.4 tells them apart by its own ids alone."""
+    loop = kind()
+    inner = Thing(group_id="loop.in", parent_group=weakref.proxy(loop))  # groups know those above them by weak proxies
+    context = airflow3(operator={"task_group": inner if deep else loop}, region_id=REGION, id=ID, map_index=-1)
+    assert {one["run"]["runId"] for one in told(context)} == {str(ID)}
+    assert run_names(occasion(context), NAMESPACE)[2] == str(ID)
+
+
+@pytest.mark.parametrize("region", [REGION, uuid.UUID(int=0), None])
+def test_a_mapped_task_outside_of_loops_keeps_the_run_ids_of_its_indexes(region):
+    found = told(airflow3(map_index=2, region_id=region, region_index=2, id=ID))
+    assert found[0]["run"]["runId"] == task_run_id(NAMESPACE, "shop", "load", DAY, try_number=1, map_index=2)
 
 
 def test_a_sensor_that_starts_again_within_its_try_tells_no_second_start():

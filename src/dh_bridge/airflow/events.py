@@ -97,7 +97,7 @@ def _names(occasion: Occasion, namespace: str) -> tuple[str, str, Facets]:
     parent, root = named_in_conf(conf, "parent"), named_in_conf(conf, "rootParent")
     if occasion.instance is None:
         return dag_id, dag_run, parent_facet(parent, root) if parent is not None else {}
-    run_id = task_run_id(
+    run_id = occasion.id_in_loop or task_run_id(
         namespace, dag_id, occasion.task_id, instant, try_number=occasion.try_number, map_index=occasion.map_index
     )
     return f"{dag_id}.{occasion.task_id}", run_id, parent_facet((namespace, dag_id, dag_run), root or parent)

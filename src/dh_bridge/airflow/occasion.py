@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
 
 from dh_bridge.errors import EventError
 
@@ -43,6 +44,18 @@ class Occasion(NamedTuple):
         """Return the index of a mapped task, -1 of any other."""
         found = attribute(self.instance, "map_index")
         return found if isinstance(found, int) else -1
+
+    @property
+    def id_in_loop(self) -> str | None:
+        """Return Airflow's own id of a try within a loop (3.4), whose passes have all else in common; None outside of loops."""
+        region, group = attribute(self.instance, "region_id"), attribute(self.task, "task_group")
+        if not isinstance(region, UUID) or not region.int:
+            return None
+        while group is not None and not group.__class__.__name__.endswith(
+            "LoopTaskGroup"
+        ):  # a group may be a weak proxy
+            group = attribute(group, "parent_group")
+        return None if group is None else str(attribute(self.instance, "id"))
 
     @property
     def try_number(self) -> int:
