@@ -125,6 +125,7 @@ def test_the_run_is_called_after_dag_run_index_and_try():
     [
         ("manual", "BATCH_AD_HOC"),
         ("operator_triggered", "BATCH_AD_HOC"),
+        ("asset_materialization", "BATCH_AD_HOC"),
         ("scheduled", "BATCH_SCHEDULED"),
         ("backfill", "BATCH_SCHEDULED"),
         ("asset_triggered", "BATCH_SCHEDULED"),

@@ -21,7 +21,7 @@ VOID_IDS = frozenset({"00000000-0000-0000-0000-000000000000", "ffffffff-ffff-fff
 _CANONICAL = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").fullmatch
 _HEX = re.compile(r"[0-9a-f]{32}").fullmatch
 
-_ON_DEMAND_TYPES = frozenset({"manual", "operator_triggered"})
+_ON_DEMAND_TYPES = frozenset({"manual", "operator_triggered", "asset_materialization"})
 _ENGINES_OF_QUERIES = frozenset({"TRINO", "HIVE", "PRESTO"})
 _REASONS = {"AUTOMATIC": SCHEDULED, "MANUAL": AD_HOC}
 
