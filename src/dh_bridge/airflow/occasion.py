@@ -51,9 +51,7 @@ class Occasion(NamedTuple):
         region, group = attribute(self.instance, "region_id"), attribute(self.task, "task_group")
         if not isinstance(region, UUID) or not region.int:
             return None
-        while group is not None and not group.__class__.__name__.endswith(
-            "LoopTaskGroup"
-        ):  # a group may be a weak proxy
+        while group is not None and not _is_loop(group):
             group = attribute(group, "parent_group")
         return None if group is None else str(attribute(self.instance, "id"))
 
@@ -117,6 +115,11 @@ def attribute(owner: Any, name: str) -> Any:
         return getattr(owner, name, None)
     except Exception:  # noqa: BLE001 - whatever it is, there is no value
         return None
+
+
+def _is_loop(group: Any) -> bool:
+    """Whether a group of tasks is a loop, of the Task SDK or as the database has it; groups know those above by weak proxies."""
+    return bool(group.__class__.__name__.endswith("LoopTaskGroup"))
 
 
 def started(owner: Any) -> datetime | None:

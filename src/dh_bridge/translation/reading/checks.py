@@ -63,12 +63,17 @@ class Described(Facet):
     failures: int | None = None  # OpenLineage pull request 4252
 
 
+_CHECKS = "dataQualityAssertions"
+
+
 def own_check(dataset: Dataset, endpoint: str, where: str, at: Place) -> bool:
     """Return whether an input is there for its checks alone, and is an output, too: a job tested what it wrote.
 
     So Cosmos tells `dbt build` of a model. As an input it would make the table its own source.
     """
-    if {*dataset.facets, *dataset.input_facets} != {"dataQualityAssertions"} or endpoint not in at.outputs:
+    if _CHECKS not in dataset.input_facets and _CHECKS not in dataset.facets:
+        return False
+    if len({*dataset.facets, *dataset.input_facets}) > 1 or endpoint not in at.outputs:
         return False
     if at.notes is not None:
         at.where = where
