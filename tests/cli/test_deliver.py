@@ -185,7 +185,7 @@ def test_unknown_target_is_wrong_settings(run, scripted, good):
     scripted([PROPOSAL])
     result = run("emit", good, "--to", "ftp:x")
     assert result.exit_code == 2
-    assert "use one of memory:, file:, catalog:" in result.stderr
+    assert "use one of file:, catalog:, rest:, kafka:" in result.stderr
 
 
 class _Refusing:
