@@ -164,6 +164,16 @@ def test_each_way_to_be_unreachable_is_one_kind(answers, failure, retryable, rea
 
 
 @pytest.mark.parametrize(
+    "options",
+    [{"user": "ann", "password": "пароль"}, {"token": "пароль"}, {"token": "a\nb"}, {"headers": {"X-Api-Key": "ключ"}}],
+)
+def test_what_no_header_can_hold_is_told_and_not_shown(options):
+    with pytest.raises(SinkError, match=r"cannot be asked: \w+ \(look at kafka.registry\)$") as caught:
+        Registry(RegistryOptions(url="http://127.0.0.1:1", **options)).envelope("x", {})
+    assert not caught.value.retryable
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "<html>login</html>",

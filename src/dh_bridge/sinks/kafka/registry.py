@@ -91,11 +91,11 @@ class Registry:
                 verify=self._verify,  # here, else REQUESTS_CA_BUNDLE would win
                 allow_redirects=False,
             )
-        except (requests.exceptions.RequestException, OSError) as error:
+        except (requests.exceptions.RequestException, OSError, ValueError) as error:
             empty_frames(error)
             raise self._error(error) from error
 
-    def _error(self, error: OSError) -> SinkError:
+    def _error(self, error: OSError | ValueError) -> SinkError:
         """Return the error of a request that was not answered."""
         if isinstance(error, requests.exceptions.SSLError):
             return SinkError(
@@ -103,7 +103,7 @@ class Registry:
                 where=self.where,
                 now="name your authority's certificates in kafka.registry.ca_bundle",
             )
-        if isinstance(error, requests.exceptions.InvalidURL | requests.exceptions.InvalidHeader):
+        if isinstance(error, ValueError):  # an address, a proxy's, or a header with a sign that none can have
             return SinkError(f"cannot be asked: {type(error).__name__}", where=self.where, now="look at kafka.registry")
         if isinstance(error, requests.exceptions.Timeout):
             return SinkError(f"no answer within {self._options.timeout:g} s", where=self.where, retryable=True)

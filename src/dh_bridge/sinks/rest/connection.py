@@ -132,6 +132,8 @@ class Connection:
                 verify=self._verify,
                 proxies=self._proxies,
             )
+        except SinkError as error:  # of who lends the token, which may be as busy as the server
+            return None, error
         except (exceptions.RequestException, OSError, ValueError) as error:
             empty_frames(error)
             return None, self._error(error)
@@ -156,7 +158,12 @@ class Connection:
             response = self._session.post(
                 url,
                 data=form,
-                headers={"Content-Type": "application/x-www-form-urlencoded"},
+                headers={
+                    **dict.fromkeys(self._options.headers),  # which are for the server: None leaves one out
+                    **_HEADERS,
+                    "X-RestLi-Protocol-Version": None,
+                    "Content-Type": "application/x-www-form-urlencoded",
+                },
                 auth=lambda request: request,
                 timeout=self._timeout(),
                 allow_redirects=False,
@@ -191,7 +198,8 @@ class Connection:
                 now="it may have written all the same: sending it again does no harm",
                 retryable=True,
             )
-        if isinstance(error, _OURS):
+        # no error of requests, nor of the system: http.client's, whose text shows the header
+        if isinstance(error, _OURS) or not isinstance(error, exceptions.RequestException | OSError):
             return SinkError(
                 f"cannot be asked: {type(error).__name__}",
                 where=where,
