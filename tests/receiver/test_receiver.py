@@ -223,6 +223,20 @@ def test_a_ledger_that_takes_nothing_sends_the_sender_away_for_a_while(tmp_path,
         assert post(found, START)[0] == 200
 
 
+def test_what_cannot_be_used_is_kept_once_however_often_it_is_sent(tmp_path, monkeypatch):
+    buried = []
+
+    def full(_self, _items):
+        raise SinkError("the outbox is full", retryable=True)
+
+    with served(f"catalog:{tmp_path / 'shop.db'}", bury=buried.append) as found:
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "fold", full)
+            assert [post(found, START, {"no": "event"})[0] for _ in range(3)] == [503] * 3
+        assert post(found, START, {"no": "event"})[0] == 207
+        assert (len(buried), found.meters["dead_letters"]) == (1, 1)
+
+
 def test_what_cannot_be_read_of_a_ledger_is_no_events_fault(tmp_path, monkeypatch):
     def broken(_self, _items):
         raise sqlite3.OperationalError("disk I/O error")
@@ -371,6 +385,22 @@ def test_a_server_that_is_down_gets_it_when_it_is_back(tmp_path, monkeypatch, ca
         until(lambda: points(gms.place) == ["STARTED", "COMPLETE"])
         until(lambda: found.meters.waits().number == 0)
         until(lambda: "deliveries go on" in caplog.text)
+
+
+def test_a_token_s_file_that_is_gone_is_named_and_read_when_it_is_back(tmp_path, caplog):
+    token = tmp_path / "token"
+    token.write_text("t")
+    with Gms(tmp_path / "gms.db") as gms:
+        rest = {**QUICK, "token_file": str(token)}
+        with served(f"rest:{gms.url}", tmp_path / "runs.db", rest=rest) as found:
+            token.unlink()
+            assert post(found, START)[0] == 200
+            until(lambda: "rest.token_file" in caplog.text)
+            token.write_text("t")
+            until(lambda: points(gms.place) == ["STARTED"])
+            until(lambda: "deliveries go on" in caplog.text)
+    assert "a mistake of dh-bridge" not in caplog.text
+    assert caplog.text.count("rest.token_file") == 1
 
 
 def test_what_is_not_delivered_at_the_end_is_delivered_by_the_next(tmp_path):

@@ -218,6 +218,28 @@ def test_close_delivers_what_waits_and_says_whether_it_arrived(gms, caplog):
     assert caplog.records
 
 
+def test_with_a_ledger_an_event_is_kept_while_the_token_s_file_is_not_there(gms, tmp_path, caplog):
+    token = tmp_path / "token"
+    token.write_text("t")
+    settings = {**AT_ONCE, "rest.token_file": str(token)}
+    told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=settings)
+    told.emit(event("START"))
+    token.unlink()
+    for run in (RUN, OTHER):
+        with pytest.raises(SettingsError, match=r"rest\.token_file"):
+            told.emit(event("COMPLETE", 60, run=run))
+    assert told.close() is False
+    assert "rest.token_file" in caplog.text
+    token.write_text("t")
+    later = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=settings)
+    later.emit(event("START", 30, run=OTHER))
+    assert later.close() is True
+    with Catalog(gms.place, readonly=True) as catalog:
+        for run in (RUN, OTHER):
+            points = catalog.timeseries(f"urn:li:dataProcessInstance:{run}", "dataProcessInstanceRunEvent")
+            assert sorted(point["status"] for point in points) == ["COMPLETE", "STARTED"]
+
+
 def test_with_a_ledger_a_server_that_is_down_is_no_error(gms, tmp_path, caplog):
     told = client(to=f"rest:{gms.url}", ledger=str(tmp_path / "ledger.db"), settings=AT_ONCE)
     start, running, end = a_run()

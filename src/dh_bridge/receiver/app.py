@@ -174,11 +174,11 @@ class Receiver:
         except EventError as error:
             raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         events = [one for one in found if isinstance(one, Event)]
-        for letter in found:
+        taken = iter(self._intake.take(events, self._settings.patience) if events else ())
+        for letter in found:  # not before: who is told to send it all again brings them again
             if isinstance(letter, DeadLetter):
                 self._meters.add(dead_letters=1)
                 self._bury(letter)
-        taken = iter(self._intake.take(events, self._settings.patience) if events else ())
         reasons = [one.reason if isinstance(one, DeadLetter) else next(taken) for one in found]
         failed = [{"index": at, "error": _plain(why)} for at, why in enumerate(reasons) if why is not None]
         said = {"received": len(found), "successful": len(found) - len(failed), "failed": failed}
