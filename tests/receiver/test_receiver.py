@@ -347,6 +347,22 @@ def test_a_catalogue_gets_what_another_list_of_writes_withheld(tmp_path):
     assert points(tmp_path / "shop.db") == ["STARTED"]
 
 
+@pytest.mark.parametrize(
+    ("error", "said"), [(SinkError("no room"), "waits"), (ValueError("oh"), "a mistake of dh-bridge")]
+)
+def test_that_what_was_withheld_waits_on_sends_no_event_away(tmp_path, monkeypatch, caplog, error, said):
+    def stuck(*_):
+        raise error
+
+    monkeypatch.setattr(running, "_catch_up", stuck)
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        assert post(found, START)[0] == 200
+        until(lambda: said in caplog.text)
+        assert ask(found, path="/health", method="GET")[1] == WELL
+        assert post(found, END)[0] == 200
+    assert "sent away" not in caplog.text
+
+
 def test_a_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
     held, fold = threading.Event(), Ledger.fold
     monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))

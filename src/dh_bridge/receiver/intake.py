@@ -58,6 +58,7 @@ class Intake(Closing):
         self._done = folded
         self._bury = bury
         self._news = News("events are taken again")
+        self._afterwards = News("what was withheld is delivered again")
         #: why the last events were not taken, None: they were
         self.refuses: str | None = None
         self._queue: SimpleQueue[Brought | None] = SimpleQueue()
@@ -128,9 +129,6 @@ class Intake(Closing):
             reasons = self._reasons([event for one in requests for event in one.events])
             for one in requests:
                 one.answer.set_result([reasons.get(id(event.raw)) for event in one.events])
-            self.refuses = None
-            self._news.good()
-            self._done()
         except SinkError as error:
             self.refuses = error.what
             self._news.bad(f"events are sent away: {error}")
@@ -139,6 +137,21 @@ class Intake(Closing):
             self.refuses = _OURS
             log.exception("%s", _OURS)
             _refuse(requests, SinkError(_OURS, retryable=True))
+        else:
+            self.refuses = None
+            self._news.good()
+            self._tell_of_it()
+
+    def _tell_of_it(self) -> None:
+        """Call ``folded``; what goes wrong with that is no fault of the events, which are taken."""
+        try:
+            self._done()
+        except SinkError as error:
+            self._afterwards.bad(f"what was withheld waits, and is tried again with later events: {error}")
+        except Exception:
+            log.exception("%s", _OURS)
+        else:
+            self._afterwards.good()
 
     def _reasons(self, events: list[Event]) -> dict[int, str]:
         """Fold ``events`` together, or, where that is beyond us, each half by itself; return why some of them cannot be used."""
