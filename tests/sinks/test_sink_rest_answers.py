@@ -324,6 +324,31 @@ def test_a_gateway_s_page_does_not_mean_that_an_entity_is_not_there(web):
         sink.read({ORDERS: []})
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"timestamp": 1, "status": 404, "error": "Not Found", "path": "/entitiesV2"},
+        {"exceptionClass": "x.RoutingException", "message": "No root resource defined for path '/entitiesV2'"},
+        "not here",
+    ],
+)
+def test_that_a_server_has_no_such_door_does_not_mean_that_an_entity_is_not_there(web, body):
+    web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", status=404)
+    web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", status=404, json=body)
+    with open_sink(f"rest:{URL}") as sink, pytest.raises(SinkError, match=r"answers 404.*is this the address"):
+        sink.read({ORDERS: []})
+
+
+@pytest.mark.parametrize(
+    "body", ["", '{"status": 404, "exceptionClass": "x.RestLiServiceException"}', '{"message": "no"}']
+)
+def test_what_is_not_there_is_told_in_several_ways(web, body):
+    web.post(f"{URL}/openapi/v3/entity/dataset/batchGet", status=404)
+    web.get(f"{URL}/entitiesV2/{quote(ORDERS, safe='')}", status=404, body=body)
+    with open_sink(f"rest:{URL}") as sink:
+        assert sink.read({ORDERS: []}) == {}
+
+
 @pytest.mark.parametrize("said", [None, "text", 5, [], {}])
 def test_who_wrote_an_aspect_may_be_told_in_any_way(web, said):
     held = {"value": {"removed": False}, "systemMetadata": said, "auditStamp": said, "created": {"actor": "a"}}

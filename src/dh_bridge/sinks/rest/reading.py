@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _BATCH = 100
 """Entities in one request; their aspects may be large."""
+_NO_DOOR = "No root resource defined"
+"""What rest.li says where it has no such resource: that tells nothing of the entity."""
 
 
 class Reader:
@@ -53,7 +55,7 @@ class Reader:
     def _entity(self, urn: str, names: Collection[str]) -> dict[str, Present]:
         asked = f"?aspects=List({','.join(sorted(names))})" if names else ""
         answer = self._connection.send("GET", f"/entitiesV2/{quote(urn, safe='')}{asked}")
-        if answer.status == 404 and not answer.page:
+        if answer.status == 404 and (answer.ours or not answer.content) and _NO_DOOR not in answer.words:
             return {}
         entity = self._json(answer)
         aspects = entity.get("aspects") if isinstance(entity, dict) else None
