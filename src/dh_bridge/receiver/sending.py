@@ -88,10 +88,8 @@ class Sender(Closing):
                         ended = self._ended.is_set()
                     self._deliver(ledger, ledger.courier.deliveries(_TURN))
                     return
-            except (
-                SinkError,
-                SettingsError,
-            ) as error:  # of the ledger's file (a full disk, a lock), or a token's that is gone
+            except (SinkError, SettingsError) as error:
+                # of the ledger's file (a full disk, a lock), or of a token's that is gone
                 self._news.bad(f"nothing is delivered: {error}")
             except Exception:
                 log.exception("nothing is delivered: a mistake of dh-bridge, please report it")
