@@ -111,6 +111,28 @@ def test_a_run_that_is_let_go_leaves_what_it_said_of_jobs_and_datasets(session, 
     assert not any(urn.endswith(OLD) for urn in keys[1])
 
 
+def test_a_batch_that_is_run_again_after_all_became_one_tells_the_same_and_the_stream_goes_on(
+    session, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(state, "COMPACT", 2)  # so with batch 1, whose end Spark then does not get to note
+    folder = str(tmp_path / "state")
+    told = []
+
+    def tell(number, *events):
+        rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(sent(events))]
+        frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
+        Batch(frame, number, folder, SETTINGS, partitions=1).run(
+            lambda proposals, *_: told.append(sorted((row.entity_urn, row.aspect) for row in proposals.collect()))
+        )
+
+    tell(0, *a_run(1, "10:00", outputs=[dataset("d.s.a")]))
+    tell(1, *a_run(2, "11:00", outputs=[dataset("d.s.b")]))
+    tell(1, *a_run(2, "11:00", outputs=[dataset("d.s.b")]))
+    assert told[1] == told[2]
+    rows = state.State(session, folder, 2).read("events").select("key", "batch").collect()
+    assert sorted((row.key[-1], row.batch) for row in rows) == [("1", 0), ("1", 0), ("2", 1), ("2", 1)]
+
+
 def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(session, tmp_path):
     settings = Settings(profile="1.7", filters={"through": ["*.tmp*"]})  # so every run is folded again
     folder = str(tmp_path / "state")

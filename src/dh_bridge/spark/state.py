@@ -94,6 +94,9 @@ class State:
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
         now = State(self._spark, self._folder, self._number + 1)
+        if now._base == self._number:  # this batch is run again: what would be read is what would be written over
+            self._forget()
+            return
         events = now.read("events")
         held = events.groupBy("key").agg(F.max("time").alias("last"))
         if retain is not None:
