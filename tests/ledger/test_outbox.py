@@ -87,6 +87,33 @@ def test_what_waits_for_one_urn_holds_back_what_comes_after_it_and_nothing_else(
     assert told.courier.outbox.count() == (0, 0)
 
 
+def rows(number, time=1_790_000_000_000):
+    value = {"timestampMillis": time, "messageId": "m", "rowCount": number}
+    return upsert("dataset", A, "datasetProfile", value)
+
+
+def given_up(told):
+    return [one.proposal.value["rowCount"] for one in told.courier.outbox.each(dead=True)]
+
+
+def test_a_dead_point_gives_way_to_the_same_point_told_anew_and_to_no_other(file):
+    sink = Moody(lambda _: "never")
+    told = ledger(file, sink)
+    written(told, [rows(1), rows(2, time=1_790_000_000_001)])
+    told.courier.deliver()
+    sink.mood = well
+    written(told, [rows(3)])
+    assert told.courier.deliver().delivered == 1
+    assert given_up(told) == [2], "retried, the first would bring back what is old"
+
+
+def test_a_point_that_is_refused_while_the_same_waits_behind_it_is_no_dead_letter(file):
+    told = ledger(file, Moody(lambda one: "" if one.value["rowCount"] == 3 else "never"))
+    written(told, [rows(1), rows(2, time=1_790_000_000_001), rows(3)])
+    assert told.courier.deliver().delivered == 1
+    assert given_up(told) == [2]
+
+
 def test_a_sink_that_breaks_off_leaves_all_of_it_and_says_why(file):
     sink = Moody(down)
     told = ledger(file, sink)

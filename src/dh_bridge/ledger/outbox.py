@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from dh_bridge.catalog.timeseries import is_timeseries
+from dh_bridge.catalog.timeseries import document_id, is_timeseries
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
 from dh_bridge.ledger.tally import Tally
 
@@ -43,6 +43,26 @@ def _says_anew(newer: Proposal, older: Proposal) -> bool:
     if newer.change_type != _PATCH or older.change_type != _PATCH:
         return True
     return not {one["path"] for one in newer.value}.isdisjoint(one["path"] for one in older.value)
+
+
+class _Points:
+    """Points of the outbox by what the server tells them apart by: those that are ``dead``, or those that wait."""
+
+    def __init__(self, connection: sqlite3.Connection, *, dead: bool) -> None:
+        self._connection = connection
+        self._dead = dead
+        self._known: dict[tuple[str, str], dict[bytes, list[int]]] = {}
+
+    def of(self, proposal: Proposal) -> list[int]:
+        """Return the numbers of what is the same point as ``proposal``; each entity's are read once."""
+        place = proposal.entity_urn, proposal.aspect_name
+        found = self._known.get(place)
+        if found is None:
+            found = self._known[place] = {}
+            query = "SELECT id, proposal FROM outbox WHERE urn = ? AND aspect = ? AND dead = ?"
+            for number, data in self._connection.execute(query, (*place, self._dead)):
+                found.setdefault(document_id(place[0], _decode(data).value), []).append(number)
+        return found.get(document_id(place[0], proposal.value), [])
 
 
 class Outbox:
@@ -81,11 +101,17 @@ class Outbox:
     def put(self, proposals: Sequence[Proposal], now: int) -> None:
         """Add proposals in order; a newer UPSERT replaces the one that waits, but of points in time each one counts.
 
-        What takes the place of a dead letter buries it: retried later, it would bring back what is old.
+        What takes the place of a dead letter buries it: retried later, it would bring back what is old. Of a dead point that is
+        the same point, told anew.
         """
+        refused = self._connection.execute("SELECT 1 FROM outbox WHERE dead LIMIT 1").fetchone() is not None
+        points = _Points(self._connection, dead=True)
         for proposal in proposals:
             urn, aspect = proposal.entity_urn, proposal.aspect_name
-            if not is_timeseries(aspect):
+            if is_timeseries(aspect):
+                gone = points.of(proposal) if refused else ()
+                self._connection.executemany("DELETE FROM outbox WHERE id = ? AND dead", ((number,) for number in gone))
+            else:
                 newer = proposal.change_type == _WHOLE
                 self._connection.execute(
                     "DELETE FROM outbox WHERE urn = ? AND aspect = ? AND (dead OR ?)", (urn, aspect, newer)
@@ -123,6 +149,7 @@ class Outbox:
         """
         refused = {id(failure.proposal): failure for failure in failed}
         held: set[str] = set()
+        points = _Points(self._connection, dead=False)
         for one in sent:
             failure = refused.get(id(one.proposal))
             if failure is None:
@@ -131,7 +158,7 @@ class Outbox:
             else:
                 if failure.retryable:
                     held.add(one.proposal.entity_urn)
-                elif self._is_old(one):
+                elif self._is_old(one, points):
                     self._connection.execute("DELETE FROM outbox WHERE id = ?", (one.number,))
                     continue
                 self._connection.execute(
@@ -139,11 +166,11 @@ class Outbox:
                     (failure.reason, not failure.retryable, one.number),
                 )
 
-    def _is_old(self, one: Waiting) -> bool:
-        """Whether something behind it says anew what it says; of points in time each one counts."""
+    def _is_old(self, one: Waiting, points: _Points) -> bool:
+        """Whether something behind it says anew what it says; of points in time the same one."""
         urn, aspect = one.proposal.entity_urn, one.proposal.aspect_name
         if is_timeseries(aspect):
-            return False
+            return max(points.of(one.proposal), default=0) > one.number
         newer = self._connection.execute(
             "SELECT proposal FROM outbox WHERE urn = ? AND aspect = ? AND id > ?", (urn, aspect, one.number)
         )
