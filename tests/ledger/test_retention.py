@@ -226,3 +226,19 @@ def test_of_runs_that_are_pruned_nothing_is_left_for_others():
     with told.catalog.transaction():
         forget(told.catalog, [f"urn:li:dataProcessInstance:{run}" for run in (above, writer)], settings().ledger)
     assert [count(told, table) for table in ("run", "heritage", "handed")] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_run_that_was_pruned_comes_back_whole(late):
+    clock = Clock()
+    told = Told(clock=clock, forgetful=True)  # it is another process that prunes
+    events = [at("START", 0), at("COMPLETE", 30, outputs=[dataset("d.s.a")])]
+    (first,) = [[one for one in told.tell(events) if one.entity_type == "dataProcessInstance"]]
+    if late:  # it is let go, and what comes then is noted as sent
+        days_later(told, clock)
+        assert told.tell(events)
+    with told.catalog.transaction():
+        forget(told.catalog, [first[0].entity_urn], settings().ledger)
+    again = [one for one in told.tell(events) if one.entity_urn == first[0].entity_urn]
+    assert again == first
+    assert [one for one in told.tell(events) if one.entity_urn == first[0].entity_urn] == []

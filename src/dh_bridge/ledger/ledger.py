@@ -151,6 +151,7 @@ class Ledger:
                 self._fold.again = self._withheld.due(AT_ONCE) if quiet else ()
                 translation = self._translated(items)
                 whole = self._fold.rendered
+                self._sent.new = self._fold.runs.new
                 translation.proposals = self._sent.changed(translation.proposals, now, whole=whole, quiet=quiet)
                 told, counts = counted(translation.proposals)[1], translation.counts
                 counts.jobs, counts.datasets, counts.proposals = told.jobs, told.datasets, told.proposals

@@ -62,7 +62,8 @@ def old_runs(file: Catalog, before: int, keep: int, *, catalogue: bool) -> list[
 def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings) -> None:
     """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction."""
     numbers, kept = [], []
-    for urn in urns:
+    gone = list(urns)
+    for urn in gone:
         row = file.connection.execute("SELECT id, state IS NOT NULL FROM run WHERE key = ?", (urn,)).fetchone()
         if row is not None:
             numbers.append(row[0])
@@ -71,6 +72,8 @@ def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings) -> None
     runs, shared, kin = Runs(file.connection), Shared(file.connection), Kin(file.connection)
     heritage = Heritage(file.connection, runs)
     Retention(file.connection, settings, runs, shared, kin, heritage).forget(kept, numbers)
+    # also what late events of a run that had been let go brought
+    file.connection.executemany("DELETE FROM sent WHERE urn = ?", ((urn,) for urn in gone))
 
 
 def retired_checks(file: Catalog, rule: str) -> list[str]:

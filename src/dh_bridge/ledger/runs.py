@@ -79,6 +79,11 @@ class Runs(dict[str, RunState]):
         """Whether the run has had events of its own, kept or not."""
         return key in self or self.record(key) is not None or key in self.evicted
 
+    @property
+    def new(self) -> set[str]:
+        """The keys of the runs that the ledger did not know before this batch, or that it forgot (``dh-bridge prune``)."""
+        return set(self._new.values())
+
     def key(self, number: int) -> str:
         """Return the key of a run by the number of its row, which a new run gets when the batch is saved."""
         key = self._new.get(number)

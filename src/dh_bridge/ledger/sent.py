@@ -61,7 +61,7 @@ class Sent:
     """The hashes of what was sent; ``refresh`` is the age in milliseconds at which an unchanged aspect is sent again.
 
     ``points``: the age at which points in time are forgotten. Those that a run still comes to must not be, or they would be
-    sent again at that age: they are noted anew at half of it.
+    sent again at that age: they are noted anew at half of it. What is noted of ``new`` runs was of ones that were pruned.
 
     ``revive``: a flow or job of that age is made visible again with it (ruling 14). ``refuses`` says what is
     withheld: what that says, and takes back, is not noted, so it is still to be sent.
@@ -87,6 +87,7 @@ class Sent:
         self.unchanged = 0
         #: URNs, of what was last asked for, of which nothing was sent before
         self.fresh: set[str] = set()
+        self.new: Collection[str] = ()
 
     def changed(
         self, proposals: Iterable[Proposal], now: int, *, whole: Collection[str] = (), quiet: bool = False
@@ -108,8 +109,7 @@ class Sent:
     def between(self, first: int, last: int) -> Iterator[tuple[str, set[str]]]:
         """Yield the URNs and aspects (no points in time) that were last sent from ``first`` to ``last`` (milliseconds)."""
         for urn, aspects in self._connection.execute("SELECT urn, aspects FROM sent ORDER BY urn"):
-            names = {name for name, aspect in _decode(aspects).items() if first <= aspect.time <= last}
-            if names:
+            if names := {name for name, aspect in _decode(aspects).items() if first <= aspect.time <= last}:
                 yield urn, names
 
     def is_last(self, proposal: Proposal) -> bool:
@@ -206,7 +206,7 @@ class Sent:
     def _of_point(self, proposal: Proposal, now: int) -> list[Proposal]:
         key, mark = _point(proposal), _hash(proposal.value)
         old, time = self._connection.execute(_POINT, (key,)).fetchone() or (None, 0)
-        same = old == mark and not self._full
+        same = old == mark and not self._full and proposal.entity_urn not in self.new
         if not same or time < now - self._points // 2:
             self._connection.execute(_PUT_POINT, (key, mark, now))
         return [] if same else [proposal]
