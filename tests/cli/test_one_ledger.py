@@ -68,6 +68,14 @@ def test_a_ledger_of_which_nothing_arrived_delivered_nowhere(run):
     assert result.exit_code == 0
 
 
+def test_a_ledger_of_which_nothing_arrived_is_no_catalogue_either(run):
+    words = ("--ledger", "l.db", "--profile", "1.4", "--set", "rest.retries=0", "--to", "rest:http://127.0.0.1:1")
+    assert run("emit", EVENT, *words).exit_code == 3
+    result = run("emit", EVENT, "--to", "catalog:l.db")
+    assert result.exit_code == 2
+    assert "--to catalog:l.db: is the ledger of another target, not a catalogue" in result.stderr
+
+
 @pytest.mark.parametrize("more", [(), ("--dry-run",)])
 def test_a_catalogue_is_the_ledger_of_itself_alone(more, run, tmp_path):
     assert run("emit", EVENT, "--to", "catalog:c.db").exit_code == 0

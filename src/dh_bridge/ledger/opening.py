@@ -30,12 +30,13 @@ class Noted(NamedTuple):
     """What a ledger knows before it is opened; None and False where nobody knows.
 
     ``version`` is the one that its server had the last time, ``target`` where something last arrived (without secrets),
-    ``catalogue`` whether the file holds a catalogue.
+    ``catalogue`` whether the file holds a catalogue, ``waits`` whether something is in its outbox, which no catalogue has.
     """
 
     version: str | None = None
     target: str | None = None
     catalogue: bool = False
+    waits: bool = False
 
     def elsewhere(self, place: str) -> str | None:
         """Return what to say when it delivered to another place than ``place``, which has what this one will not get."""
@@ -53,8 +54,9 @@ def _noted(place: Path | None) -> Noted:
     try:
         with Catalog(place, readonly=True) as file:
             outbox = Outbox(file.connection)
-            (aspects,) = file.connection.execute("SELECT EXISTS (SELECT 1 FROM aspect)").fetchone()
-            return Noted(outbox.note(_VERSION), outbox.note(_TARGET), bool(aspects))
+            holds = "SELECT EXISTS (SELECT 1 FROM aspect), EXISTS (SELECT 1 FROM outbox)"
+            aspects, waiting = file.connection.execute(holds).fetchone()
+            return Noted(outbox.note(_VERSION), outbox.note(_TARGET), bool(aspects), bool(waiting))
     except SinkError:  # of an older release, or left empty by a full disk: opening it for writing mends it or says so
         return Noted()
 
@@ -68,10 +70,12 @@ def noted(place: Path | None, target: str) -> Noted:
     scheme, _, path = target.partition(":")
     if scheme == "catalog":
         refuse_beside_catalogue(place)
-        there = _noted(Path(path)).target
-        if there is not None:
+        there = _noted(Path(path))
+        if there.target is not None or there.waits:  # of a place that took nothing so far nobody noted where it is
             raise SettingsError(
-                f"is the ledger of {there}, not a catalogue", where=f"--to {target}", now="name a file of its own"
+                f"is the ledger of {there.target or 'another target'}, not a catalogue",
+                where=f"--to {target}",
+                now="name a file of its own",
             )
         return Noted()
     known = _noted(place)
