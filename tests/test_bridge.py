@@ -338,3 +338,14 @@ def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypa
     thread.start()
     thread.join()
     assert len(made) == 6, "each thread has its own: what a bridge remembers is not guarded"
+
+
+@pytest.mark.parametrize("report", [False, True])
+def test_what_no_run_has_is_yielded_before_a_long_input_ends(report):
+    few = Bridge(Settings(profile="1.7", filters={"job_namespace": {"deny": ["ns"]}}, window=3))
+    unusable = [DeadLetter(f"log:{i}", "no JSON", b"x") for i in range(4)]
+    left_out = [parse(TEXT.encode(), "e", few.zone)] * 4
+    found = list(few.stream([*unusable, *left_out], report=report))
+    assert [(len(one.dead), one.counts.dead, one.counts.events) for one in found] == [(3, 3, 0), (1, 1, 2), (0, 0, 2)]
+    assert sum(sum(one.counts.filtered.values()) for one in found) == 4
+    assert [one for one in found if one.proposals] == []

@@ -71,17 +71,22 @@ class Bridge:
         """Yield a translation each time that runs close: their terminal event lies a window behind, or the input ends.
 
         ``window`` counts events (default: the setting, None: no bound); a window closes early when its events exceed
-        16 MiB. Memory stays constant however long the input is.
+        16 MiB. Memory stays constant however long the input is. What no run has (dead letters, what a filter left out) is
+        yielded without one when there is a window of it.
         """
         size = self.settings.window if window == -1 else window
         call = Call(self.options, report=report)
-        pending = Window(size)
+        pending, apart = Window(size), Window(size)
         for item in items:
             if isinstance(item, DeadLetter):
+                key = None
                 call.dead.append(item)
-                continue
-            key = call.add(item)
-            if key is not None and (due := pending.saw(key, item.terminal or item.kind != "run", len(item.raw))):
+            else:
+                key = call.add(item)
+            if key is None or isinstance(item, DeadLetter):
+                if apart.full(len(item.raw)):
+                    yield call.close([])
+            elif due := pending.saw(key, item.terminal or item.kind != "run", len(item.raw)):
                 yield call.close(due)
         if call.waiting:
             yield call.close(None)
