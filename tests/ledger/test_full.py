@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from samples import dataset, event
+from told import Told
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.ledger import Ledger
+from dh_bridge.ledger.recall import Recall
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.memory import MemorySink
@@ -40,3 +43,14 @@ def test_in_small_batches_full_leaves_nothing_out_either(tmp_path, batch):
 
     first = sent(tmp_path / "l.db")
     assert about(sent(tmp_path / "l.db", full=True, batch=batch)) == about(first)
+
+
+def test_what_was_sent_is_recalled_with_the_secrets_that_the_settings_leave_in():
+    chosen = Settings(redaction="off", profile="1.7")
+    told = Told(chosen)
+    query = {"query": "copy x from 'postgres://u:hunter2@h/db'"}
+    sent = told.tell([event(outputs=[dataset("d.s.a")], job_facets={"sql": query})])
+    (found,) = Recall(told.catalog, Options(chosen, stateful=True), None).proposals(lambda _: True)
+    logic = [one.value for one in found if one.aspect_name == "dataTransformLogic"]
+    assert "hunter2" in str(logic)
+    assert logic == [one.value for one in sent if one.aspect_name == "dataTransformLogic"]

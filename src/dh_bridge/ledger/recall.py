@@ -9,6 +9,7 @@ from dh_bridge.call import PLATFORM
 from dh_bridge.errors import EventError
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.sent import DAY, Sent
+from dh_bridge.translation.redaction import redaction
 
 if TYPE_CHECKING:
     import sqlite3
@@ -70,7 +71,10 @@ class Recall:
     def _rendered(self, urns: dict[str, set[str]]) -> list[Proposal]:
         """Return what the fold makes of the entities, and of their kin; the file stays as it is."""
         fold = LedgerFold(self._file.connection, self._options)
-        with self._file.transaction(keep=False):  # rendering notes what is new
+        with (
+            redaction(self._options.settings.redaction),
+            self._file.transaction(keep=False),
+        ):  # rendering notes what is new
             fold.again = urns
             found = fold.close()
         return [PLATFORM, *found] if PLATFORM.entity_urn in urns else found  # a call adds it, no state has it
