@@ -59,7 +59,8 @@ class _Points:
         found = self._known.get(place)
         if found is None:
             found = self._known[place] = {}
-            query = "SELECT id, proposal FROM outbox WHERE urn = ? AND aspect = ? AND dead = ?"
+            # +: by the entity, not by the index of what is dead, which may be nearly all of it
+            query = "SELECT id, proposal FROM outbox WHERE urn = ? AND aspect = ? AND +dead = ?"
             for number, data in self._connection.execute(query, (*place, self._dead)):
                 found.setdefault(document_id(place[0], _decode(data).value), []).append(number)
         return found.get(document_id(place[0], proposal.value), [])
@@ -104,7 +105,7 @@ class Outbox:
         What takes the place of a dead letter buries it: retried later, it would bring back what is old. Of a dead point that is
         the same point, told anew.
         """
-        refused = self._connection.execute("SELECT 1 FROM outbox WHERE dead LIMIT 1").fetchone() is not None
+        refused = self._connection.execute("SELECT 1 FROM outbox WHERE dead = 1 LIMIT 1").fetchone() is not None
         points = _Points(self._connection, dead=True)
         for proposal in proposals:
             urn, aspect = proposal.entity_urn, proposal.aspect_name
