@@ -36,6 +36,13 @@ FAR = "018cc251-f400-734d-88b3-1e3d63fe6300"
 OWNED = {"ownership": {"owners": [{"name": "user:ann", "type": "OWNER"}]}}
 
 
+def batch_of(session, number, raws, folder, settings=SETTINGS):
+    """Return batch ``number`` of a stream of these events, whose state is in ``folder``."""
+    rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(raws)]
+    frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
+    return Batch(frame, number, folder, settings, partitions=1)
+
+
 class BrokenOffError(Exception):
     pass
 
@@ -119,9 +126,7 @@ def test_a_batch_that_is_run_again_after_all_became_one_tells_the_same_and_the_s
     told = []
 
     def tell(number, *events):
-        rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(sent(events))]
-        frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
-        Batch(frame, number, folder, SETTINGS, partitions=1).run(
+        batch_of(session, number, sent(events), folder).run(
             lambda proposals, *_: told.append(sorted((row.entity_urn, row.aspect) for row in proposals.collect()))
         )
 
@@ -139,9 +144,7 @@ def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(sess
     told = []
 
     def tell(number, *events):
-        rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(sent(events))]
-        frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
-        Batch(frame, number, folder, settings, partitions=1).run(
+        batch_of(session, number, sent(events), folder, settings).run(
             lambda proposals, *_: told.append([(row.entity_urn, row.aspect) for row in proposals.collect()])
         )
 
@@ -167,9 +170,7 @@ class Told:
 
     def tell(self, *events):
         raws = sent(events)
-        rows = [(f"e{self._number}-{position}", raw, False) for position, raw in enumerate(raws)]
-        frame = self._session.createDataFrame(rows, "place string, value binary, whole boolean")
-        Batch(frame, self._number, self._state, self.settings, partitions=1).run(self._take)
+        batch_of(self._session, self._number, raws, self._state, self.settings).run(self._take)
         self.raws += raws
         self._number += 1
 
@@ -311,9 +312,7 @@ def test_of_what_is_folded_twice_the_last_refusals_are_told(session, tmp_path, r
     one["job"]["facets"] = {"lineage": lineage}
     told = []
     for number, events in enumerate(([one, other], [other])):
-        rows = [(f"e{number}-{position}", raw, False) for position, raw in enumerate(sent(events))]
-        frame = session.createDataFrame(rows, "place string, value binary, whole boolean")
-        Batch(frame, number, str(tmp_path / "state"), SETTINGS, partitions=1).run(
+        batch_of(session, number, sent(events), str(tmp_path / "state")).run(
             lambda *_: None,
             rejected=lambda rows: told.append(sorted((row.entity_type, row.entity_urn[-2:]) for row in rows.collect())),
         )
