@@ -90,6 +90,29 @@ def test_what_a_patch_added_that_did_not_arrive_comes_with_the_next_change_and_n
     assert operations(sent.changed([named(a, b, c)], 3)) == [[("add", c)]]
 
 
+def test_what_did_not_arrive_whole_is_emptied_once_it_is_said_no_more(sent):
+    """What was there before it is still there, and a dead letter gives way to what empties it."""
+    said = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": ["a", "b"]})
+    sent.changed([said, point("STARTED")], 1, whole=[RUN])
+    sent.forget(said)
+    assert sent.changed([said, point("STARTED")], 2, whole=[RUN]) == [said]
+    sent.forget(said)
+    (emptied,) = sent.changed([point("STARTED")], 3, whole=[RUN])
+    assert (emptied.aspect_name, emptied.value) == ("dataProcessInstanceInput", {"inputs": []})
+    assert sent.changed([point("STARTED")], 4, whole=[RUN]) == []
+
+
+def test_what_is_retried_is_known_as_sent_unless_newer_words_are(sent):
+    older, newer = status(removed=False), status(removed=True)
+    sent.changed([older], 1)
+    sent.forget(older)
+    sent.remember(older, 1)
+    assert sent.is_last(older)
+    sent.changed([newer], 2)
+    sent.remember(older, 1)
+    assert sent.is_last(newer)
+
+
 def test_what_is_buried_waits_for_nobody_until_it_is_retried(file):
     outbox = Outbox(file.connection)
     outbox.bury(status(removed=False), "ValidationException", 7)

@@ -137,13 +137,12 @@ class Sent:
             self._connection.execute("DELETE FROM sent_point WHERE key = ?", (_point(proposal),))
             return
         known = self._known(urn)
-        last = known.pop(name, None)
+        last = known.get(name)
         if last is None:
             return
-        if proposal.change_type == "PATCH":
-            paths = [operation["path"] for operation in proposal.value]
-            unsure = {path: _UNSURE for path in paths if last.parts.get(path) != _GONE}
-            known[name] = Aspect(last.time, _UNSURE, {**last.parts, **unsure})
+        paths = [operation["path"] for operation in proposal.value] if proposal.change_type == "PATCH" else ()
+        unsure = {path: _UNSURE for path in paths if last.parts.get(path) != _GONE}
+        known[name] = Aspect(last.time, _UNSURE, {**last.parts, **unsure})
         self._write(urn, known)
 
     def remember(self, proposal: Proposal, time: int) -> None:
@@ -151,8 +150,10 @@ class Sent:
         urn, name = proposal.entity_urn, proposal.aspect_name
         if is_timeseries(name):
             self._connection.execute(_PUT_POINT, (_point(proposal), _hash(proposal.value), time))
-        elif proposal.change_type != "PATCH" and name not in (known := self._known(urn)):
-            self._write(urn, {**known, name: Aspect(time, _hash(proposal.value))})
+        elif proposal.change_type != "PATCH":
+            known = self._known(urn)
+            if name not in known or known[name].whole == _UNSURE:
+                self._write(urn, {**known, name: Aspect(time, _hash(proposal.value))})
 
     def bury(self, urn: str) -> None:
         """Note that an entity was deleted for good: as removed, and never to be refreshed, until there is news of it."""
