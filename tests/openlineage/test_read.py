@@ -287,8 +287,8 @@ def test_a_folder_gives_its_files_in_order_and_a_bad_one_stops_nobody(tmp_path):
     for passed_over in (".hidden.json", "notes.md", "code.py"):
         (tmp_path / passed_over).write_bytes(LINES[0])
     found = summary(read_events([tmp_path]), tmp_path)
-    assert [place for place, _ in found] == ["a.ndjson:1", "b.gz", "d.JSON:1", "sub/e.jsonl:1"]
-    assert found[1][1].startswith("cannot be read")
+    assert [place for place, _ in found] == ["a.ndjson:1", "b.gz", "c.json", "d.JSON:1", "sub/e.jsonl:1"]
+    assert all(reason.startswith("cannot be read") for _, reason in found[1:3])
 
 
 def test_the_files_of_a_folder_that_are_passed_over_are_told(tmp_path):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dh_bridge.openlineage.read import is_read
+from dh_bridge.openlineage.folders import is_read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,7 +14,8 @@ from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
 from dh_bridge.datahub.profiles import DEFAULT
-from dh_bridge.openlineage.read import BUFFER, SUFFIXES, read_events
+from dh_bridge.openlineage.folders import SUFFIXES
+from dh_bridge.openlineage.read import BUFFER, read_events
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,7 +21,8 @@ from dh_bridge.delivery import around
 from dh_bridge.errors import SettingsError
 from dh_bridge.ingestion.config import RecipeConfig
 from dh_bridge.ledger import noted, opened, trial
-from dh_bridge.openlineage.read import SUFFIXES, read_events
+from dh_bridge.openlineage.folders import SUFFIXES
+from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:

@@ -137,8 +137,7 @@ class Sent:
             self._connection.execute("DELETE FROM sent_point WHERE key = ?", (_point(proposal),))
             return
         known = self._known(urn)
-        last = known.get(name)
-        if last is None:
+        if (last := known.get(name)) is None:
             return
         paths = [operation["path"] for operation in proposal.value] if proposal.change_type == "PATCH" else ()
         unsure = {path: _UNSURE for path in paths if last.parts.get(path) != _GONE}

@@ -19,6 +19,7 @@ import msgspec
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage import within
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.folders import event_files
 from dh_bridge.openlineage.lenient import mended
 from dh_bridge.openlineage.members import members
 from dh_bridge.openlineage.parsing import parse
@@ -27,7 +28,6 @@ from dh_bridge.openlineage.strange import HEAD, strange
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 #: Bytes that are read at once. Events are longer than Python's buffer of 8 KiB: to put a line of 24 KiB together takes four times as long as to read it.
@@ -45,8 +45,8 @@ def read_events(
     """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter where one cannot be used.
 
     ``place`` is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file of one object.
-    A file that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on. ``passed`` is told of the
-    files of folders that are passed over, as they end otherwise (:data:`SUFFIXES`); not of hidden and of empty ones.
+    A file or folder that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on. ``passed`` is told
+    of the files of folders that are passed over (:mod:`folders <dh_bridge.openlineage.folders>`).
     """
     for path in paths:
         if str(path) == "-":
@@ -57,7 +57,7 @@ def read_events(
             else:
                 yield from _readable(pipe, "stdin", zone)
             continue
-        for file in _files(Path(path), passed):
+        for file in event_files(Path(path), passed):
             try:
                 stream = file.open("rb", buffering=BUFFER)
             except OSError as error:
@@ -65,12 +65,6 @@ def read_events(
                 continue
             with stream:
                 yield from _readable(stream, str(file), zone)
-
-
-def is_read(path: str | Path, file: Path) -> bool:
-    """Return whether :func:`read_events` of ``path`` reads ``file`` (resolved), which need not be there yet."""
-    place = Path(path).resolve()
-    return file == place or (place in file.parents and _holds_events(file))
 
 
 def events_of(
@@ -126,23 +120,6 @@ def _readable(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | De
 
 def _unreadable(place: str, error: Exception) -> DeadLetter:
     return DeadLetter(place, f"cannot be read: {error}", b"")
-
-
-def _files(path: Path, passed: Callable[[Path], object]) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    for file in sorted(path.rglob("*")):
-        if not file.is_file():
-            continue
-        if _holds_events(file):
-            yield file
-        elif not file.name.startswith(".") and file.stat().st_size:
-            passed(file)
-
-
-def _holds_events(file: Path) -> bool:
-    return file.suffix.lower() in SUFFIXES and not file.name.startswith(".")
 
 
 def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:

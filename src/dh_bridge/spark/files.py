@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.openlineage.read import SUFFIXES
+from dh_bridge.openlineage.folders import event_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def file_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, int,
 
     ``tasks`` share them, where their parts do not get too small.
     """
-    files = [(file, _size(file)) for file in event_files(paths)]
+    files = [(file, _size(file)) for file in named_files(paths)]
     share = sum(size for _, size in files) // tasks
     part = min(PART, max(share, _SMALLEST))
     for file, size in files:
@@ -59,22 +59,17 @@ def file_parts(paths: Sequence[str], tasks: int = 1) -> Iterator[tuple[str, int,
             yield str(file), start, min(start + part, size)
 
 
-def event_files(paths: Sequence[str]) -> Iterator[Path]:
-    """Yield the files that ``dh-bridge emit`` would read: those named, and those of folders whose ending tells events."""
+def named_files(paths: Sequence[str]) -> Iterator[Path]:
+    """Yield the files that ``dh-bridge emit`` would read; a SettingsError where a path names nothing."""
     for path in map(Path, paths):
-        if not path.is_dir():
-            if not path.exists():
-                raise SettingsError(f"there is no {path}", where="--events", now="name a file or a folder")
-            yield path
-            continue
-        for file in sorted(path.rglob("*")):
-            if file.is_file() and file.suffix.lower() in SUFFIXES and not file.name.startswith("."):
-                yield file
+        if not path.exists():
+            raise SettingsError(f"there is no {path}", where="--events", now="name a file or a folder")
+        yield from event_files(path)
 
 
 def unzipped_size(paths: Sequence[str]) -> int:
     """Return how many bytes the events of files have, about."""
-    return sum(_size(file) * (_UNZIPPED if file.suffix == ".gz" else 1) for file in event_files(paths))
+    return sum(_size(file) * (_UNZIPPED if file.suffix == ".gz" else 1) for file in named_files(paths))
 
 
 def _size(file: Path) -> int:

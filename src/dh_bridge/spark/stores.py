@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.openlineage.read import SUFFIXES
+from dh_bridge.openlineage.folders import SUFFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

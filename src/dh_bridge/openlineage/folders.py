@@ -1,0 +1,61 @@
+"""Which files of a folder hold events: those whose endings say so, at any depth, behind links too."""
+
+from __future__ import annotations
+
+import os
+from os.path import exists, isfile, realpath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
+
+
+def event_files(path: Path, passed: Callable[[Path], object] = lambda _: None) -> Iterator[Path]:
+    """Yield ``path`` itself when it is no folder, else the files of it that hold events, in order.
+
+    So are folders within that cannot be listed, and links to nothing: who opens one is told why. What is hidden is passed over;
+    ``passed`` is told of files that end otherwise, when they are not empty.
+    """
+    if not path.is_dir():
+        yield path
+        return
+    unlisted: list[Path] = []
+    files = [folder / name for folder, names in _folders(path, unlisted) for name in names]
+    for file in sorted(files + unlisted):
+        is_file = isfile(file)  # noqa: PTH113 - Path's own raises an error where nobody may look
+        if file in unlisted or (_ends_as_events(file) and (is_file or not exists(file))):  # noqa: PTH110 - as above
+            yield file
+        elif is_file and file.stat().st_size:
+            passed(file)
+
+
+def is_read(path: str | Path, file: Path) -> bool:
+    """Return whether ``file`` (resolved), which need not be there yet, is among the :func:`event_files` of ``path``."""
+    place = Path(path).resolve()
+    if file == place:
+        return True
+    if file.name.startswith(".") or not _ends_as_events(file):
+        return False
+    if place in file.parents:
+        return not any(part.startswith(".") for part in file.relative_to(place).parts)
+    return any(file.parent == folder.resolve() for folder, _ in _folders(place, []))
+
+
+def _folders(path: Path, unlisted: list[Path]) -> Iterator[tuple[Path, list[str]]]:
+    """Yield ``path`` and each folder within, once whatever links to it, with the names that are not hidden."""
+    seen = set()
+    for place, folders, names in os.walk(
+        path, followlinks=True, onerror=lambda error: unlisted.append(Path(error.filename))
+    ):
+        real = realpath(place)
+        folders[:] = [] if real in seen else sorted(name for name in folders if not name.startswith("."))
+        if real not in seen:
+            seen.add(real)
+            yield Path(place), [name for name in names if not name.startswith(".")]
+
+
+def _ends_as_events(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES

@@ -1,0 +1,84 @@
+"""Which files of a folder are read: none of them is left out in silence."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.folders import event_files, is_read
+from dh_bridge.openlineage.read import read_events
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder of ``a.json``, ``day/b.json`` and what is not to be read."""
+    place = tmp_path / "events"
+    for name in ("a.json", "day/b.json", ".hidden/c.json", "day/.d.json"):
+        file = place / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}")
+    return place
+
+
+def names(folder):
+    return [file.relative_to(folder).as_posix() for file in event_files(folder)]
+
+
+def test_what_is_hidden_is_no_event_file(folder):
+    assert names(folder) == ["a.json", "day/b.json"]
+
+
+def test_a_folder_behind_a_link_is_read_once_and_a_circle_ends(folder):
+    other = folder.parent / "other"
+    other.mkdir()
+    (other / "e.json").write_text("{}")
+    (folder / "today").symlink_to(other)
+    (folder / "tomorrow").symlink_to(other)
+    (folder / "day" / "up").symlink_to(folder)
+    assert names(folder) == ["a.json", "day/b.json", "today/e.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("events/a.json", True),
+        ("events/new.json", True),
+        ("events/new/dead.ndjson", True),
+        ("other/dead.ndjson", True),  # behind a link
+        ("events/a.db", False),
+        ("events/.new.json", False),
+        ("events/.hidden/c.json", False),
+        ("other/new/dead.ndjson", False),
+        ("dead.ndjson", False),
+    ],
+)
+def test_a_file_that_is_not_there_yet_is_known_as_one_that_will_be_read(folder, name, read):
+    other = folder.parent / "other"
+    other.mkdir()
+    (folder / "today").symlink_to(other)
+    assert is_read(folder, (folder.parent / name).resolve()) is read
+
+
+def test_a_folder_that_may_not_be_listed_is_a_dead_letter_and_the_others_are_read(folder, monkeypatch):
+    """As root one may list everything, so the system's answer is given for it."""
+    (folder / "locked").mkdir()
+    listed, opened = os.scandir, os.open
+
+    def refused(call):
+        def answer(path, *more, **named):
+            if os.fspath(path).endswith("locked"):
+                raise PermissionError(errno.EACCES, "Permission denied", os.fspath(path))
+            return call(path, *more, **named)
+
+        return answer
+
+    monkeypatch.setattr(os, "scandir", refused(listed))
+    monkeypatch.setattr(os, "open", refused(opened))
+    assert names(folder) == ["a.json", "day/b.json", "locked"]
+    found = list(read_events([folder]))
+    assert all(isinstance(one, DeadLetter) for one in found)  # those of the other two files are empty
+    assert found[-1].place == str(folder / "locked")
+    assert "cannot be read" in found[-1].reason
