@@ -6,6 +6,7 @@ import json
 
 import jsonschema
 import pytest
+import yaml
 
 from dh_bridge.bundled import AVRO_SCHEMAS, MAPPINGS, load_yaml, table
 from dh_bridge.translation.reading.operation_types import operation_of_sql, operation_of_word
@@ -33,6 +34,11 @@ def test_a_file_keeps_the_schema_of_its_folder_or_table(path):
     assert path.suffix == ".yaml"
     schema = json.loads(schema_of(path).read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(read(path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=ids)
+def test_a_file_is_the_same_where_pyyaml_has_no_c_loader(path):
+    assert yaml.safe_load(path.read_text(encoding="utf-8")) == read(path)
 
 
 @pytest.mark.parametrize("path", SCHEMAS, ids=ids)
