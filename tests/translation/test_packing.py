@@ -7,7 +7,7 @@ import pickle
 from collections import OrderedDict
 
 import pytest
-from samples import ROOT
+from samples import ROOT, dataset, event
 from told import read
 
 from dh_bridge.datahub.fine_grained import SoundPairs
@@ -15,6 +15,8 @@ from dh_bridge.errors import BridgeError
 from dh_bridge.settings import Settings
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.packing import packed, unpacked
+from dh_bridge.translation.properties import Joined
+from dh_bridge.translation.slots import JOB_PROPERTIES
 from dh_bridge.translation.walk import Walk
 
 CASES = sorted((ROOT / "tests" / "golden").glob("*/*.events.json"))
@@ -78,6 +80,18 @@ def test_the_state_of_a_run_of_each_golden_case_comes_back(case):
         walk.event(one, runs)
     for state in runs.values():
         assert unpacked(packed(state)).cells.keys() == state.cells.keys()
+
+
+def test_a_column_that_nothing_or_a_job_feeds_comes_back():
+    feeding = {"type": "JOB", "namespace": "ns", "name": "app.other"}
+    lineage = {"lineage": {"fields": {"a": {"inputs": []}, "b": {"inputs": [feeding]}}}}
+    walk, runs = Walk(OPTIONS), {}
+    for one in read([event(outputs=[dataset("d.s.t", facets=lineage)])]):
+        walk.event(one, runs)
+    (state,) = runs.values()
+    kept = [slots[JOB_PROPERTIES] for slots in unpacked(packed(state)).cells.values() if JOB_PROPERTIES in slots]
+    said = [value.text for one in kept for _, value in one.values() if isinstance(value, Joined)]
+    assert said == ['{"d.s.t.a":{},"d.s.t.b":{"ns/app.other":""}}']
 
 
 def test_pairs_that_were_sound_are_read_back_as_plain_ones():

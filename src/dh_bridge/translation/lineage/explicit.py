@@ -280,7 +280,8 @@ class Reading:
 
     def keep(self, name: str, member: Member, said: dict[str, Any]) -> None:
         """Keep a member of the property ``lineage.<name>``."""
-        self._kept.setdefault(name, {}).setdefault(member, {}).update(said)
+        plain = member if isinstance(member, str) else tuple(member)  # an End is no part of a state
+        self._kept.setdefault(name, {}).setdefault(plain, {}).update(said)
 
     def describe(self, target: End, source: End, said: Source) -> bool:
         """Keep what the transformations of a source say in words; whether they say any."""
