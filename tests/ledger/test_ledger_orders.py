@@ -94,6 +94,7 @@ def test_what_was_told_before_sends_nothing():
 
 # -- what only state can know ------------------------------------------------------------------------------------------
 
+AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
 RUN, PARENT = "018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-000000000001"
 
 
@@ -200,3 +201,28 @@ def test_what_an_operation_wrote_its_application_did_whatever_snapshots_the_appl
     assert sum(b'"operation"' in line for line in whole) == 2
     for order in itertools.permutations(story):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
+
+
+def test_runs_of_two_jobs_with_one_id_have_a_point_each():
+    check = {"dataQualityAssertions": {"assertions": [{"assertion": "not_null", "success": True, "column": "c"}]}}
+    written = [dataset("d.s.t", outputFacets={**check, "dataQualityMetrics": {"rowCount": 3}})]
+    story = [at("COMPLETE", 9, run="2026-11-20", job=f"app.{name}", outputs=written) for name in "ab"]
+    whole = catalogue(story)
+    for aspect_name in ("operation", "datasetProfile", "assertionRunEvent"):
+        assert sum(f'"{aspect_name}"'.encode() in line for line in whole) == 2
+    assert catalogue([story[1]], [story[0]], forgetful=True) == whole
+
+
+@pytest.mark.parametrize("runs", ["links", "plugin"])
+def test_the_next_try_of_a_task_beside_the_plugin_doubles_no_point_of_the_last(runs):
+    join = {"tools": ["airflow"], "airflow": {"runs": runs, "lineage": "patch"}}
+    chosen = Settings(profile="1.7", identity={"mode": "join", "join": join})
+    said = {"dag": {"dag_id": "d"}, "task": {"task_id": "t"}, "dagRun": {"run_id": "manual__1"}}
+    written = [dataset("d.s.t", outputFacets={"outputStatistics": {"rowCount": 3}})]
+    story = [
+        {**at(kind, second, run=run, job="d.t", run_facets={"airflow": said}, outputs=written), "producer": AIRFLOW}
+        for second, (kind, run) in enumerate([("START", RUN), ("FAIL", RUN), ("START", PARENT), ("COMPLETE", PARENT)])
+    ]
+    whole = catalogue(story, chosen=chosen)
+    assert sum(b'"operation"' in line for line in whole) == 2
+    assert catalogue(*([one] for one in story), chosen=chosen, forgetful=True) == whole

@@ -72,6 +72,14 @@ class RunState:
         #: whether this is all that was ever said of the run; None: it is when its START is there (ruling 1)
         self.whole: bool | None = None
 
+    @property
+    def mark(self) -> str | None:
+        """What tells its points from those of other runs; None without a run.
+
+        Its id may not: what is no UUID may be of runs of several jobs, and one run of a tool of DataHub has several ids.
+        """
+        return self.urn.rpartition(":")[2] or None
+
     def copy(self) -> RunState:
         """Return a state that can be settled without changing this one; cells themselves are never changed in place."""
         found = RunState(self.urn, self.run_id, self.kind, self.key)

@@ -20,6 +20,7 @@ def run_event(  # noqa: PLR0913 - the fields of the aspect
     *,
     time: int,
     run_id: str | None,
+    mark: str | None = None,
     result: dict[str, Any],
     context: Mapping[str, Any] | None = None,
     batch: dict[str, Any] | None = None,
@@ -27,7 +28,7 @@ def run_event(  # noqa: PLR0913 - the fields of the aspect
 ) -> dict[str, Any]:
     """Return the aspect's JSON; ``time`` is in milliseconds, ``run_id`` OpenLineage's (None for a DatasetEvent).
 
-    The assertee is always the dataset, also for a check of a column. A dataset event has no run; the aspect wants
+    ``mark`` tells the run from others, where ``run_id`` alone may not. The assertee is always the dataset, also for a check of a column. A dataset event has no run; the aspect wants
     an id, and gets its time. The message id makes a replay overwrite the point in place (ruling 2).
     """
     event: dict[str, Any] = {
@@ -43,8 +44,9 @@ def run_event(  # noqa: PLR0913 - the fields of the aspect
         event["batchSpec"] = batch
     event["assertionUrn"] = assertion_urn
     event["partitionSpec"] = dict(partition) if partition is not None else dict(_FULL_TABLE)
+    run = mark or run_id
     event["messageId"] = datahub_guid(
-        {"urn": assertion_urn, "timestampMillis": time, **({"runId": run_id} if run_id is not None else {})}
+        {"urn": assertion_urn, "timestampMillis": time, **({"runId": run} if run is not None else {})}
     )
     return event
 

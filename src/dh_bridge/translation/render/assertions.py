@@ -132,6 +132,7 @@ def _results(
                 dataset,
                 time=time,
                 run_id=state.run_id or None,
+                mark=state.mark,
                 result=result,
                 context={**context, "datasets": list(check.others)} if check.others else context,
                 batch=value(run_slots, BATCH),

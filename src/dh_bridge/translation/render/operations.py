@@ -141,7 +141,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
     found: dict[str, Any] = {
         "timestampMillis": time,
         "partitionSpec": part.spec() if part is not None else FULL_TABLE,
-        "messageId": message_id(urn, state.run_id, time),
+        "messageId": message_id(urn, state.mark, time),
         "actor": actor,
         "operationType": kind,
     }
@@ -188,7 +188,7 @@ def _profile(  # noqa: PLR0913 - the parts of one step
     found: dict[str, Any] = {
         "timestampMillis": time,
         "partitionSpec": parts[-1].spec() if parts else FULL_TABLE,
-        "messageId": message_id(urn, state.run_id or None, time),
+        "messageId": message_id(urn, state.mark, time),
     }
     schema = value(slots, SCHEMA)
     if "rowCount" in measured:

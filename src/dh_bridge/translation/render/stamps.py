@@ -20,11 +20,11 @@ def audit_stamp(micros: int, actor: str) -> dict[str, Any]:
     return {"time": micros // 1000, "actor": actor}
 
 
-def message_id(urn: str, run_id: str | None, timestamp: int) -> str:
+def message_id(urn: str, run: str | None, timestamp: int) -> str:
     """Return the id that makes replays of a timeseries point overwrite it in place (ruling 2)."""
     # datahub_guid{runId, timestampMillis, urn}, its JSON written by hand: two of these are made for each small event.
-    run = f'"runId":{_quoted(run_id)},' if run_id is not None else ""
-    text = f'{{{run}"timestampMillis":{timestamp},"urn":{_quoted(urn)}}}'
+    said = f'"runId":{_quoted(run)},' if run is not None else ""
+    text = f'{{{said}"timestampMillis":{timestamp},"urn":{_quoted(urn)}}}'
     return md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
