@@ -233,6 +233,14 @@ def test_unknown_namespaces_get_a_platform_and_a_database_by_rule():
     assert named("food_delivery", "public.orders").urn == urn("postgres", "eu.food.public.orders")
 
 
+@pytest.mark.parametrize(
+    ("namespace", "name"), [("s3://minio:9000", "/lake/raw/orders/dt=1"), ("s3://minio:9000/lake", "raw/orders")]
+)
+def test_the_bucket_of_an_unknown_server_is_the_first_folder(namespace, name):
+    named = naming(rule("s3://minio:9000[/{*bucket}]", platform="s3"))
+    assert named(namespace, name).urn == urn("s3", "lake/raw/orders")
+
+
 RENAMES = [
     ("elasticsearch://h", "logs-2024.01.01", {"name": "logs-{*date}", "rename": "logs"}, urn("elasticsearch", "logs")),
     (
@@ -342,6 +350,7 @@ def test_unknown_namespaces_are_kept_dropped_or_refused():
     with pytest.raises(EventError, match="food_delivery"):
         naming(unknown="fail")("food_delivery", "x")
     assert naming(unknown="fail")("kafka://b", "x").urn == urn("kafka", "x")
+    assert naming()("s3://minio:9000/lake", "raw/orders").urn == urn("unknown", "s3://minio:9000/lake/raw/orders")
 
 
 def test_a_dropped_dataset_says_by_which_rule():

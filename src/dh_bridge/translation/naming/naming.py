@@ -164,7 +164,8 @@ class Naming:
             inner = target.strip("/")
             under = inner if inner.startswith(f"{place.path}/") else f"{place.path}/{inner}"
             base = self._place(place.root, place.select)._replace(path="")
-            return self._named(draft, base, under if inner else place.path)
+            if base.matches or (rule is not None and rule.platform is not None):
+                return self._named(draft, base, under if inner else place.path)
         if place.matches:
             return self._writer.unread(draft, place.matches[0], target)
         return self._writer.unknown(draft, target)

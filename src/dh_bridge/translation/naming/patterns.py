@@ -149,7 +149,7 @@ class Pattern:
 
 
 class Template:
-    """A template over parts. A missing part takes its default; else it vanishes with its dot, or with its group."""
+    """A template over parts. A missing part takes its default; else it vanishes with its dot or slash, or with its group."""
 
     __slots__ = ("_format", "_keys", "names", "needs", "row", "text", "tiers")
 
@@ -190,10 +190,10 @@ class Template:
 
 def _fill(row: Sequence[Token], values: Mapping[str, str]) -> str:
     made = ""
-    missing = False  # a part was missing: the dot beside it goes too
+    missing = False  # a part was missing: the dot or slash beside it goes too
     for token in row:
         if isinstance(token, str):
-            made += token[1:] if missing and token.startswith(".") else token
+            made += token[1:] if missing and token.startswith((".", "/")) else token
         elif isinstance(token, Group):
             if all(part.name in values for part in parts_of(token.tokens)):
                 made += _fill(token.tokens, values)
