@@ -226,3 +226,27 @@ def test_the_next_try_of_a_task_beside_the_plugin_doubles_no_point_of_the_last(r
     whole = catalogue(story, chosen=chosen)
     assert sum(b'"operation"' in line for line in whole) == 2
     assert catalogue(*([one] for one in story), chosen=chosen, forgetful=True) == whole
+
+
+ABOVE = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name": "app"}}}
+
+
+@pytest.mark.parametrize(
+    "story",
+    [
+        [
+            at("COMPLETE", 5, run=PARENT, job="app", outputs=[dataset("d.s.t")]),
+            at("FAIL", 4, run=RUN, job="app.one", run_facets=ABOVE),
+        ],
+        [
+            at("START", 4, run=RUN, job="app.one", inputs=[dataset("d.s.t")]),
+            at("START", 4, run=RUN, job="unknown", job_facets={"jobType": {"jobType": "SQL_JOB"}}),
+        ],
+    ],
+    ids=["that it failed", "without its name"],
+)
+def test_what_is_told_of_an_operation_later_ends_in_the_same_catalogue(story):
+    chosen = Settings(profile="1.7", identity={"granularity": "application", "fold_runs": "keep"})
+    whole = catalogue(story, chosen=chosen)
+    for order in itertools.permutations(story):
+        assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole

@@ -34,6 +34,7 @@ class RunState:
     __slots__ = (
         "cells",
         "events",
+        "failed",
         "jobs",
         "key",
         "kind",
@@ -58,6 +59,8 @@ class RunState:
         self.listed = _NOTHING
         self.cells: Cells = {}
         self.events: list[tuple[Stamp, str | None]] = []
+        #: whether an operation that it carries failed last; known once the run is settled
+        self.failed = False
         #: task URN -> (job, (whether terminal, stamp) of its last event)
         self.jobs: dict[str, tuple[Job, tuple[bool, Stamp]]] = {}
         #: dataset URNs that are filtered out but lineage runs through

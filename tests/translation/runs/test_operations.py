@@ -110,6 +110,13 @@ def test_an_application_fails_when_a_job_of_it_failed_last(events, result):
     assert results(translated(events), APP) == [result]
 
 
+def test_what_an_application_wrote_itself_was_written_though_a_job_of_it_failed():
+    *events, end = application("FAIL")
+    proposals = translated([*events, {**end, "outputs": [dataset("own")]}])
+    assert results(proposals, APP) == ["FAILURE"]
+    assert value(proposals, urn("own"), "operation")["operationType"] == "INSERT"
+
+
 def test_runs_are_kept_by_setting():
     proposals = translated(application(), fold_runs="keep")
     relations = value(proposals, run_urn(FIRST), "dataProcessInstanceRelationships")

@@ -77,7 +77,7 @@ def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]
         yield from ((stamp, "COMPLETE") for stamp in sorted([stamp for stamp, _ in state.events]))
     elif state.kind == "run":
         if len(history.terminals) == 1:
-            yield history.terminals[0], str(history.winner)
+            yield history.terminals[0], "COMPLETE" if history.completed else str(history.winner)
         else:
             yield from sorted({(stamp, str(kind)) for stamp, kind in state.events if kind in TERMINAL})
 

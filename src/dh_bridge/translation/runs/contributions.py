@@ -22,6 +22,7 @@ from dh_bridge.translation.slots import (
     DATASET,
     EDGE_PROPERTIES,
     FIRST_SEEN,
+    FOLDED,
     INPUT,
     INPUT_EDGE,
     JOB,
@@ -58,6 +59,8 @@ def settle_placeholders(state: RunState) -> None:
     owner, task = state.cells.pop(ANY_OWNER, None), state.cells.get(ANY_TASK)
     if owner is None and task is None:
         return
+    if FOLDED in state.cells.get(state.urn, {}):
+        owner = None  # what is said of an operation is said of no job that is written
     named = [job for job, _ in state.jobs.values() if not job.placeholder and not job.skip]
     for job in named:
         for slots, urn in ((owner, job.flow_urn if job.level == "flow" else job.job_urn), (task, job.job_urn)):

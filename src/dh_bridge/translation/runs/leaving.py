@@ -39,7 +39,7 @@ _FIELD = "urn:li:schemaField:("
 
 def tell_seen(task: str, state: RunState, history: History, shared: Cells) -> None:
     """Fold when a run named the edges of one of its jobs: a COMPLETE run at its end, another one when it named them."""
-    end = max(history.terminals) if history.completed else None
+    end = max(history.terminals) if history.completed and not state.failed else None
     for side, slot in _SIDES:
         elements = state.cells[task].get(slot)
         if not elements:

@@ -52,7 +52,7 @@ def carried(states: list[RunState]) -> frozenset[str]:
             own[key] = (stamp, count + (own[key][1] if key in own else 0))
     for urn, named in ends.items():
         if any(kind == "FAIL" for _, kind in named.values()):
-            _fail(by_urn[urn])
+            by_urn[urn].failed = True
     return frozenset(done)
 
 
@@ -108,8 +108,3 @@ def _end(state: RunState, named: dict[str, tuple[Stamp, str]]) -> None:
     end = max(stamp for stamp, _ in ends), max((kind or "" for _, kind in ends), key=lambda kind: _ORDER[kind])
     name = _operation(state) or ""
     named[name] = max(named.get(name, end), end)
-
-
-def _fail(state: RunState) -> None:
-    """Let a run fail: the COMPLETE of an application says nothing of its jobs (OpenLineage issue 4183)."""
-    state.events = [(stamp, "FAIL" if kind == "COMPLETE" else kind) for stamp, kind in state.events]

@@ -14,7 +14,7 @@ from dh_bridge.translation.fold import Cells, fold
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.rungs import TYPE_RESTARTS, TYPE_STREAMING
 from dh_bridge.translation.runs.contributions import contribute, outputs_of, settle_placeholders, settle_snapshots
-from dh_bridge.translation.runs.history import History, history, only
+from dh_bridge.translation.runs.history import History, failing, history, only
 from dh_bridge.translation.runs.joined import matched
 from dh_bridge.translation.runs.operations import carried
 from dh_bridge.translation.runs.other_runs import RUN, take_over
@@ -78,10 +78,8 @@ def settle_among(states: list[RunState], said: set[Slot]) -> None:
 
 def history_of(state: RunState, options: Options) -> History:
     """Return the history of a settled run, by the settings."""
-    if (alone := only(state.events)) is not None:
-        return alone
     settings = options.settings.runs
-    return history(
+    found = only(state.events) or history(
         state.events,
         streaming=state.hinted(TYPE_STREAMING),
         heartbeat=settings.heartbeat,
@@ -89,6 +87,7 @@ def history_of(state: RunState, options: Options) -> History:
         start_skew=settings.start_skew_seconds,
         restarts=state.hinted(TYPE_RESTARTS),
     )
+    return failing(found) if state.failed else found
 
 
 def contribution(state: RunState, found: History, options: Options) -> Cells:
