@@ -51,3 +51,13 @@ def test_the_operator_of_a_composer_job_is_kept_whether_it_is_a_subtype_or_not()
     said = event("COMPLETE", job_facets={"gcp_composer_job": {"operator": "BashOperator"}},
                  outputs=[dataset("d.s.t", facets={"datasetType": {"datasetType": "TABLE"}})])  # fmt: skip
     assert lies([("here", said)], 1, lambda path: "operator" in path, whole=True, profile="1.7")[0] == []
+
+
+def test_lineage_of_a_job_without_a_name_is_told_of_its_run():
+    column = {"type": "JOB", "namespace": "ns", "name": "app.other"}
+    table = {**dataset("d.s.a"), "type": "DATASET"}
+    said = event("COMPLETE", job="unknown", outputs=[dataset("d.s.t", facets={"lineage": {"fields": {"a": {"inputs": [column]}}}})],
+                 job_facets={"lineage": {"entries": [{"type": "JOB", "inputs": [table]}]}})  # fmt: skip
+    found, tried = lies([("here", said)], 1, lambda path: "inputs" in path, whole=True, profile="1.7")
+    assert found == []
+    assert (tried["mapped"], tried["kept"], tried["withheld"]) == (3, 3, 0)

@@ -8,6 +8,7 @@ from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.lineage.explicit import Reading
 from dh_bridge.translation.lineage.sources import (
     DATASET_EDGES,
+    INPUTS,
     JOB_EDGES,
     FieldEntry,
     Known,
@@ -128,7 +129,7 @@ def _into_this(reading: Reading, target: Known, source: Source, path: str) -> se
     if found is None or found.endpoint is None:
         return set()
     for leaf in ("type", "namespace", "name"):
-        at.reached(f"{path}.{leaf}", "mapped", DATASET_EDGES)
+        at.reached(f"{path}.{leaf}", "mapped", *INPUTS)
     if found.endpoint not in at.inputs:
         reading.found.append((at.task, INPUT, found.endpoint, at.stamp[0]))
     reading.names(found)

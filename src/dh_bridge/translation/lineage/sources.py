@@ -78,8 +78,9 @@ def _property(name: str) -> tuple[str, ...]:
 DATASET_EDGES = "dataJobInputOutput.inputDatasetEdges"
 JOB_EDGES = "dataJobInputOutput.inputDatajobEdges"
 FIELD_JOBS = _property("lineage.fieldJobs")
-_INPUT = ("dataJobInputOutput.inputDatasetEdges", "dataProcessInstanceInput.inputs")
-_EDGE = mapped("upstreamLineage.upstreams", *_INPUT)
+#: A source of the job, or of anything that it makes, is an input of its run, too.
+INPUTS = (DATASET_EDGES, "dataProcessInstanceInput.inputs")
+_EDGE = mapped("upstreamLineage.upstreams", *INPUTS)
 _MARK = mapped("upstreamLineage.upstreams[].properties", "dataJobInputOutput.inputDatasetEdges[].properties")
 _PAIR = mapped("upstreamLineage.fineGrainedLineages", "dataJobInputOutput.fineGrainedLineages")
 _FIELD = mapped("upstreamLineage.upstreams", "dataJobInputOutput.inputDatasetFields")
@@ -151,7 +152,7 @@ def note_job(  # noqa: PLR0913 - what is known of it
     elif kept == jobs and edge:
         at.reached(path, "mapped", JOB_EDGES, *kept)
     else:
-        at.reached(path, "kept", *kept)
+        at.reached(path, "kept", *kept, *jobs)
     if source.field:
         at.withheld(f"{path}.field", "no-home:a job has no columns")
     note_nothing(at, path, source)
