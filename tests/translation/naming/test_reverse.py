@@ -18,7 +18,11 @@ UNIQUE = [
     (urn("s3", "my-bucket/data/orders"), ("s3://my-bucket", "data/orders")),
     (urn("s3", "my-bucket/data/a %281%29%2Cb.csv"), ("s3://my-bucket", "data/a (1),b.csv")),
     (urn("gcs", "my-bucket/data"), ("gs://my-bucket", "data")),
+    (urn("s3", "my-bucket"), ("s3://my-bucket", "/")),
     (urn("bigquery", "p.d.t"), ("bigquery", "p.d.t")),
+    (urn("bigquery", "p.d"), ("bigquery", "p.d")),
+    (urn("dataproc-metastore", "p.l.s.d"), ("dataproc_metastore", "dataproc_metastore:p.l.s.d")),
+    (urn("hdfs", "nn:8020"), ("hdfs://nn:8020", "/")),
     (urn("bigquery", "google.com:p.d.t"), ("bigquery", "google.com:p.d.t")),
     (urn("pubsub", "p.t"), ("pubsub", "topic:p:t")),
     (urn("bigtable", "p.i.t"), ("bigtable://p/i", "t")),
@@ -59,7 +63,7 @@ UNIQUE = [
 def test_what_keeps_its_server_leads_back(text, pair):
     assert NAMING.reverse(text) == [pair]
     named = NAMING(*pair)
-    assert text in (named.urn, named.fqn)
+    assert text in (named.endpoint, named.fqn)
 
 
 LOST = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.datahub.urns import is_urn, parse
 from dh_bridge.translation.naming.namespaces import host_and_port
-from dh_bridge.translation.naming.patterns import NOT_IN_NAMESPACE, Group, Part, Template, Token, expression
+from dh_bridge.translation.naming.patterns import NOT_IN_NAMESPACE, Group, Part, Template, Token, expression, parts_of
 from dh_bridge.translation.naming.reader import DATASET_LEVELS
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ _ESCAPES = (("%2C", ","), ("%28", "("), ("%29", ")"), ("%E2%90%9F", "\u241f"))
 
 
 class _Way(NamedTuple):
-    """The way back to one system: expressions over dataset names, templates of namespaces and of names by level."""
+    """The way back to one system: expressions over dataset names and the levels that they are of, templates of namespaces and of names by level."""
 
     reader: Reader
-    names: tuple[re.Pattern[str], ...]
+    names: tuple[tuple[re.Pattern[str], frozenset[str]], ...]
     namespaces: tuple[Template, ...]
     forms: tuple[tuple[str, Template], ...]
 
@@ -49,15 +49,27 @@ def _way(reader: Reader) -> _Way:
     rows = sorted(reader.system.namespaces, key=lambda row: row.form != "spec")
     namespaces = [Template(row.pattern, where) for row in rows]
     rests = frozenset(entry.rest for entry in reader.entries if entry.rest is not None)
-    names: tuple[re.Pattern[str], ...] = ()
+    names: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = ()
     if set(namespaces[0].names) <= set(reader.template.names) and reader.template.row and reader.system.select is None:
-        templates = [reader.template.row]
+        shapes = [(reader.template.row, DATASET_LEVELS), *_short(reader, frozenset(namespaces[0].names))]
         if reader.instance is not None:
-            templates.insert(0, (*reader.instance.row, ".", *reader.template.row))
-        names = tuple(re.compile(expression(_open(row, rests), NOT_IN_NAMESPACE), re.DOTALL) for row in templates)
+            shapes.insert(0, ((*reader.instance.row, ".", *reader.template.row), DATASET_LEVELS))
+        names = tuple(
+            (re.compile(expression(_open(row, rests), NOT_IN_NAMESPACE), re.DOTALL), levels) for row, levels in shapes
+        )
     said = sorted(reader.system.names, key=lambda row: row.form != "spec")
     forms = [(row.level, Template(row.pattern, where)) for row in said if "{_}" not in row.pattern]
     return _Way(reader, names, tuple(namespaces), tuple(forms))
+
+
+def _short(reader: Reader, given: frozenset[str]) -> Iterator[tuple[tuple[Token, ...], frozenset[str]]]:
+    """Yield what stands for names that stop short of a table: the template up to the last part that they have."""
+    row = reader.template.row
+    for entry in reader.entries:
+        said = given | entry.names
+        ends = [at for at, token in enumerate(row, 1) if any(part.name in said for part in parts_of([token]))]
+        if entry.level not in {*DATASET_LEVELS, "skip"} and ends:
+            yield row[: ends[-1]], frozenset({entry.level})
 
 
 class Reverse:
@@ -94,13 +106,13 @@ class Reverse:
 
     def _of_name(self, way: _Way, spellings: list[str], urn: str) -> list[tuple[str, str]]:
         for spelling in spellings:
-            for pattern in way.names:
+            for pattern, levels in way.names:
                 said = pattern.fullmatch(spelling)
                 if said is not None:
                     values = {name: value for name, value in said.groupdict().items() if value is not None}
-                    for pair in _pairs(way, DATASET_LEVELS, values):
+                    for pair in _pairs(way, levels, values):
                         named = self._naming(*pair)
-                        if named.urn == urn and named.system == way.reader.id:
+                        if named.endpoint == urn and named.system == way.reader.id:
                             return [pair]
         return []
 
