@@ -113,7 +113,7 @@ def test_any_text_has_a_valid_urn_or_a_reason(naming, namespace, name, select):
 def test_reverse_never_crashes_and_never_guesses(text):
     for pair in PLAIN.reverse(text):
         named = PLAIN(*pair)
-        assert text in (named.urn, named.fqn)
+        assert text in (named.endpoint, named.fqn)
 
 
 @given(path=st.text(st.characters(codec="utf-8", exclude_characters="="), min_size=600, max_size=700))

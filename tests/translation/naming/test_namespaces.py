@@ -127,6 +127,12 @@ SHOWN = [
     ("file:/a/b@c", "file:/a/b@c"),
     ("hdfs://nn:8020/a@b=c", "hdfs://nn:8020/a@b=c"),
     ("hdfs://u:secret@nn:8020", "hdfs://nn:8020"),
+    ("jdbc:teradata://h/DATABASE=d,PASSWORD=secret", "jdbc:teradata://h/DATABASE=d"),
+    ("jdbc:db2://h:50000/D:password=secret;user=u;", "jdbc:db2://h:50000/D"),
+    ("mssql+pyodbc:///?odbc_connect=DRIVER%3Dx%3BPWD%3Dsecret", "mssql+pyodbc:///"),
+    ("jdbc:hive2://h/d;principal=hive/_HOST@EXAMPLE.COM", "jdbc:hive2://h/d;principal=hive/_HOST@EXAMPLE.COM"),
+    ("jdbc:hive2://u:se;cr@et@h/d;principal=hive/_HOST@EXAMPLE.COM", "jdbc:hive2://EXAMPLE.COM"),
+    ("s3://lake/a=1,b=2/key=3", "s3://lake/a=1,b=2/key=3"),
     ("plain", "plain"),
 ]
 

@@ -18,12 +18,16 @@ FILE_SCHEMES = frozenset(
 _PORTS = frozenset({"file", "hdfs"})
 _CASED = frozenset({"snowflake"})  # the account is a name, not a host
 _PLUS = frozenset({"mongodb+srv"})  # the only "+" that is no driver
-_SPELLINGS = {"postgresql": "postgres"}
+_SPELLINGS = {"postgresql": "postgres", "ch": "clickhouse", "clickhousedb": "clickhouse"}
 _NAMES = frozenset({"arn", "aws"})  # scheme:text:text, no URLs
 
 _NO_PORT = re.compile(r":(?:None|null|NULL)?(?=,|$)")
 _USER = re.compile(r"[^/?;,@:]*:(?!\d+(?:[/?;,]|$))")  # user:, not host:port
-_SECRET = re.compile(r"[?;&](?=[^=;&?]*=)[^=;&?]*(?:passw|pwd|secret|token|sig|key|credential)", re.IGNORECASE)
+_SECRET = re.compile(
+    r"[?;&](?=[^=;&?]*=)[^=;&?]*(?:passw|pwd|secret|token|sig|key|credential|odbc_connect)"
+    r"|[,:/](?:passw|pwd|secret)\w*=",  # the first property of DB2's JDBC URLs, each one of Teradata's
+    re.IGNORECASE,
+)
 
 
 class Canonical(NamedTuple):
@@ -38,12 +42,15 @@ class Canonical(NamedTuple):
 def _without_user(body: str) -> str:
     """Return ``body`` (what follows ``//``) without ``user:password@``, whatever the password holds, or ``user@``.
 
-    All up to the last ``@`` goes: a path with an ``@`` is rarer than a password with a slash.
+    All up to the last ``@`` goes: a path with an ``@`` is rarer than a password with a slash. That of a property is none, where
+    nobody logs in: ``principal=hive/_HOST@REALM``.
     """
     head = body.split("?", 1)[0]
-    if "@" in head:
-        return body[head.rindex("@") + 1 :]
-    return body.rpartition("@")[2] if _USER.match(body) else body
+    if not _USER.match(body):
+        head = head.split(";", 1)[0]
+    elif "@" not in head:
+        return body.rpartition("@")[2]
+    return body[head.rindex("@") + 1 :] if "@" in head else body
 
 
 def _without_keys(scheme: str, body: str) -> str:
