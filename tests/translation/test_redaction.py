@@ -123,6 +123,13 @@ SHAPES = {
         f"jdbc:sqlserver://h;user=a;password={SECRET};x=1",
         "jdbc:sqlserver://h;user=a;password=***;x=1",
     ),
+    "a login of Oracle's": (f"jdbc:oracle:thin:ann/{SECRET}@h:1521/x", "jdbc:oracle:thin:ann/***@h:1521/x"),
+    "the first property of DB2's": (f"jdbc:db2://h/d:password={SECRET};user=a;", "jdbc:db2://h/d:password=***;user=a;"),
+    "a property of Teradata's": (
+        f"jdbc:teradata://h/USER=a,PASSWORD={SECRET},X=1",
+        "jdbc:teradata://h/USER=a,PASSWORD=***,X=1",
+    ),
+    "what ODBC is given": (f"mssql+pyodbc:///?odbc_connect=PWD%3D{SECRET}", "mssql+pyodbc:///?odbc_connect=***"),
     "a private key": (f"before {KEY} after", f"before {REDACTED} after"),
     "a private key that breaks off": (f"-----BEGIN PRIVATE KEY-----{SECRET}", REDACTED),
     "a JSON web token": (f"Bearer {JWT} end", f"Bearer {REDACTED} end"),
@@ -138,7 +145,17 @@ def test_a_secret_is_known_by_its_shape(case):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "plain", "a@b.example", "https://h:8080/p?x=1", "select a from t where b = 'c'", "10:30", "********"]
+    "text",
+    [
+        "",
+        "plain",
+        "a@b.example",
+        "https://h:8080/p?x=1",
+        "jdbc:oracle:thin:@//h/x",
+        "select a from t where b = 'c'",
+        "10:30",
+        "********",
+    ],
 )
 def test_what_is_no_secret_stays_as_it_is(text):
     assert redacted(text) == text

@@ -27,7 +27,12 @@ _NAME = re.compile(
 _TELLING = ("pass", "pwd", "secret", "token", "credential", "key", "auth", "sas", "signature", "connection", "jaas")
 _USERINFO = re.compile(r"([\w+.-]://[^/\s:@]*):[^/\s]+@")
 _QUERY = re.compile(
-    r"([?&;](?:[\w-]*(?:sig|signature|token|password|passwd|pwd|secret|credential|api[-_]?key|access[-_]?key))=)[^&\s;\"']+",
+    r"([?&;](?:[\w-]*(?:sig|signature|token|password|passwd|pwd|secret|credential|api[-_]?key|access[-_]?key|odbc_connect))=)[^&\s;\"']+",
+    re.IGNORECASE,
+)
+#: What JDBC's drivers of Oracle, DB2 and Teradata take: ``thin:u/x@host``, ``/DB:password=x;``, ``/USER=u,PASSWORD=x``.
+_JDBC = re.compile(
+    r"""(jdbc:(?:oracle:\w{1,9}:[^\s/@:"']{1,200}/(?=[^\s@"']{1,200}@)|[^\s"']{0,500}?[,:/](?:password|passwd|pwd)=))[^\s@,;&"']+""",
     re.IGNORECASE,
 )
 #: How programs print what they were given: ``password=x``, ``"token": "x"``, ``--secret x``; prose as ``token: expected`` is none.
@@ -47,7 +52,7 @@ _JWT_HEAD = re.compile(r"\beyJ[\w-]*")
 _JWT_TAIL = re.compile(r"\.[\w-]{8,}\.[\w-]*")
 _SHORTEST_HEAD = 11
 #: What a secret value holds somewhere, and a sign of it to look for first: that is many times faster in a long text.
-_SHAPES = (("?", "?"), ("&", "&"), (";", ";"), (":", "://"), ("J", "eyJ"), ("B", "-----BEGIN"))
+_SHAPES = (("?", "?"), ("&", "&"), (";", ";"), (":", "://"), ("J", "eyJ"), ("B", "-----BEGIN"), ("jdbc", "jdbc:"))
 
 
 @contextmanager
@@ -104,6 +109,8 @@ def redacted(text: str) -> str:
         found = _USERINFO.sub(r"\1:***@", found)
     if "=" in text:
         found = _QUERY.sub(r"\1***", found)
+    if "jdbc:" in text:
+        found = _JDBC.sub(r"\1***", found)
     if "-----BEGIN" in text:
         found = _KEY.sub(REDACTED, found)
     if "eyJ" in text:
