@@ -7,6 +7,7 @@ import os
 import random
 from collections import defaultdict
 
+import gen_told
 import pytest
 from gen_runs import group
 from samples import corpus, dataset, event, examples, needs_corpus
@@ -55,6 +56,27 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
 def test_generated_runs_end_in_the_same_catalogue_whatever_is_asked_for(said):
     chosen = Settings(profile="1.7", **said)
     assert [i for i in range(GROUPS // 2) if strays(group(SEED + 1, i), seed=i, chosen=chosen)] == []
+
+
+NAMED = {
+    "by default": {},
+    "compat": {"identity": {"mode": "compat", "compat": {"level": "stack"}}},
+    "tasks": {"identity": {"granularity": "task", "fold_runs": "keep"}},
+    "salted": {"identity": {"salt": "namespace", "flow_level_jobs": "flow+task"}, "column_lineage": {"target": "both"}},
+    "last run": {"edges": "last_run", "runs": {"infer_upstream": True, "upstream_self_edges": True, "edges": True}},
+    "by rules": {
+        "identity": {"rules": [{"name": r"(?P<f>app)\.a", "flow": "{f}x", "job": "{f}.z", "instance": "w"}]},
+        "naming": {
+            "rules": [{"namespace": "s3://lake", "name": "wh/{*p}", "rename": "w/{p}", "platform_instance": "i"}]
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("said", NAMED)
+def test_lineage_and_names_of_many_kinds_end_in_the_same_catalogue(said):
+    chosen = Settings(profile="1.7", **NAMED[said])
+    assert [i for i in range(GROUPS // 2) if strays(gen_told.group(SEED, i), seed=i, chosen=chosen)] == []
 
 
 @pytest.mark.parametrize("number", [27, 75, 100, 374, 1073, 3180, 20127, 21019])
