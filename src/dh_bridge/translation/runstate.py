@@ -112,6 +112,10 @@ class RunState:
             return named[0][0]
         return max(named, key=lambda entry: entry[1])[0] if named else None
 
+    def runner(self) -> Job | None:
+        """Return the job that tells what ran the run: its own, else a placeholder, which has a platform if no name."""
+        return self.job() or max(self.jobs.values(), key=lambda entry: entry[1], default=(None,))[0]
+
 
 def kinds_of(states: Iterable[RunState]) -> set[Slot]:
     """Return what kinds of things any of the runs says: for what none does nobody need look through all of them."""

@@ -501,5 +501,10 @@ def test_a_rule_s_instance_stands_on_flow_job_and_run():
     }
 
 
-def test_a_run_of_a_placeholder_has_no_platform():
-    assert not told(pair(name="unknown"), profile="1.7").has(DPI, "dataPlatformInstance")
+def test_a_run_of_a_placeholder_has_the_platform_of_what_ran_it():
+    """Rulings 23 and 25: the platform comes of the producer, whatever the job is called."""
+    found = told(pair(name="unknown", producer=AIRFLOW), profile="1.7")
+    assert found.one(DPI, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:airflow"}
+    assert found.one(DPI, "dataProcessInstanceProperties")["customProperties"]["openlineage.orchestrator"] == "airflow"
+    events = [one.value for one in found.proposals if one.aspect_name == "dataProcessInstanceRunEvent"]
+    assert [one["result"]["nativeResultType"] for one in events if "result" in one] == ["airflow"]

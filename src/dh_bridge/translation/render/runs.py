@@ -64,11 +64,12 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
         if len(relationships) > 1 or relationships["upstreamInstances"]:
             yield upsert(ENTITY, state.urn, "dataProcessInstanceRelationships", relationships)
     yield from run_io(state, history, options)
-    yield from _companions(state, slots, job, options)
+    runner = job or state.runner()
+    yield from _companions(state, slots, runner, options)
     attempt = first_rung(slots, ATTEMPT)
     for point in history.points:
         yield upsert(
-            ENTITY, state.urn, "dataProcessInstanceRunEvent", run_event(state, slots, job, point, attempt, options)
+            ENTITY, state.urn, "dataProcessInstanceRunEvent", run_event(state, slots, runner, point, attempt, options)
         )
 
 
@@ -123,7 +124,7 @@ def platform_instance(platform: str, instance: str | None) -> dict[str, Any]:
 
 def _properties(state: RunState, slots: Slots, job: Job | None, history: History, options: Options) -> dict[str, Any]:
     properties = combined(slots, RUN_PROPERTIES, "")
-    properties.update(_own_properties(state, slots, job, history))
+    properties.update(_own_properties(state, slots, job or state.runner(), history))
     _fill_nominal(properties)
     names = options.names
     # Sorted: the order of a facet's members says nothing, and the same facts are to give the same bytes.

@@ -114,7 +114,8 @@ def _envelope_leaf(path: Path, shown: str, value: Any, event: Event, written: As
     if path in ENVELOPE_KEPT:
         said = _reached("kept", [f"{aspect}.customProperties[openlineage.{path[0]}]" for aspect in owner], written)
         if said[0] == "withheld" and path == ("producer",):  # it tells the platform all the same
-            return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn", "assertionInfo.urn"], written)
+            ended = ["dataProcessInstanceRunEvent.result.nativeResultType"] if event.terminal else []
+            return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn", "assertionInfo.urn", *ended], written)
         return said
     row = ENVELOPE.get((event.kind, _POSITION.sub("[]", shown)))
     if row is None:
