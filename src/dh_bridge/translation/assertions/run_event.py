@@ -28,8 +28,9 @@ def run_event(  # noqa: PLR0913 - the fields of the aspect
 ) -> dict[str, Any]:
     """Return the aspect's JSON; ``time`` is in milliseconds, ``run_id`` OpenLineage's (None for a DatasetEvent).
 
-    ``mark`` tells the run from others, where ``run_id`` alone may not. The assertee is always the dataset, also for a check of a column. A dataset event has no run; the aspect wants
-    an id, and gets its time. The message id makes a replay overwrite the point in place (ruling 2).
+    ``mark`` tells the run from others, where ``run_id`` alone may not. The assertee is always the dataset, also for a check of a
+    column. A dataset event has no run; the aspect wants an id, and gets its time. The message id makes a replay overwrite the
+    point in place (ruling 2).
     """
     event: dict[str, Any] = {
         "timestampMillis": time,
