@@ -24,7 +24,7 @@ class BridgeError(Exception):
         self.what = what
         self.where = where
         self.now = now
-        super().__init__(what, where, now)
+        super().__init__(what)  # the rest is in __dict__: what else stood here no other process could read back
 
     @property
     def fault(self) -> str:

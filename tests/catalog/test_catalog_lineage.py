@@ -234,12 +234,12 @@ def test_a_job_that_feeds_itself_is_an_arrow_to_itself(catalog):
 
 
 def test_names_cannot_break_out_of_a_picture(catalog):
-    nasty = 'a"]; b\n#1 \\'
+    nasty = 'a"]; b\n#1 <b>`c` \\'
     flow = [{"op": "add", "path": "/name", "value": "shop"}]
     catalog.apply([patch("dataFlow", FLOW, "dataFlowInfo", flow), job(LOAD, nasty)])
     root = lineage(catalog, LOAD)
-    assert 'label="shop.a\\"]; b\\n#1 \\\\"' in to_dot(root)
-    assert 'n0["shop.a#quot;]; b #35;1 \\"]' in to_mermaid(root)
+    assert 'label="shop.a\\"]; b\\n#1 <b>`c` \\\\"' in to_dot(root)
+    assert 'n0["shop.a#34;]; b #35;1 #60;b#62;#96;c#96; \\"]' in to_mermaid(root)
 
 
 def test_a_deep_chain_is_no_trouble(catalog):

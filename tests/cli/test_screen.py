@@ -8,9 +8,10 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 from rich.tree import Tree
 
-from dh_bridge.cli import exit_code, screen
+from dh_bridge.cli import commands, exit_code, screen
 from dh_bridge.doctor import WRONG, Finding
 from dh_bridge.errors import AspectError, EventError, MappingError, SettingsError, SinkError
 
@@ -38,11 +39,33 @@ def test_tree_is_plain_and_whole_when_nobody_watches(capsys):
     assert capsys.readouterr().out == "root\n└── " + "x" * 500 + "\n"
 
 
-def test_tree_on_a_terminal_is_printed_by_rich(monkeypatch):
+def test_tree_on_a_terminal_is_coloured_and_whole_however_narrow_it_is(monkeypatch):
     terminal = _Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
-    screen.write_tree(Tree("root"))
-    assert terminal.getvalue() == "root\n"
+    monkeypatch.setenv("COLUMNS", "20")
+    tree = Tree("[bold]root[/bold]")
+    tree.add("x" * 500)
+    screen.write_tree(tree)
+    assert terminal.getvalue() == "\x1b[1mroot\x1b[0m\n└── " + "x" * 500 + "\n"
+
+
+def test_name_in_a_tree_is_no_emoji(capsys):
+    screen.write_tree(Tree("etl:key:load"))
+    assert capsys.readouterr().out == "etl:key:load\n"
+
+
+def test_control_characters_of_a_name_reach_no_terminal(capsys):
+    screen.write_table(("a",), [("x\ny\x1b[31m",)])
+    screen.write_pairs({"é": "x\u2028y"})
+    assert capsys.readouterr().out == "a\nx\\ny\\x1b[31m\né  x\\u2028y\n"
+
+
+@pytest.mark.parametrize("said", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_who_wants_no_colours_gets_none(said, monkeypatch):
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    colours = CliRunner().invoke(commands, ["doctor"], color=True).stdout
+    assert "\x1b" not in colours
 
 
 def test_progress_shows_a_bar_on_a_terminal_only(monkeypatch, capsys):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dh_bridge.catalog.lineage import Column, Node
 
 _DOT_SHAPES = {"dataJob": "box", "dataset": "cylinder", "schemaField": "plaintext"}
 _MERMAID_SHAPES = {"dataJob": '["{}"]', "dataset": '[("{}")]'}
 _MERMAID_OTHER = '("{}")'
+_CODES = {ord(sign): f"#{ord(sign)};" for sign in '#"<>&`'} | {ord("\n"): " "}
 
 
 def to_dot(root: Node) -> str:
@@ -37,7 +38,7 @@ def to_mermaid(root: Node) -> str:
         shape = _MERMAID_SHAPES.get(node.type, _MERMAID_OTHER)
         lines.append(f"  {names[urn]}{shape.format(_entities(node.name))}")
     for (up, down), columns in edges.items():
-        label = f'|"{_entities(_label(columns, "<br/>"))}"|' if columns else ""
+        label = f'|"{_label(columns, "<br/>", _entities)}"|' if columns else ""
         lines.append(f"  {names[up]} -->{label} {names[down]}")
     return "\n".join([*lines, ""])
 
@@ -66,9 +67,11 @@ def _links(root: Node) -> Iterator[tuple[Node, str, str]]:
         stack.extend(reversed([*parent.upstream, *parent.downstream]))
 
 
-def _label(columns: list[Column], newline: str) -> str:
-    """Return the column pairs, a line each."""
-    return newline.join(f"{_field(column.upstream)} → {_field(column.downstream)}" for column in columns)
+def _label(columns: list[Column], newline: str, written: Callable[[str], str] = str) -> str:
+    """Return the column pairs, a line each, their names as ``written``."""
+    return newline.join(
+        f"{written(_field(column.upstream))} → {written(_field(column.downstream))}" for column in columns
+    )
 
 
 def _field(urn: str) -> str:
@@ -82,5 +85,5 @@ def _quoted(text: str) -> str:
 
 
 def _entities(text: str) -> str:
-    """Return text that Mermaid shows as it is: quotes and its own sign as entity codes."""
-    return text.replace("#", "#35;").replace('"', "#quot;").replace("\n", " ")
+    """Return text that Mermaid shows as it is: quotes, its own signs and those of HTML as entity codes."""
+    return text.translate(_CODES)

@@ -87,6 +87,8 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a BridgeError becomes a message on stderr and an exit code."""
+        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+            ctx.color = False  # click knows neither
         try:
             return super().invoke(ctx)
         except BridgeError as error:

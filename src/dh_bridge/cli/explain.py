@@ -21,7 +21,7 @@ from dh_bridge.cli.options import (
     with_settings,
 )
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import json_line, write
+from dh_bridge.cli.screen import json_line, visible, write
 from dh_bridge.cli.story import tell
 from dh_bridge.encodable import sound
 from dh_bridge.openlineage.events import DeadLetter, Event
@@ -159,7 +159,7 @@ def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
     for title, rows in tables.items():
         counts = Counter(row["verdict"] for row in rows)
         said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLOURS if counts[verdict])
-        click.echo(f"\n  {click.style(title, bold=True)}  ({said})")
+        click.echo(f"\n  {click.style(visible(title), bold=True)}  ({said})")
         width = max(len(row["path"]) for row in rows)
         for row in rows:
             click.echo(_line(row, width))
@@ -169,4 +169,4 @@ def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
 def _line(row: Mapping[str, Any], width: int) -> str:
     verdict = click.style(f"{row['verdict']:<8}", fg=_COLOURS[row["verdict"]])
     end = row["target"] or row["reason"] or ""
-    return sound(f"    {verdict}  {row['path']:<{width}}  {end}".rstrip())
+    return sound(f"    {verdict}  {visible(row['path']):<{width}}  {visible(end)}".rstrip())

@@ -15,7 +15,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.near import refuse_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
-from dh_bridge.cli.screen import json_line, say, write, write_tree
+from dh_bridge.cli.screen import json_line, say, visible, write, write_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,12 +107,12 @@ def _grow(branch: Tree, nodes: Sequence[Node], side: str) -> None:
     for node in nodes:
         twig = branch.add(_label(node))
         for column in node.columns if node.type != "dataJob" else ():  # a job's pairs stand at the datasets it links
-            twig.add(f"[dim]{escape(_column(column))}[/dim]")
+            twig.add(f"[dim]{escape(visible(_column(column)))}[/dim]")
         _grow(twig, getattr(node, side), side)
 
 
 def _label(node: Node) -> str:
-    parts = [f"[bold]{escape(node.name)}[/bold]", f"[cyan]{_kind(node)}[/cyan]", _MARKS[node.mark]]
+    parts = [f"[bold]{escape(visible(node.name))}[/bold]", f"[cyan]{_kind(node)}[/cyan]", _MARKS[node.mark]]
     return "  ".join([*filter(None, parts), *(["[red]removed[/red]"] if node.removed else [])])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 _bars: list[Progress] = []
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class Closed(io.TextIOBase):
@@ -56,7 +58,7 @@ def write(chunks: Iterable[bytes]) -> None:
 
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write an aligned table to stdout: plain text, no line is cut or wrapped, so that grep and awk like it too."""
-    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    cells = [["" if cell is None else visible(str(cell)) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in [list(columns), *cells]) for at in range(len(columns))]
     click.secho(_line(columns, widths), bold=True)
     for row in cells:
@@ -69,19 +71,23 @@ def write_pairs(row: Mapping[str, Any]) -> None:
     for name, value in row.items():
         if value not in (None, "", [], {}, ()):
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            click.echo(f"{name.ljust(width)}  {text}")
+            click.echo(f"{name.ljust(width)}  {visible(text)}")
 
 
 def write_tree(tree: Tree) -> None:
-    """Write a tree to stdout: coloured on a terminal; elsewhere plain, and no line is cut or wrapped."""
+    """Write a tree to stdout: coloured on a terminal, and no line is cut or wrapped, however narrow that is."""
     from rich.console import Console  # noqa: PLC0415 - rich is loaded when it prints, not by every command
 
-    if sys.stdout.isatty():
-        Console(highlight=False).print(tree, soft_wrap=True)
-        return
     text = io.StringIO()
-    Console(file=text, highlight=False, width=10_000).print(tree)
-    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+    Console(file=text, force_terminal=True, color_system="standard", highlight=False, emoji=False, width=10_000).print(
+        tree
+    )
+    click.echo(text.getvalue(), nl=False)  # without colours where nobody sees them
+
+
+def visible(text: str) -> str:
+    """Return a text that is one line and leaves the terminal as it is: control characters of names as escapes."""
+    return text if text.isprintable() else _CONTROL.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
 
 
 def ask(question: str) -> bool:

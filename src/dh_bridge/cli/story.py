@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli.screen import json_line, write
+from dh_bridge.cli.screen import json_line, visible, write
 from dh_bridge.ledger.story import story
 from dh_bridge.translation.options import Options
 
@@ -27,7 +27,8 @@ def tell(file: str, run: str, settings: Settings, *, as_json: bool) -> None:
         return
     click.secho(found.urn, bold=True)
     for time, told in found.events:
-        click.echo(f"{_time(time)}  {told.type or '-':8}  {told.namespace} {told.name}  {told.producer or ''}".rstrip())
+        what = f"{told.type or '-':8}  {told.namespace} {told.name}  {told.producer or ''}"
+        click.echo(f"{_time(time)}  {visible(what)}".rstrip())
         for urn, aspects in told.sent.items():
             click.echo(f"    sent  {urn}: {', '.join(aspects)}")
     sent = sum(len(aspects) for _, told in found.events for aspects in told.sent.values())
