@@ -144,7 +144,8 @@ filters:
 ```
 
 An unknown key is refused, with the nearest known one. `dh-bridge config check` says what is wrong,
-`dh-bridge config show --origin` where each value comes from. Paths in a file are relative to that file.
+`dh-bridge config show --origin` where each value comes from. Paths in a file are relative to that
+file; `~` is the home folder.
 
 """
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
-from dh_bridge.settings.loading import CONFIG_VARIABLE, Flag, examine, json_schema, load
+from dh_bridge.settings.loading import CONFIG_VARIABLE, Flag, examine, json_schema, load, settings_of
 from dh_bridge.settings.problems import problem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _file(folder: Path, text: str, name: str = "dh_bridge.yml") -> Path:
@@ -145,6 +142,9 @@ def test_a_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path)
         ("DH_BRIDGE_FILTERS__THROUGH", "tmp_*, stage/*", "filters.through", ["tmp_*", "stage/*"]),
         ("DH_BRIDGE_FILTERS__THROUGH", "['a,b']", "filters.through", ["a,b"]),
         ("DH_BRIDGE_FILTERS__JOB_NAME", "{deny: [x]}", "filters.job_name.deny", ["x"]),
+        ("DH_BRIDGE_FILTERS__JOB_NAME", "{deny: [007, 2024-01-01]}", "filters.job_name.deny", ["007", "2024-01-01"]),
+        ("DH_BRIDGE_RUNS", "{heartbeat: off}", "runs.heartbeat", "off"),
+        ("DH_BRIDGE_LEDGER__FILE", "~/runs.db", "ledger.file", str(Path.home() / "runs.db")),
     ],
 )
 def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected, tmp_path, monkeypatch):
@@ -208,7 +208,7 @@ def test_what_cannot_be_used_is_refused_by_name_place_and_remedy(text, said, tmp
             "flag --set: `rest.headers` should be a mapping (",
         ),
         ({"rest.headers": "{Authorization:Bearer hunter22}"}, {}, "`rest.headers.Authorization:…` should be a valid"),
-        ({"rest.headers": "{X-Api: 22222222}"}, {}, "`rest.headers.X-Api` should be a valid string ("),
+        ({"rest.headers": "{X-Api: [22222222]}"}, {}, "`rest.headers.X-Api` should be a valid string ("),
         ({"rest": "{token:hunter22}"}, {}, "flag --set: unknown key `rest.token:…` ("),
         ({"rest": "token:hunter22"}, {}, "`rest` should be a mapping of settings ("),
         (
@@ -240,6 +240,13 @@ def test_folder_of_mappings_that_is_none_is_refused_with_its_place(tmp_path):
         assert f"dh_bridge.yml:2: `mappings` {tmp_path / name} is no folder (name the folder" in said
 
 
+def test_path_in_a_file_is_relative_to_it_or_to_the_home_folder(tmp_path):
+    for name, meant in (("runs.db", tmp_path / "runs.db"), ("~/runs.db", Path.home() / "runs.db")):
+        file = _file(tmp_path, f"ledger: {{file: {name}}}")
+        assert load(file, environ={}).settings.ledger.file == meant
+    assert settings_of({"ledger.file": "~/runs.db"}).ledger.file == Path.home() / "runs.db"
+
+
 def test_misspelt_variable_is_refused_with_the_nearest_known_one(tmp_path):
     assert _only("", tmp_path, DH_BRIDGE_FILTER__THROUGH="x").startswith(
         "env DH_BRIDGE_FILTER__THROUGH: unknown key `filter` (did you mean `filters`?)"
@@ -262,7 +269,7 @@ def test_unreadable_yaml_in_the_environment_names_the_variable(tmp_path):
 def test_what_is_nested_too_deeply_names_the_file_or_the_variable(tmp_path):
     assert "dh_bridge.yml: nested too deeply" in _only("actor: " + "[" * 3000 + "]" * 3000, tmp_path)
     assert _only("", tmp_path, DH_BRIDGE_FILTERS__THROUGH="[" * 3000 + "]" * 3000).startswith(
-        "env DH_BRIDGE_FILTERS__THROUGH: `filters.through`"
+        "env DH_BRIDGE_FILTERS__THROUGH: `filters.through"
     )
 
 

@@ -23,7 +23,7 @@ _VARIABLE = re.compile(r"\$\$\{|\$\{(?P<name>[A-Za-z_]\w*)(?P<or>:-(?P<default>(
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the C one is missing on some hosts
+class TextLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the C one is missing on some hosts
     """A safe loader that knows null and text, nothing else."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML's own way to say so
@@ -41,7 +41,7 @@ class Document:
         self._environ = environ
         self._open: set[int] = set()
         try:
-            node = yaml.compose(text, Loader=_Loader)
+            node = yaml.compose(text, Loader=TextLoader)
             self.data: Any = self._value(node, ()) if node is not None else None
         except RecursionError as error:
             raise SettingsError("nested too deeply", where=place, now="mend the file") from error

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
-from dh_bridge.settings.document import Document, Steps, dotted
+from dh_bridge.settings.document import Document, Steps, TextLoader, dotted
 from dh_bridge.settings.fields import annotation_at, area, is_path, masked, takes_list, takes_text, values
 from dh_bridge.settings.problems import Given, known_keys, problem
 
@@ -169,7 +169,7 @@ def flags_of(settings: Any, where: str, *, ledger: Any = None) -> Iterator[Flag]
         raise SettingsError("`settings` holds no settings", where=where, now="e.g. settings: {profile: '1.4'}")
     for key, value in (settings or {}).items():
         if value is not None:
-            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
             yield Flag(str(key), text, f"{where}.settings.{key}")
     if ledger:
         yield Flag("ledger.file", str(ledger), f"{where}.ledger")
@@ -245,7 +245,7 @@ def _parsed(steps: Steps, text: str, origin: str) -> dict[Steps, Given]:
         value = [member.strip() for member in text.split(",") if member.strip()]
     else:
         try:
-            value = yaml.safe_load(text)
+            value = yaml.load(text, Loader=TextLoader)  # noqa: S506 - a safe loader: text and null
         except (yaml.YAMLError, RecursionError) as error:
             raise SettingsError(
                 f"`{dotted(steps)}` is not YAML", where=origin, now="quote it, or use a file"
@@ -255,12 +255,17 @@ def _parsed(steps: Steps, text: str, origin: str) -> dict[Steps, Given]:
 
 def _spread(steps: Steps, value: Any) -> Iterator[tuple[Steps, Any]]:
     """Yield path and value of each single setting in ``value``; an area that is left empty says nothing."""
-    model = Settings if not steps else area(annotation_at(Settings, steps))
-    if model is None or not isinstance(value, dict | None):
-        yield steps, value
+    said = annotation_at(Settings, steps)
+    if area(said) is None or not isinstance(value, dict | None):
+        yield steps, _at_home(value) if is_path(said) and isinstance(value, str) else value
         return
     for key, inner in (value or {}).items():
         yield from _spread((*steps, str(key)), inner)
+
+
+def _at_home(path: str) -> str:
+    """Return a path whose ``~`` is written out, as a shell does where it sees one."""
+    return os.path.expanduser(path)  # noqa: PTH111 - Path's raises where there is no such user
 
 
 def _nested(given: Mapping[Steps, Given]) -> dict[Any, Any]:
