@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
+import pickle
 import threading
 import types
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import attr
@@ -20,6 +23,7 @@ from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.settings import EventTimeSettings
+from dh_bridge.sinks.memory import MemorySink
 
 SAID = event(inputs=[dataset("d.s.a")], run_facets={"tags": {"tags": [{"key": "k", "value": "v", "source": "s"}]}})
 TEXT = json.dumps(SAID)
@@ -349,3 +353,19 @@ def test_what_no_run_has_is_yielded_before_a_long_input_ends(report):
     assert [(len(one.dead), one.counts.dead, one.counts.events) for one in found] == [(3, 3, 0), (1, 1, 2), (0, 0, 2)]
     assert sum(sum(one.counts.filtered.values()) for one in found) == 4
     assert [one for one in found if one.proposals] == []
+
+
+def test_a_bridge_goes_to_another_process_as_what_it_was_made_of():
+    made = Bridge({"profile": "1.4"}, sink="memory:", on_error="warn")
+    made.run(("nightly", "shop.load"))  # its place is open now, and stays here
+    again = pickle.loads(pickle.dumps(made))  # noqa: S301 - our own
+    assert again.settings == made.settings
+    assert again.translate(event()).proposals == made.translate(event()).proposals
+    assert again.pipeline.sink is not made.pipeline.sink
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(made.translate, event()).result() == made.translate(event())
+
+
+def test_a_sink_that_is_open_here_goes_nowhere():
+    with pytest.raises(SettingsError, match="name its place"):
+        pickle.dumps(Bridge(sink=MemorySink()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timezone, tzinfo
+from functools import partial
 from importlib import import_module
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,13 @@ class Bridge:
         self._sink, self._on_error = sink, on_error
         self._pipeline: Any = None
         self._opening = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process (Spark's, multiprocessing's) as what it was made of; a SettingsError for a sink that is open here."""
+        if not isinstance(self._sink, str | None):
+            now = 'name its place, e.g. Bridge(sink="catalog:shop.db")'
+            raise SettingsError("a sink object cannot go to another process", where="sink", now=now)
+        return partial(type(self), sink=self._sink, on_error=self._on_error), (self.settings,)
 
     def translate(self, events: Any, *, report: bool = False) -> Translation:
         """Translate one event or many, folded per run.

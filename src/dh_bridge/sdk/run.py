@@ -90,6 +90,8 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._refuse_after_its_end()
+        if not self._moments:
+            raise EventError("the run has not begun", where=self.urn, now="use it in a with statement")
         if error is None or (isinstance(error, SystemExit) and not error.code):  # sys.exit(0) is an end like any other
             self._end(self._outcome or "SUCCESS", self._error)
             self._ended = True
