@@ -91,6 +91,20 @@ def test_a_server_that_does_not_take_it_is_exit_code_3(run, gms, status):
     assert "not delivered" in result.stderr
 
 
+def test_a_token_s_file_that_is_gone_is_exit_code_3_and_all_of_it_waits_in_the_ledger(run, gms, tmp_path):
+    token = tmp_path / "token"
+    settings = ("--profile", "1.4", "--ledger", "ledger.db", "--set", f"rest.token_file={token}")
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *settings)
+    assert result.exit_code == 3
+    assert "proposals wait in the ledger" in result.stderr
+    waiting = [json.loads(line) for line in run("queue", "list", "--ledger", "ledger.db", "--json").stdout.splitlines()]
+    assert waiting
+    assert all("rest.token_file" in one["reason"] for one in waiting[:100])
+    token.write_text("t")
+    assert run("emit", EVENTS, "--to", f"rest:{gms.url}", *settings).exit_code == 0
+    assert gms.proposals
+
+
 def test_a_poison_proposal_is_exit_code_3_and_the_rest_arrives(run, gms):
     gms.poison = lambda found: "I do not like it" if found.aspect_name == "dataFlowInfo" else None
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}")

@@ -11,7 +11,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from dh_bridge.delivery import refused
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.errors import SinkError
 from dh_bridge.ledger import opened
 from dh_bridge.receiver.news import News
 from dh_bridge.sinks.base import Closing
@@ -88,8 +88,7 @@ class Sender(Closing):
                         ended = self._ended.is_set()
                     self._deliver(ledger, ledger.courier.deliveries(_TURN))
                     return
-            except (SinkError, SettingsError) as error:
-                # of the ledger's file (a full disk, a lock), or of a token's that is gone
+            except SinkError as error:  # of the ledger's file: a full disk, a lock
                 self._news.bad(f"nothing is delivered: {error}")
             except Exception:
                 log.exception("nothing is delivered: a mistake of dh-bridge, please report it")

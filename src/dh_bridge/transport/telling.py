@@ -7,7 +7,7 @@ from itertools import count, islice
 from typing import TYPE_CHECKING, Protocol
 
 from dh_bridge.delivery import refused
-from dh_bridge.errors import BridgeError, EventError, SettingsError
+from dh_bridge.errors import BridgeError, EventError
 from dh_bridge.transport.runs import TRIES, Run
 from dh_bridge.window import BYTES
 
@@ -49,10 +49,7 @@ class WithLedger:
 
     def tell(self, event: Event) -> list[BridgeError]:
         """Take an event; a SinkError means that the ledger's file could not be written, or is full."""
-        try:
-            translation, delivery = self._ledger.take([event])
-        except SettingsError as error:  # of the delivery: a token's file is not there. The event waits in the ledger
-            return [error.with_traceback(None)]
+        translation, delivery = self._ledger.take([event])
         problems: list[BridgeError] = list(_mistakes(translation))
         if delivery.failed:
             problems.append(refused(delivery.failed, delivery.delivered + len(delivery.failed)))
@@ -66,11 +63,7 @@ class WithLedger:
         """Deliver what waits, unless the place takes nothing."""
         if self.settled:
             return
-        try:
-            failed = self._ledger.courier.deliver().failed
-        except SettingsError as error:
-            _warn([error])
-            return
+        failed = self._ledger.courier.deliver().failed
         if failed:
             log.warning("%s", refused(failed, len(failed)))
         self._warn()
