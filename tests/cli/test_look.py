@@ -100,6 +100,12 @@ def test_lineage_up_or_down_leaves_the_other_side_out(run, shop):
     assert "shop.clean" in down
 
 
+@pytest.mark.parametrize(("urn", "said"), [(RUN, "it has no lineage of its own"), (RAW, "")])
+def test_what_can_have_no_lineage_is_said_to_have_none(urn, said, run, shop):
+    assert said in run("lineage", urn, "--catalog", shop).stderr
+    assert bool(said) == bool(run("lineage", urn, "--catalog", shop).stderr)
+
+
 def test_lineage_with_columns_names_the_pairs(run, shop):
     assert "id -> id  IDENTITY" in run("lineage", CLEAN, "--catalog", shop, "--columns").stdout
 

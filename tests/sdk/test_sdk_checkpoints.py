@@ -10,6 +10,7 @@ from realparts.process import free_port
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.sdk import Pipeline
 from dh_bridge.sdk.checkpoints import report_checkpoint
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
@@ -236,6 +237,15 @@ def test_an_asset_without_a_dataset_is_named_before_anything_is_told(told):
     with pytest.raises(SettingsError, match="orders"):
         tell(one, expectation(column="amount"), datasets={"customers": ORDERS})
     assert one.sink.proposals == []
+
+
+def test_an_asset_without_a_dataset_is_a_warning_where_the_pipeline_only_warns():
+    pipeline = Pipeline(sink="memory:", on_error="warn")
+    found = checkpoint(expectation(column="amount"))
+    with pytest.warns(RuntimeWarning, match=r"demo_suite is not told.*'orders'"):
+        assert report_checkpoint(pipeline, found, {}) == 0
+    with pytest.warns(RuntimeWarning, match="is not told: dataset: 'orders' names no dataset"):
+        assert report_checkpoint(pipeline, found, {"orders": "orders"}) == 0
 
 
 @pytest.mark.parametrize("on_error", ["raise", "warn"])

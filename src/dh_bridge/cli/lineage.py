@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 _KINDS = {"dataJob": "job", "dataFlow": "flow", "dataProcessInstance": "run", "schemaField": "column"}
+_TRACED = {"dataset", "dataJob", "schemaField"}
 _DEEPEST = 120
 """Levels of a tree, each of them two of JSON: deeper than 254 the encoder takes none, and other readers give up, too."""
 
@@ -91,6 +92,8 @@ def lineage(  # noqa: PLR0913 - one parameter per option
             write_tree(lineage_tree(root, direction))
         if not known:
             refuse_unknown(catalog, file, urn)
+    if root.type not in _TRACED and not (root.upstream or root.downstream):
+        say("it has no lineage of its own: DataHub keeps that of datasets, jobs and columns")
 
 
 def lineage_tree(root: Node, direction: Direction = "both") -> Tree:

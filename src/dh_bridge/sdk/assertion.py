@@ -12,6 +12,7 @@ from dh_bridge.datahub import urns
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.errors import AspectError, EventError
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.sdk.arguments import mapping, need_exception, need_texts
 from dh_bridge.sdk.plain import plain
 from dh_bridge.translation.assertions import (
     Check,
@@ -125,9 +126,10 @@ class Assertion:
         DataHub keeps results for datasets only.
         """
         self._refuse_all_but_datasets()
+        need_texts(url=url, severity=severity)
         ended = _outcome(success, error)
-        native = {key: value for key, value in plain(results or {}).items() if value is not None}
-        parameters = plain(context or {})
+        native = {key: value for key, value in plain(mapping("results", results)).items() if value is not None}
+        parameters = plain(mapping("context", context))
         with redaction(self._pipeline.options.settings.redaction):
             result = self._ended(ended, severity, native)
             result |= _counts(rowCount=rows, missingCount=missing, unexpectedCount=unexpected)
@@ -228,11 +230,13 @@ def _counts(**counts: int | None) -> dict[str, int]:
 
 
 def _error(error: BaseException | str | tuple[str, str]) -> dict[str, Any]:
-    if isinstance(error, tuple):
+    if isinstance(error, tuple) and len(error) == 2:
         kind, message = error
+        need_texts(error=message)
         return {**result_error(message), "type": kind}
     if isinstance(error, str):
         return result_error(error)
+    need_exception(error)
     found = result_error(f"{type(error).__name__}: {error}")
     return {**found, "properties": {"exception": type(error).__name__, **found["properties"]}}
 
@@ -240,10 +244,10 @@ def _error(error: BaseException | str | tuple[str, str]) -> dict[str, Any]:
 def _batch(batch: str | Mapping[str, Any] | None) -> dict[str, Any] | None:
     if batch is None:
         return None
-    said: dict[str, Any] = {"id": batch} if isinstance(batch, str) else plain(batch)
+    said: dict[str, Any] = {"id": batch} if isinstance(batch, str) else plain(mapping("batch", batch))
     if unknown := sorted(said.keys() - set(_BATCH)):
         raise EventError(f"unknown: {', '.join(unknown)}", where="batch", now=f"give {', '.join(_BATCH)}")
-    found: dict[str, Any] = {"customProperties": _texts(said.get("properties") or {})}
+    found: dict[str, Any] = {"customProperties": _texts(mapping("batch.properties", said.get("properties")))}
     for key, field in (("id", "nativeBatchId"), ("query", "query")):
         if said.get(key) is not None:
             found[field] = kept(field, said[key])

@@ -5,9 +5,11 @@ Nothing of Great Expectations is imported here: its objects are only read (Check
 
 from __future__ import annotations
 
+import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.errors import SettingsError
+from dh_bridge.errors import BridgeError, SettingsError
 from dh_bridge.sdk.plain import plain
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.reading.batches import part_of_batch
@@ -31,9 +33,13 @@ def report_checkpoint(pipeline: Pipeline, found: Any, datasets: Mapping[str, str
     """Tell every expectation of ``found``, a CheckpointResult, and how it ended; return how many there were.
 
     ``datasets`` gives the dataset of each data asset, by its name or by ``<data source>/<name>``; a SettingsError names an
-    asset that has none, before anything is told.
+    asset that has none, before anything is told. Of a pipeline with ``on_error="warn"`` what cannot be told is a warning, and
+    the rest is told.
     """
-    suites = [(suite, _dataset(suite, datasets)) for suite in found.run_results.values()]
+    suites = []
+    for suite in found.run_results.values():
+        with _told(pipeline, suite.suite_name):
+            suites.append((suite, _dataset(suite, datasets)))
     time = found.run_id.run_time
     run_id = found.run_id.run_name or time.isoformat()
     told = 0
@@ -41,12 +47,24 @@ def report_checkpoint(pipeline: Pipeline, found: Any, datasets: Mapping[str, str
         batch = _batch(suite)
         context = {"checkpoint": found.checkpoint_config.name, "suite": suite.suite_name}
         for result in suite.results:
-            _report(pipeline, dataset, suite.suite_name, result).report(
-                **_outcome(result), run_id=run_id, time=int(time.timestamp() * 1000), url=suite.result_url,
-                batch=batch, context=context, **_part(suite),
-            )  # fmt: skip
-            told += 1
+            with _told(pipeline, f"{suite.suite_name} {result.expectation_config.type}"):
+                _report(pipeline, dataset, suite.suite_name, result).report(
+                    **_outcome(result), run_id=run_id, time=int(time.timestamp() * 1000), url=suite.result_url,
+                    batch=batch, context=context, **_part(suite),
+                )  # fmt: skip
+                told += 1
     return told
+
+
+@contextmanager
+def _told(pipeline: Pipeline, what: str) -> Iterator[None]:
+    """Let the checkpoint go on without ``what`` where the pipeline only warns."""
+    try:
+        yield
+    except BridgeError as error:
+        if pipeline.on_error == "raise":
+            raise
+        warnings.warn(f"{what} is not told: {error}", RuntimeWarning, stacklevel=2)
 
 
 def _report(pipeline: Pipeline, dataset: str, suite: str, result: Any) -> Any:

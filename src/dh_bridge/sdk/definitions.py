@@ -21,7 +21,7 @@ from dh_bridge.translation.properties import kept
 
 Needs = Callable[[str, str], None]
 """``needs(path in assertionInfo, words for people)``."""
-Change = Literal["absolute", "percentage"]
+Change = Literal["absolute", "percentage", "ABSOLUTE", "PERCENTAGE"]
 Severity = Literal["LOW", "MEDIUM", "HIGH"]
 
 

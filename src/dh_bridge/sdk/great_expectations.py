@@ -24,15 +24,14 @@ from great_expectations.checkpoint import (  # type: ignore[import-not-found, at
 
 from dh_bridge.sdk.checkpoints import report_checkpoint
 from dh_bridge.sdk.pipeline import Pipeline
-from dh_bridge.settings.loading import settings_of
 
 
 class TellDataHub(ValidationAction):  # type: ignore[misc, unused-ignore]
     """Tells each expectation and how it ended, as :func:`~dh_bridge.sdk.checkpoints.report_checkpoint` says.
 
     ``sink`` is a target (``catalog:FILE``, ``file:PATH`` …), ``datasets`` gives the dataset of each data asset, ``settings``
-    are a mapping by their keys, as :class:`dh_bridge.Bridge` takes them. What cannot be told is an error of the checkpoint's run, or a warning with
-    ``on_error="warn"``.
+    are a mapping by their keys, as :class:`dh_bridge.Bridge` takes them. What cannot be told, as of an asset that ``datasets``
+    does not name, is an error of the checkpoint's run, or a warning with ``on_error="warn"``.
     """
 
     type: Literal["dh_bridge"] = "dh_bridge"
@@ -47,5 +46,5 @@ class TellDataHub(ValidationAction):  # type: ignore[misc, unused-ignore]
         action_context: Optional[ActionContext] = None,  # noqa: ARG002, UP045 - Great Expectations' own signature
     ) -> Dict[str, Any]:  # noqa: UP006 - as above
         """Tell the results; return how many expectations there were."""
-        with Pipeline(settings_of(self.settings), sink=self.sink, on_error=self.on_error) as pipeline:
+        with Pipeline(self.settings, sink=self.sink, on_error=self.on_error) as pipeline:
             return {"told": report_checkpoint(pipeline, checkpoint_result, self.datasets)}

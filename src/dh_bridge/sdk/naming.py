@@ -10,6 +10,7 @@ import msgspec
 from dh_bridge.datahub import urns
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.errors import EventError
+from dh_bridge.sdk.arguments import need_sound, need_texts
 from dh_bridge.sdk.assertion import Assertion
 from dh_bridge.sdk.definitions import Definition, Target
 from dh_bridge.sdk.plain import plain
@@ -51,10 +52,19 @@ def named_check(
     pipeline: Pipeline, dataset: DatasetRef, check: str | Definition, said: Checked, params: dict[str, Any]
 ) -> Assertion:
     """Return the check that a name or a definition says, on ``dataset``."""
+    need_texts(
+        platform=said.platform, instance=said.instance, description=said.description, url=said.url,
+        logic=params.get("logic"),
+    )  # fmt: skip
     on = _entity(pipeline, dataset)
     with redaction(pipeline.options.settings.redaction):
         if isinstance(check, str):
             return _named(pipeline, on, check, said, params)
+        if not isinstance(check, Definition):
+            raise EventError(
+                f"{check!r} is no check", where="check", now="give a name, or a definition as Volume(min=1)"
+            )
+        need_sound(check)
         if params:
             raise EventError(
                 f"a definition says all: {', '.join(params)} besides", where="assertion", now="put it there"

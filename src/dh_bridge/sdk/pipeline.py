@@ -14,13 +14,14 @@ from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.validation import validator
 from dh_bridge.delivery import need_ledger, open_destination, refused
 from dh_bridge.errors import AspectError, SettingsError, SinkError
+from dh_bridge.sdk.arguments import mapping
 from dh_bridge.sdk.assertion import ENTITY as ASSERTION
 from dh_bridge.sdk.naming import Checked, named_check
 from dh_bridge.sdk.plain import plain
 from dh_bridge.sdk.references import several
 from dh_bridge.sdk.run import Run, told_run
 from dh_bridge.sdk.waiting import Waiting
-from dh_bridge.settings import Settings
+from dh_bridge.settings.loading import settings_of
 from dh_bridge.sinks.base import Closing
 from dh_bridge.translation.options import Options
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from dh_bridge.sdk.assertion import Assertion
     from dh_bridge.sdk.definitions import Definition
     from dh_bridge.sdk.references import DatasetRef, RunRef
+    from dh_bridge.settings.loading import SettingsLike
     from dh_bridge.sinks.base import Sink
 
 _every: WeakSet[Pipeline] = WeakSet()
@@ -44,6 +46,8 @@ _PLATFORM = "urn:li:dataPlatform:openlineage"
 class Pipeline(Closing):
     """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
 
+    ``settings``: an object, a mapping by their keys, or a settings file (:func:`dh_bridge.settings.loading.settings_of`).
+
     ``on_error``: with ``"raise"`` a SinkError ends what could not be told, with ``"warn"`` the caller's work goes on: what
     does not arrive, or cannot be opened, is a RuntimeWarning, and is sent with what comes next (up to a minute later where
     the place was slow to fail), the last time by :meth:`close`. What the caller says wrong is an error either way. ``clock``
@@ -53,7 +57,7 @@ class Pipeline(Closing):
 
     def __init__(
         self,
-        settings: Settings | Options | None = None,
+        settings: SettingsLike | Options = None,
         *,
         sink: str | Sink,
         on_error: str = "raise",
@@ -61,8 +65,9 @@ class Pipeline(Closing):
     ) -> None:
         if on_error not in ("raise", "warn"):
             raise SettingsError(f"{on_error!r} says nothing", where="on_error", now="raise or warn")
-        self.options = settings if isinstance(settings, Options) else Options(settings or Settings())
+        self.options = settings if isinstance(settings, Options) else Options(settings_of(settings))
         self.clock = clock
+        self.on_error = on_error
         self._lock = RLock()
         _every.add(self)
         self._target = sink if isinstance(sink, str) else None
@@ -124,8 +129,8 @@ class Pipeline(Closing):
         """
         told = told_run(
             self, job, producer, run_id, label=name, kind=kind, parent=parent, upstream=several(upstream), url=url,
-            template=template, properties=plain(properties or {}), facets=dict(facets or {}),
-            job_facets=dict(job_facets or {}),
+            template=template, properties=plain(mapping("properties", properties)), facets=mapping("facets", facets),
+            job_facets=mapping("job_facets", job_facets),
         )  # fmt: skip
         run = Run(self, told, attempt)
         run.reads(*several(inputs))
@@ -159,10 +164,11 @@ class Pipeline(Closing):
         definition needs.
         """
         said = Checked(
-            platform=platform or self.options.settings.identity.default_platform, instance=instance, suite=suite, id=id,
-            name=name, description=description, properties=dict(properties or {}), url=url,
+            platform=platform or self.options.settings.identity.default_platform, instance=instance, suite=suite,
+            id=None if id is None else str(id), name=name, description=description,
+            properties=mapping("properties", properties), url=url,
         )  # fmt: skip
-        found = named_check(self, dataset, check, said, {**(parameters or {}), **params})
+        found = named_check(self, dataset, check, said, mapping("parameters", parameters) | params)
         self.send(found.proposals())
         return found
 

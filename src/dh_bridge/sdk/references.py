@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
 import msgspec
@@ -61,8 +62,12 @@ def table(ref: DatasetRef, options: Options) -> Table:
 
 
 def several(refs: Any) -> tuple[Any, ...]:
-    """Return references as they are given: some, one as a text or a run, or none."""
-    return (refs,) if isinstance(refs, str) or hasattr(refs, "run_id") else tuple(refs or ())
+    """Return references as they are given: some, one as a text or a run, or none; what is no reference at all is one."""
+    if refs is None:
+        return ()
+    return (
+        (refs,) if isinstance(refs, str) or hasattr(refs, "run_id") or not isinstance(refs, Iterable) else tuple(refs)
+    )
 
 
 def job_pair(ref: tuple[str, str]) -> tuple[str, str]:
@@ -85,6 +90,8 @@ def run_urn(ref: RunRef, options: Options) -> str:
         return ref
     if isinstance(ref, (tuple, list)):
         return options.identity.run_urn(*_strings(ref, 3, "run"))
+    if not hasattr(ref, "run_id"):
+        _strings(ref, 3, "run")
     return ref.urn
 
 

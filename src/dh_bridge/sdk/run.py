@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub import urns
 from dh_bridge.errors import EventError
+from dh_bridge.sdk.arguments import need_texts
 from dh_bridge.sdk.references import job_pair, run_urn, table
 from dh_bridge.sdk.telling import KINDS, Moment, Told, error_facet, proposals
 
@@ -145,6 +146,7 @@ def _told(error: BaseException | str | None) -> dict[str, str] | None:
 def told_run(pipeline: Pipeline, job: tuple[str, str], producer: str, run_id: str | None, **said: Any) -> Told:
     """Return what is known of a run before it begins; an EventError for what cannot be used."""
     namespace, name = job_pair(job)
+    need_texts(producer=producer, name=said["label"], kind=said["kind"], url=said["url"], template=said["template"])
     own = str(uuid.uuid4()) if run_id is None else str(run_id)
     if not own.strip():
         raise EventError("a run id says nothing", where="run_id", now="leave it out for a new one")

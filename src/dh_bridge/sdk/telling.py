@@ -12,6 +12,7 @@ from dh_bridge.encodable import sound
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.openlineage.times import iso
+from dh_bridge.sdk.arguments import need_exception
 from dh_bridge.sdk.references import RunRef, Table, run_names, run_urn
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.identity import Job
@@ -143,6 +144,7 @@ def error_facet(error: BaseException | str) -> dict[str, str]:
     """Return what is told of an error. Who keeps this in its place holds none of the frames that it came through."""
     if isinstance(error, str):
         return {"message": sound(error), "programmingLanguage": "python"}
+    need_exception(error)
     return {
         "message": sound(f"{type(error).__name__}: {error}"),
         "programmingLanguage": "python",
