@@ -7,7 +7,7 @@ import json
 import orjson
 import pytest
 
-from dh_bridge.encodable import encodable
+from dh_bridge.encodable import encodable, said_by
 
 
 class _Float(float):
@@ -30,6 +30,15 @@ def test_every_encoder_takes_what_comes_of_it(value, told):
     found = encodable(value)
     assert found == told
     assert orjson.loads(orjson.dumps(found)) == json.loads(json.dumps(found)) == told
+
+
+class WordlessError(Exception):
+    def __str__(self):
+        raise KeyError("x")
+
+
+def test_an_error_without_words_has_those_of_traceback():
+    assert (said_by(ValueError("x")), said_by(WordlessError())) == ("x", "<exception str() failed>")
 
 
 def test_a_flag_stays_a_flag_and_what_is_no_json_is_left_to_the_encoder():

@@ -21,3 +21,11 @@ def encodable(value: Any) -> Any:
 def sound(text: str) -> str:
     """Return a text that is UTF-8: half a character, as a byte of a file's name may be, as people see it on stderr."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def said_by(error: BaseException) -> str:
+    """Return the text of an error, whatever its class makes of it; the words of one that fails are those of ``traceback``."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - it is an error's own
+        return "<exception str() failed>"

@@ -213,6 +213,17 @@ def test_a_run_with_nothing_to_do_is_skipped_whatever_an_abort_means(told):
     assert results(one) == [(1, "STARTED", None), (1, "COMPLETE", "SKIPPED")]
 
 
+def test_an_exception_without_words_is_told_too(told):
+    class WordlessError(Exception):
+        def __str__(self):
+            raise KeyError("x")
+
+    one = told()
+    with pytest.raises(WordlessError), load(one):
+        raise WordlessError
+    assert one.sink.proposals[-1].value["result"]["type"] == "FAILURE"
+
+
 def test_an_exception_beats_a_skip(told):
     one = told()
     with pytest.raises(ValueError, match="late"), load(one) as run:  # noqa: PT012 - what happens in the run is the test

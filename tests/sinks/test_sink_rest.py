@@ -418,7 +418,8 @@ def test_without_a_version_the_chosen_profile_decides_on_patches(tmp_path):
     ("place", "reason"),
     [
         ("", "names no server"),
-        ("localhost:8080", "needs an address"),
+        ("localhost:8080", "needs an address, and 'localhost:8080' is none"),
+        ("u:hunter22@localhost?token=x", "needs an address, and 'localhost' is none"),
         ("ftp://h", "needs an address"),
         ("http://", "needs an address"),
         ("http://h:x", "needs an address"),

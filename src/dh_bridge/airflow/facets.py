@@ -21,6 +21,7 @@ from dh_bridge.airflow.dag_facets import (
 from dh_bridge.airflow.occasion import attribute
 from dh_bridge.airflow.plain import masked, plain
 from dh_bridge.airflow.standard import ADAPTER, custom, standard
+from dh_bridge.encodable import said_by
 
 if TYPE_CHECKING:
     from dh_bridge.airflow.occasion import Occasion
@@ -92,7 +93,7 @@ def error_facet(error: BaseException | str | None) -> Facets:
     if isinstance(error, BaseException) and error.__traceback__ is not None:
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
         trace = str(masked(trace))[-_LONGEST:]  # the end says what it was
-    text = str(error) or type(error).__name__
+    text = (error if isinstance(error, str) else said_by(error)) or type(error).__name__
     message = str(masked(text))[:_LONGEST]
     return {
         "errorMessage": standard(

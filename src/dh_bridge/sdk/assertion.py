@@ -10,6 +10,7 @@ import msgspec
 
 from dh_bridge.datahub import urns
 from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.encodable import said_by
 from dh_bridge.errors import AspectError, EventError
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.sdk.arguments import mapping, need_exception, need_texts
@@ -237,7 +238,7 @@ def _error(error: BaseException | str | tuple[str, str]) -> dict[str, Any]:
     if isinstance(error, str):
         return result_error(error)
     need_exception(error)
-    found = result_error(f"{type(error).__name__}: {error}")
+    found = result_error(f"{type(error).__name__}: {said_by(error)}")
     return {**found, "properties": {"exception": type(error).__name__, **found["properties"]}}
 
 

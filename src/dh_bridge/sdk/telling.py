@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.encodable import sound
+from dh_bridge.encodable import said_by, sound
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.openlineage.times import iso
@@ -146,7 +146,7 @@ def error_facet(error: BaseException | str) -> dict[str, str]:
         return {"message": sound(error), "programmingLanguage": "python"}
     need_exception(error)
     return {
-        "message": sound(f"{type(error).__name__}: {error}"),
+        "message": sound(f"{type(error).__name__}: {said_by(error)}"),
         "programmingLanguage": "python",
         "stackTrace": sound("".join(traceback.format_exception(type(error), error, error.__traceback__))),
     }

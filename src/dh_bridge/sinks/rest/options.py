@@ -60,7 +60,10 @@ def address(url: str | None) -> str:
     except ValueError:
         named = False
     if not named:
-        raise SettingsError("rest: needs an address", where="--to", now="e.g. rest:http://localhost:8080")
+        said = shown(url if "://" in url else f"http://{url}").removeprefix("" if "://" in url else "http://")
+        raise SettingsError(
+            f"rest: needs an address, and {said!r} is none", where="--to", now="e.g. rest:http://localhost:8080"
+        )
     if parts.username or parts.password:
         raise SettingsError(
             "the address holds a user or a password, which would be shown",
