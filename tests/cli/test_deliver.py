@@ -293,6 +293,13 @@ def test_settings_that_do_not_fit_a_file_leave_it_alone(run, good, tmp_path):
     assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob(".*.partial"))
 
 
+def test_demo_that_cannot_make_its_folder_says_so(run, tmp_path):
+    (tmp_path / "out").write_text("a file")
+    result = run("demo")
+    assert result.exit_code == 3
+    assert "out: cannot be made: File exists (name a file: --catalog)" in result.stderr
+
+
 def test_a_dry_demo_leaves_no_file(run, good, tmp_path):
     result = run("demo", str(good), "--dry-run")
     assert result.exit_code == 0

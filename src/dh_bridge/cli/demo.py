@@ -16,6 +16,7 @@ from dh_bridge.cli.lineage import lineage_tree
 from dh_bridge.cli.options import events_path, new_catalog_path, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import write_tree
+from dh_bridge.errors import SinkError
 from dh_bridge.sinks.catalog import CatalogSink
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: boo
     EVENTS are those that come with the package when none are named. No server and no settings are needed.
     """
     if not dry_run:
-        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        _make_room(Path(file).parent)
     bridge = Bridge(settings)
     with Outcome() as outcome, Catalog(":memory:" if dry_run else file) as catalog:
         sink = CatalogSink(catalog)
@@ -60,6 +61,13 @@ def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: boo
         if not dry_run:
             click.echo(f"\nLook further: dh-bridge lineage '{root.urn}' --catalog {file} --columns")
     outcome.leave()
+
+
+def _make_room(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SinkError(f"cannot be made: {error.strerror}", where=str(folder), now="name a file: --catalog") from error
 
 
 def most_made(catalog: Catalog) -> Node | None:
