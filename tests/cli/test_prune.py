@@ -50,6 +50,13 @@ def states(path):
         return {int(urn[-2:]) for (urn,) in file.connection.execute("SELECT key FROM run")}
 
 
+def test_a_list_is_not_written_over_a_ledger(run, events):
+    run("emit", events, "--to", "file:gone.ndjson", "--ledger", "l.db")
+    result = run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1", "--hard", "l.db")
+    assert (result.exit_code, "--hard l.db is a catalogue or a ledger" in result.stderr) == (2, True)
+    assert len(states("l.db")) == 7
+
+
 def test_old_runs_of_a_catalogue_go_but_the_newest_of_each_job(run, events):
     assert run("emit", events, "--to", "catalog:c.db").exit_code == 0
     before = rest_of("c.db")

@@ -15,6 +15,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import profile_option, with_settings
+from dh_bridge.cli.outcome import written_to
 from dh_bridge.cli.screen import say
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import open_destination
@@ -131,10 +132,8 @@ def _place(target: str, settings: Settings, ledger: Path | None, hard: str | Non
 
 
 def _list(urns: Sequence[str], path: str) -> None:
-    try:
-        Path(path).write_text("".join(f"{urn}\n" for urn in urns), encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"--hard {path} cannot be written: {error.strerror}") from error
+    with written_to("--hard", path, "wb") as file:
+        file.writelines(f"{urn}\n".encode() for urn in urns)
 
 
 @contextmanager
