@@ -119,6 +119,14 @@ def test_columns_are_shown_on_the_links(shop_catalog):
     assert lineage(shop_catalog, TOTALS, direction="up").upstream[0].columns == []
 
 
+def test_no_columns_are_on_a_link_between_jobs(shop_catalog):
+    depends = {"op": "add", "path": f"/inputDatajobEdges/{LOAD}", "value": {"destinationUrn": LOAD}}
+    shop_catalog.apply([io(REPORT, depends)])
+    links = {node.urn: node.columns for node in lineage(shop_catalog, REPORT, direction="up", columns=True).upstream}
+    assert links[LOAD] == []
+    assert links[ORDERS] != []
+
+
 def test_columns_of_another_dataset_are_not_on_a_link(shop_catalog):
     down = lineage(shop_catalog, RAW, direction="down", columns=True)
     [load] = down.downstream

@@ -148,7 +148,9 @@ class _Walk:
         return f"{display_name(self._catalog, _dataset(urn))}.{name}" if entity_type(urn) == "schemaField" else name
 
     def _links(self, up: Node, down: Node) -> list[Column]:
-        """Return the column pairs behind a link: those that the job states, or else the downstream dataset."""
+        """Return the column pairs behind a link: those that the job states, or else the downstream dataset; none between jobs."""
+        if up.type == down.type == "dataJob":
+            return []
         owner = up if up.type == "dataJob" else down
         if owner.urn not in self._owned:
             self._owned[owner.urn] = [Column(*row) for row in self._catalog.connection.execute(_COLUMNS, (owner.urn,))]
