@@ -14,7 +14,7 @@ from samples import packed as sent
 from test_replay import dumped
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.cli import EXIT_USAGE, commands
+from dh_bridge.cli import EXIT_DELIVERY, EXIT_USAGE, commands
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.spark import Translated, read, rows, stream, stream_files
@@ -83,6 +83,17 @@ def test_what_cannot_be_read_at_all_is_said_in_a_line(options, said, tmp_path):
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr) < 1000
+
+
+def test_a_folder_that_cannot_be_written_is_exit_code_3_and_the_rest_is_told(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    target = f"parquet:{tmp_path / 'file' / 'found'}"
+    done = CliRunner().invoke(commands, ["spark", "batch", "--events", str(CLIENT), "--to", target])
+    assert done.exit_code == EXIT_DELIVERY, done.output
+    assert f"Error: {target}: " in done.stderr
+    assert "proposals" in done.stderr
+    nameless = CliRunner().invoke(commands, ["spark", "batch", "--events", str(CLIENT), "--to", "parquet:"])
+    assert (nameless.exit_code, "--to: parquet: needs a folder" in nameless.stderr) == (EXIT_USAGE, True)
 
 
 @pytest.mark.parametrize(

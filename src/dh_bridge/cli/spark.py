@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dh_bridge import errors
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Translation
 from dh_bridge.cli.apart import need_folders_apart, place_of
@@ -20,9 +17,10 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.screen import say
+from dh_bridge.cli.spark_errors import plainly
 from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
 from dh_bridge.cli.spark_targets import Batches, bury, delivery, leave_out
-from dh_bridge.errors import BridgeError, SinkError
+from dh_bridge.errors import SinkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,46 +29,11 @@ if TYPE_CHECKING:
 
     from dh_bridge.settings import Settings
 
-_JAVA = re.compile(r"\AAn error occurred while calling \S+\n: (?:[\w$.]+: )?")
-_TRACE, _CAUSE = "Traceback (most recent call last):", "Caused by: "
-_CLASSES = re.compile(r"\A(?:(?:[\w$]+\.)+[\w$]+: )+")
-_OURS = re.compile(r"dh_bridge\.errors\.(\w+): (.+)")
-
 
 @click.group()
 @examples("dh-bridge spark batch --events examples/events --to parquet:proposals")
 def spark() -> None:
     """Translate archives and streams of events on Spark."""
-
-
-def _plainly(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Say in a line what Spark says in pages; what one of ours raised in a worker is raised again here."""
-
-    @functools.wraps(command)
-    def wrapper(**arguments: Any) -> Any:
-        try:
-            return command(**arguments)
-        except Exception as error:
-            if not type(error).__module__.startswith(("pyspark.", "py4j.")):
-                raise
-            ours = _OURS.findall(str(error))
-            if ours:
-                name, text = ours[-1]
-                raise getattr(errors, name, BridgeError)(text) from error
-            raise BridgeError(in_a_line(str(error)), where="Spark") from error
-
-    return wrapper
-
-
-def in_a_line(text: str) -> str:
-    """Return the innermost cause of all that Spark says: Java's, else what Python raised, else the first line."""
-    text = _JAVA.sub("", text.strip())
-    _, traced, last = text.rpartition(_TRACE)
-    lines = [line for line in last.splitlines() if line[:1].strip()]
-    causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
-    if causes or traced:
-        return _CLASSES.sub("", (causes[-1:] + lines)[0])
-    return text.partition("\n")[0]
 
 
 def _source(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,7 +70,7 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
 @profile_option
 @fail_option
 @with_settings
-@_plainly
+@plainly
 @examples("dh-bridge spark batch --events examples/events --to catalog:shop.db")
 def batch(  # noqa: PLR0913 - one parameter per option
     *, settings: Settings, target: str, report: str | None, sums: bool, dry_run: bool, fail_on: str, **said: Any
@@ -163,7 +126,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
 @profile_option
 @fail_option
 @with_settings
-@_plainly
+@plainly
 @examples("dh-bridge spark stream --events examples/events --checkpoint state --to catalog:shop.db")
 def stream(  # noqa: PLR0913 - one parameter per option
     *,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli.screen import say
+from dh_bridge.cli.spark_errors import delivering
 from dh_bridge.delivery import need_ledger, open_destination
-from dh_bridge.errors import SinkError
+from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Failure, SinkOptions
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def delivery(
     ``folder`` is for those that the target does not take. A ``dry_run`` asks a server for its version and delivers nothing.
     """
     options = SinkOptions()
+    if target in _FOLDERS:
+        raise SettingsError(f"{target} needs a folder", where="--to", now=f"write --to {target}DIR")
     if not target.startswith(_FOLDERS):
         if not dry_run:
             need_ledger(target, settings)
@@ -62,10 +65,11 @@ class Target(NamedTuple):
         proposals, left_out = targets.permitted(proposals, self.settings.writes)
         self.outcome.counts.filtered.update(left_out)
         if self.name.startswith(_FOLDERS):
-            if batch is None:
-                targets.write_folder(proposals, self.name)
-            else:
-                targets.write_batch(proposals, self.name, batch)
+            with delivering(self.name):
+                if batch is None:
+                    targets.write_folder(proposals, self.name)
+                else:
+                    targets.write_batch(proposals, self.name, batch)
             self.outcome.delivered += proposals.count()
             return 0
         return (self._from_executors if self.name.startswith("kafka:") else self._from_driver)(proposals, batch)
