@@ -105,6 +105,14 @@ def test_a_token_s_file_that_is_gone_is_exit_code_3_and_all_of_it_waits_in_the_l
     assert gms.proposals
 
 
+def test_without_a_ledger_too_a_token_s_file_that_is_gone_is_exit_code_3(run, gms, tmp_path):
+    settings = ("--profile", "1.4", "--set", f"rest.token_file={tmp_path / 'token'}")
+    result = run("emit", EVENTS, "--to", f"rest:{gms.url}", *settings)
+    assert result.exit_code == 3
+    assert "rest.token_file" in result.stderr
+    assert "not delivered" in result.stderr
+
+
 def test_a_poison_proposal_is_exit_code_3_and_the_rest_arrives(run, gms):
     gms.poison = lambda found: "I do not like it" if found.aspect_name == "dataFlowInfo" else None
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}")
