@@ -19,7 +19,7 @@ from samples import AIRFLOW, RUN, T0, dataset, dataset_event, event, examples, j
 
 import dh_bridge
 from dh_bridge import Bridge, Settings, bridge, translate
-from dh_bridge.errors import SettingsError
+from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.settings import EventTimeSettings
@@ -369,3 +369,11 @@ def test_a_bridge_goes_to_another_process_as_what_it_was_made_of():
 def test_a_sink_that_is_open_here_goes_nowhere():
     with pytest.raises(SettingsError, match="name its place"):
         pickle.dumps(Bridge(sink=MemorySink()))
+
+
+def test_a_bridge_closes_its_place_at_the_end_of_with(tmp_path):
+    with Bridge(sink=f"file:{tmp_path / 'told.json'}") as made, made.run(("nightly", "shop.load")):
+        pass
+    assert json.loads((tmp_path / "told.json").read_text())
+    with pytest.raises(SinkError, match="is closed"):
+        made.run(("nightly", "shop.load")).__enter__()

@@ -121,7 +121,7 @@ def folder(tmp_path):
 def test_golden_files_hold_under_the_settings_they_were_written_with(folder):
     assert_golden(folder, Settings())
     with pytest.raises(AssertionError, match=r"a\.events\.json\n"):
-        assert_golden(folder, Settings(naming={"env": "DEV"}))
+        assert_golden(folder, {"naming.env": "DEV"})
 
 
 def test_golden_files_are_compared_under_a_settings_file_or_that_of_the_working_folder(folder, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.given import given_events
 from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import settings_of
+from dh_bridge.sinks.base import Closing
 from dh_bridge.translation.identity.event import event_facts, event_identity
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.report.report import Report
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["Bridge", "Counts", "Translation"]
 
 
-class Bridge:
-    """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*, ruling 1)."""
+class Bridge(Closing):
+    """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*, ruling 1).
+
+    One with a sink is closed at the end of ``with``, or by :meth:`close`.
+    """
 
     def __init__(
         self, settings: SettingsLike = None, *, sink: str | Sink | None = None, on_error: str = "raise"

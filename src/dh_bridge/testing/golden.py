@@ -13,13 +13,14 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import load
 from dh_bridge.testing.matching import operations
 from dh_bridge.translation.report.leaves import leaves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from dh_bridge.settings.loading import SettingsLike
 
 EVENTS, PROPOSALS = ".events.json", ".proposals.ndjson"
 _WIDTH = 160
@@ -92,15 +93,13 @@ def compare(case: Case, bridge: Bridge, *, update: bool = False) -> Result:
     return Result(case, wrong, written=True)
 
 
-def assert_golden(
-    directory: Path | str, settings: Settings | Path | str | None = None, *, update: bool = False
-) -> None:
+def assert_golden(directory: Path | str, settings: SettingsLike = None, *, update: bool = False) -> None:
     """Compare every case below ``directory``; an AssertionError holds the differences of all, ready to read.
 
-    ``settings`` are a Settings, the path of a settings file, or None for those that ``dh-bridge`` would find itself
+    ``settings`` as of :class:`dh_bridge.Bridge`, but None stands for those that ``dh-bridge`` would find itself
     (``dh_bridge.yml`` in the working folder, and the environment).
     """
-    bridge = Bridge(settings if isinstance(settings, Settings) else load(settings).settings)
+    bridge = Bridge(load().settings if settings is None else settings)
     results = [compare(case, bridge, update=update) for case in cases(directory)]
     lines = [
         line for result in results if result.differences for line in (str(result.case.events), *result.differences)
