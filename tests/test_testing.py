@@ -154,6 +154,14 @@ def test_golden_file_that_is_broken_is_named_with_its_line_and_an_update_mends_i
     assert_golden(folder, Settings())
 
 
+def test_event_that_cannot_be_used_is_named_once_and_a_nameless_file_is_no_case(tmp_path):
+    (tmp_path / ".events.json").write_text("{}")
+    (tmp_path / "a.events.json").write_text("{bad\n")
+    with pytest.raises(AssertionError) as raised:
+        assert_golden(tmp_path, Settings())
+    assert str(raised.value).count(f"{tmp_path / 'a.events.json'}:") == 1
+
+
 def test_folder_without_cases_is_no_test(tmp_path):
     with pytest.raises(SettingsError, match="there are no golden cases"):
         cases(tmp_path)

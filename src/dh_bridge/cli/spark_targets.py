@@ -10,6 +10,7 @@ from dh_bridge.cli.screen import say
 from dh_bridge.cli.spark_errors import delivering
 from dh_bridge.delivery import need_ledger, open_destination
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.openlineage.events import told
 from dh_bridge.sinks.base import Failure, SinkOptions
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def bury(outcome: Outcome, bad: DataFrame, folder: str | None, batch: int | None
     number = bad.count()
     outcome.dead += number
     if number:
-        _tell(bad, lambda row: f"{row.place}: {row.reason}")
+        _tell(bad, lambda row: told(row.place, row.reason))
         _keep(bad, folder, batch)
 
 

@@ -57,7 +57,7 @@ def cases(directory: Path | str) -> list[Case]:
     stems = {
         path.with_name(path.name.removesuffix(suffix))
         for suffix in (EVENTS, PROPOSALS)
-        for path in folder.rglob(f"*{suffix}")
+        for path in folder.rglob(f"?*{suffix}")
     }
     if not stems:
         raise SettingsError(
@@ -77,7 +77,7 @@ def compare(case: Case, bridge: Bridge, *, update: bool = False) -> Result:
     if not case.events.exists():
         return Result(case, [f"! {case.events.name} is missing: nothing is tested"])
     translation = bridge.translate(read_events([case.events], zone=bridge.zone))
-    wrong = [f"! {letter.place}: {letter.reason}" for letter in translation.dead]
+    wrong = [f"! {letter.text}" for letter in translation.dead]
     wrong += [f"! refused: {_title(one.proposal)}: {one.reason}" for one in translation.rejected]
     if not update:
         expected = _read(case.proposals) if case.proposals.exists() else None
