@@ -144,7 +144,6 @@ def test_a_setting_that_is_read_alone_needs_no_other_of_its_area(text, tmp_path)
         ("DH_BRIDGE_FILTERS__JOB_NAME", "{deny: [x]}", "filters.job_name.deny", ["x"]),
         ("DH_BRIDGE_FILTERS__JOB_NAME", "{deny: [007, 2024-01-01]}", "filters.job_name.deny", ["007", "2024-01-01"]),
         ("DH_BRIDGE_RUNS", "{heartbeat: off}", "runs.heartbeat", "off"),
-        ("DH_BRIDGE_LEDGER__FILE", "~/runs.db", "ledger.file", str(Path.home() / "runs.db")),
     ],
 )
 def test_environment_is_read_as_its_field_wants_it(*, name, text, key, expected, tmp_path, monkeypatch):
@@ -245,6 +244,8 @@ def test_path_in_a_file_is_relative_to_it_or_to_the_home_folder(tmp_path):
         file = _file(tmp_path, f"ledger: {{file: {name}}}")
         assert load(file, environ={}).settings.ledger.file == meant
     assert settings_of({"ledger.file": "~/runs.db"}).ledger.file == Path.home() / "runs.db"
+    variable = {"DH_BRIDGE_LEDGER__FILE": "~/runs.db"}
+    assert load(environ=variable).settings.ledger.file == Path.home() / "runs.db"
 
 
 def test_misspelt_variable_is_refused_with_the_nearest_known_one(tmp_path):

@@ -14,7 +14,6 @@ from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
 from dh_bridge.datahub.profiles import DEFAULT
-from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.openlineage.folders import SUFFIXES
 from dh_bridge.openlineage.read import BUFFER, read_events
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from dh_bridge.errors import SinkError
     from dh_bridge.openlineage.events import DeadLetter, Event
     from dh_bridge.sinks.base import Delivery
 
@@ -93,12 +93,9 @@ class Outcome:
 
     @contextmanager
     def waiting(self, proposals: int) -> Iterator[None]:
-        """Deliver ``proposals`` inside: when that breaks off, as when a token's file is gone, none of them counts as delivered."""
+        """Deliver ``proposals`` inside: when that breaks off, none of them counts as delivered."""
         self._waiting = proposals
-        try:
-            yield
-        except SettingsError as error:
-            raise SinkError(error.what, where=error.where, now=error.now) from error
+        yield
         self._waiting = 0
 
     def break_off(self, error: SinkError) -> None:

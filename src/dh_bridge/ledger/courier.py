@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.errors import SinkError
 from dh_bridge.ledger.newcomers import Newcomers, new_at
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.turn import turn
@@ -27,9 +27,6 @@ REST, LONGEST = 5.0, 60.0
 
 _LOOK = 1.0
 """Seconds of waiting for another process after which to look whether it has delivered what is ours."""
-
-_BROKEN = (SinkError, SettingsError)
-"""What ends a delivery and leaves the rest waiting; a SettingsError is of a token's file that is gone: somebody may put it back."""
 
 _OF_THE_DEAD = (
     "what was given up makes room by `dh-bridge queue drop --dead`, or is sent again by `dh-bridge queue retry`"
@@ -61,7 +58,7 @@ class Courier:
         self.outbox = Outbox(file.connection)
         self.newcomers = Newcomers(file.connection, settings.max_new_entities_per_hour)
         #: why the last delivery broke off
-        self.broken: SinkError | SettingsError | None = None
+        self.broken: SinkError | None = None
         #: whether a delivery was left out: to another process, or as the place took nothing just before
         self.owes = False
         #: the last of what is ours to see delivered; None: all that waits is
@@ -140,7 +137,7 @@ class Courier:
         self.broken = None
         try:
             self._admit()
-        except _BROKEN as error:
+        except SinkError as error:
             self.broken = error.with_traceback(None)  # which leads to all that waits
             return
         while not self.outbox.paused and (waiting := self.outbox.waiting(after=after, held=False)):
@@ -148,7 +145,7 @@ class Courier:
             ready = [one for one in waiting if one.proposal.entity_urn not in blocked]
             try:
                 found = self._sink.emit([one.proposal for one in ready])
-            except _BROKEN as error:
+            except SinkError as error:
                 self.broken = error.with_traceback(None)  # which leads to all that waits
                 with self._file.transaction():
                     self.outbox.postpone(ready, str(error))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.spark.rows import batches, fetched, rows_of
 from dh_bridge.spark.stores import escaped, store_of
@@ -143,10 +143,6 @@ def sent(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, Si
             time.sleep(PAUSE * 2 ** (attempt - 1))
         try:
             done = sink.emit(left)
-        except SettingsError as error:  # a token's file is gone
-            broken = SinkError(error.what, where=error.where, now=error.now)
-            late = [Failure(proposal, str(error), retryable=True) for proposal in left]
-            break
         except SinkError as error:
             broken = error.with_traceback(None)  # which leads to the batch
             late = [Failure(proposal, str(error), retryable=True) for proposal in left]

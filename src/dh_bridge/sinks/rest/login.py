@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Post = Callable[[str, bytes], tuple[int, bytes]]
     """Sends a form to an address without a login of ours; returns the answer's status and body."""
 
+_ENDPOINT = "rest.oauth.token_endpoint"
 _EARLY = 300.0
 """Seconds before its end that a token is asked for again, at most; of one that lasts shorter a tenth of its life."""
 
@@ -38,6 +39,8 @@ class Login:
         chosen = [name for name in ("token", "token_file", "oauth") if getattr(options, name)]
         if len(chosen) > 1:
             raise SettingsError(f"{' and '.join(chosen)} exclude each other", where="rest", now="name one of them")
+        if options.oauth is not None and urlsplit(options.oauth.token_endpoint).scheme not in ("http", "https"):
+            raise SettingsError("is no address", where=_ENDPOINT, now="e.g. https://idp.example.com/oauth2/token")
         self._options = options
         self._post = post
         self._clock = clock
@@ -51,7 +54,7 @@ class Login:
         return request
 
     def token(self) -> str | None:
-        """Return the token for a request that is sent now; a SettingsError or a SinkError when there is none to be had."""
+        """Return the token for a request that is sent now; a SinkError when there is none to be had."""
         options = self._options
         if options.token_file is not None:  # read each time: whoever mounts it also renews it
             return _read(options.token_file)
@@ -68,9 +71,6 @@ class Login:
 
     def _borrowed(self, oauth: OAuthOptions) -> _Lent:
         """Ask for a token with the client's credentials (RFC 6749, 4.4)."""
-        where = "rest.oauth.token_endpoint"
-        if urlsplit(oauth.token_endpoint).scheme not in ("http", "https"):
-            raise SettingsError("is no address", where=where, now="e.g. https://idp.example.com/oauth2/token")
         form = {"grant_type": "client_credentials", "client_id": oauth.client_id, "client_secret": oauth.client_secret}
         form |= {name: said for name in ("scope", "audience") if (said := getattr(oauth, name))}
         asked = self._clock()
@@ -85,7 +85,7 @@ class Login:
             words = f": {said['error']}" if isinstance(said.get("error"), str) else ""
             raise SinkError(
                 f"lends no token, it answers {status}{words}",
-                where=where,
+                where=_ENDPOINT,
                 now="look at rest.oauth" if status < 500 and status != 429 else "send it again later",
                 retryable=status >= 500 or status == 429,
             )
@@ -98,6 +98,6 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8-sig").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(
+        raise SinkError(  # as of an identity provider that is down: who mounts it may put it back
             f"{path} cannot be read", where="rest.token_file", now="name the file of the token"
         ) from error
