@@ -15,6 +15,7 @@ from dh_bridge.translation.redaction import (
     names_only,
     redacted,
     redacted_json,
+    redacted_sql,
     redacted_words,
     redaction,
     replaced,
@@ -29,6 +30,7 @@ KEY = f"-----BEGIN RSA PRIVATE KEY-----\n{SECRET}\n-----END RSA PRIVATE KEY-----
 NAMES = [
     "password", "db.password", "spark.ssl.keyStorePassword", "passwd", "passphrase", "pwd", "client_secret", "AUTH_TOKEN", "gcp.credentials",
     "api_key", "api-key", "apiKey", "access.key", "fs.s3a.access.key", "private_key", "Authorization", "http.auth", "blob.sas",
+    "spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net", "fs.azure.sas.lake.shop.blob.core.windows.net",
     "X-Amz-Signature", "connection_string", "connectionString", "sasl.jaas.config", "kerberos.keytab", "token.value",
 ]  # fmt: skip
 PLAIN = [
@@ -43,6 +45,7 @@ PLAIN = [
     "owner",
     "monkey",
     "sas_dataset",
+    "passenger_count",
     "params.pass_value",  # what a check of Airflow expects
 ]
 
@@ -65,6 +68,9 @@ SAID = {
     f"Command 'load --db-password {SECRET} --rows 5' failed": "Command 'load --db-password *** --rows 5' failed",
     f"AWS_SECRET_ACCESS_KEY={SECRET}\nAWS_REGION=eu": "AWS_SECRET_ACCESS_KEY=***\nAWS_REGION=eu",
     f"at postgres://ann:{SECRET}@db/shop": "at postgres://ann:***@db/shop",
+    f"-Djavax.net.ssl.trustStorePassword={SECRET} -Da=b": "-Djavax.net.ssl.trustStorePassword=*** -Da=b",
+    f"Password={SECRET};Server=h": "Password=***;Server=h",
+    f"curl -H 'Authorization: Bearer {SECRET}' https://h": "curl -H 'Authorization: Bearer ***' https://h",
 }
 PROSE = [
     "password authentication failed for user ann",
@@ -73,6 +79,7 @@ PROSE = [
     'no "token" in the answer, and "secret": null',
     "pass --token or --key, see --help",
     "password=***, user=ann",
+    '{"api_key":"[REDACTED]","n":1}',
     "rows=5 order_key=7",
 ]
 
@@ -87,6 +94,46 @@ def test_what_a_program_says_of_its_secrets_is_masked(said):
 @pytest.mark.parametrize("said", PROSE)
 def test_prose_about_secrets_stays(said):
     assert redacted_words(said) == said
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_what_is_kept_is_masked_as_errors_are(said):
+    facets = {"spark_properties": {"properties": {"spark.told": said}}, "acme": {"told": said, "more": [said]}}
+    assert SECRET.encode() not in b"".join(lines(translate([event("START"), event("COMPLETE", run_facets=facets)])))
+
+
+STATEMENTS = {
+    f"CREATE SECRET s (TYPE S3, KEY_ID 'AKIA', SECRET '{SECRET}')": "CREATE SECRET s (TYPE S3, KEY_ID 'AKIA', SECRET '***')",
+    f"COPY INTO t CREDENTIALS=(AWS_KEY_ID='A' AWS_SECRET_KEY = '{SECRET}')": "COPY INTO t CREDENTIALS=(AWS_KEY_ID='A' AWS_SECRET_KEY = '***')",
+    f"CREATE USER u IDENTIFIED BY '{SECRET}'": "CREATE USER u IDENTIFIED BY '***'",
+    f"ALTER LOGIN u WITH PASSWORD = N'{SECRET}'": "ALTER LOGIN u WITH PASSWORD = N'***'",
+    f"CREATE TABLE x USING jdbc OPTIONS ('password' = '{SECRET}')": "CREATE TABLE x USING jdbc OPTIONS ('password' = '***')",
+    f"CALL dblink('host=h password={SECRET}', 'one')": "CALL dblink('host=h password=***', 'one')",
+    f"-- don't\nALTER ROLE u PASSWORD '{SECRET}''s'": "-- don't\nALTER ROLE u PASSWORD '***'",
+}
+HARMLESS = [
+    "SELECT a.token, 'x' AS secret FROM a JOIN b ON a.token=b.token WHERE a.token_type = 'refresh'",
+    "SELECT 'reset password' AS x, 'y', order_key FROM t WHERE key = 'k'",
+    'SELECT 1 FROM a WHERE "a"."token" = "b"."token"',
+    "/* password 'x",
+    "SELECT 'unfinished password ",
+]
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_literals_of_sql_that_are_secrets_are_masked(statement):
+    assert redacted_sql(statement) == STATEMENTS[statement]
+    with redaction("off"):
+        assert redacted_sql(statement) == statement
+    facets = {"sql": {"query": statement}}
+    for profile in ("0.15.0", "1.7"):
+        found = Bridge(Settings(profile=profile, queries="on")).translate(event("COMPLETE", job_facets=facets))
+        assert SECRET.encode() not in b"".join(lines(found))
+
+
+@pytest.mark.parametrize("statement", HARMLESS)
+def test_columns_and_other_literals_of_sql_stay(statement):
+    assert redacted_sql(statement) == statement
 
 
 def test_errors_of_runs_and_checks_are_masked():
@@ -114,6 +161,11 @@ SHAPES = {
     "user and password of a URL": (f"postgres://ann:{SECRET}@db:5432/x", "postgres://ann:***@db:5432/x"),
     "a password with an at sign": (f"postgres://ann:a@{SECRET}@db/x", "postgres://ann:***@db/x"),
     "a password without a user": (f"redis://:{SECRET}@cache:6379", "redis://:***@cache:6379"),
+    "a token that clones a repository": (
+        f"https://ghp_{SECRET}{SECRET}@github.com/o/r.git",
+        "https://***@github.com/o/r.git",
+    ),
+    "a URL of Oracle's": (f"jdbc:oracle:thin:ann/{SECRET}@//db:1521/x", "jdbc:oracle:thin:ann/***@//db:1521/x"),
     "a JDBC URL": (f"jdbc:mysql://ann:{SECRET}@db/x?ssl=true", "jdbc:mysql://ann:***@db/x?ssl=true"),
     "two URLs in one text": (f"s3://a:{SECRET}@b s3://c:{SECRET}@d", "s3://a:***@b s3://c:***@d"),
     "a query parameter": (f"https://h/p?user=ann&password={SECRET}&x=1", "https://h/p?user=ann&password=***&x=1"),

@@ -111,7 +111,7 @@ class Settings(BaseModel):
     event_time: EventTimeSettings = Field(default=EventTimeSettings(), description="Times of events.")
     redaction: Redaction = Field(
         default="default",
-        description="Secrets in kept values: masked by name and shape, `strict` (environment variables and"
+        description="Secrets in kept values, messages and SQL: masked by name and shape, `strict` (environment variables and"
         " configurations keep names only) or `off`.",
     )
     actor: str = Field(

@@ -11,8 +11,8 @@ import msgspec
 from dh_bridge.translation.redaction import (
     REDACTED,
     hides,
-    redacted,
     redacted_json,
+    redacted_words,
     secret_name,
     shaped,
     shapes_redacted,
@@ -74,7 +74,7 @@ def kept(key: str, value: Any, *, hidden: bool = False) -> str | None:
     if isinstance(value, str):
         if value and (hidden or (secret_name(key) and hides(key))) and set(value) != {"*"}:
             return REDACTED
-        return capped(redacted(value)) if len(value) > 7 else value
+        return capped(redacted_words(value)) if len(value) > 7 else value
     if isinstance(value, (dict, list)):
         written = text(value)
         doubtful = hidden or suspect(written) or telling(key)

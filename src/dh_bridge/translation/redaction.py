@@ -17,15 +17,21 @@ DEFAULT, OFF, STRICT = "default", "off", "strict"
 #: asked for only where there is something to hide, so that all other texts cost nothing.
 _mode: ContextVar[str] = ContextVar("redaction", default=DEFAULT)
 
-#: ``pass_value`` is what Airflow's SQLValueCheckOperator expects.
+#: ``pass_value`` is what Airflow's SQLValueCheckOperator expects, ``passenger_count`` a column of every taxi's table.
 _NAME = re.compile(
-    r"pass(word|wd|phrase|(?!_value))|pwd|secret|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key"
+    r"pass(word|wd|phrase|(?!_value|enger))|pwd|secret|token|credential|api[-_.]?key|access[-_.]?key|private[-_.]?key"
     r"|auth(orization)?$|sas$|signature|connection[-_.]?string|jaas|keytab",
     re.IGNORECASE,
+)
+#: Hadoop's keys of Azure end with the host of the account that they open: ``fs.azure.account.key.shop.dfs.core.windows.net``.
+_OF_ACCOUNT = re.compile(
+    r"azure\.(?:account\.key|sas|account\.oauth2\.client\.secret)(?:\.[\w-]+){1,2}\.(?:blob|dfs)\.core\."
 )
 #: A text without any of these cannot hold a name that `_NAME` matches; looking for words is much faster than the pattern.
 _TELLING = ("pass", "pwd", "secret", "token", "credential", "key", "auth", "sas", "signature", "connection", "jaas")
 _USERINFO = re.compile(r"([\w+.-]://[^/\s:@]*):[^/\s]+@")
+#: GitHub's and others' way to clone with a token: so long and with digits, no user is called.
+_TOKEN_USER = re.compile(r"(https?://)(?=[^/\s:@\d]*\d)[^/\s:@]{20,}@")
 _QUERY = re.compile(
     r"([?&;](?:[\w-]*(?:sig|signature|token|password|passwd|pwd|secret|credential|api[-_]?key|access[-_]?key|odbc_connect))=)[^&\s;\"']+",
     re.IGNORECASE,
@@ -35,18 +41,28 @@ _JDBC = re.compile(
     r"""(jdbc:(?:oracle:\w{1,9}:[^\s/@:"']{1,200}/(?=[^\s@"']{1,200}@)|[^\s"']{0,500}?[,:/](?:password|passwd|pwd)=))[^\s@,;&"']+""",
     re.IGNORECASE,
 )
-#: How programs print what they were given: ``password=x``, ``"token": "x"``, ``--secret x``; prose as ``token: expected`` is none.
-_GIVEN = re.compile(
-    r"""((?:password|passwd|passphrase|pwd|secret|token|credentials?|(?:api|access|secret|private)[-_.]?key)"""
-    r"""(?:["']?=|["']\s?:\s?(?=["'])))(?:"[^"]*"|'[^']*'|[^\s"'&;,)}\]]+)""",
-    re.IGNORECASE,
+#: How the names of secrets end, wherever they stand in a text, written with underscores.
+_SECRETS = (
+    *("password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "credentials"),
+    *("accesskey", "apikey", "masterkey", "privatekey", "secretkey"),
+    *("access_key", "api_key", "master_key", "private_key", "secret_key"),
 )
+_LONGEST = 16  # characters of such a name
+#: How programs print what they were given: ``password=x``, ``"token": "x"``; prose as ``token: expected`` is none.
+_SIGN = re.compile(r"""["']?=|["']\s?:\s?(?=["'])""")
+_GIVEN = re.compile(r"""\"[^\"]*\"|'[^']*'|[^\s"'&;,)}\]]+""")
 #: A flag begins a word, so that a line of dashes is looked at once; words of prose behind it are no value.
 _FLAG = re.compile(
     r"((?<![\w-])--[\w-]*(?:password|passwd|passphrase|secret|token|credentials|key) )"
     r"(?!(?:and|argument|for|in|is|must|option|or|to|was)\b)[^\s-]\S*",
     re.IGNORECASE,
 )
+_HEADER = re.compile(r"""(authorization["']?\s?[:=]\s?["']?(?:basic|bearer|token) )[^\s"']+""", re.IGNORECASE)
+#: Literals, quoted names and comments of SQL.
+_QUOTED = re.compile(r"'[^']*(?:''[^']*)*'|\"[^\"]*\"|--[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_BEFORE = 64  # characters before a literal that are looked at
+#: A statement without any of these has no literal that is a secret by what stands before it.
+_OF_SQL = ("pass", "pwd", "secret", "token", "credential", "access", "api", "master", "private", "identified")
 _KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _JWT_HEAD = re.compile(r"\beyJ[\w-]*")
 _JWT_TAIL = re.compile(r"\.[\w-]{8,}\.[\w-]*")
@@ -82,8 +98,8 @@ def names_only(values: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=8192)
 def secret_name(key: str) -> bool:
-    """Return whether the last two dotted segments of ``key`` name a secret."""
-    return _NAME.search(".".join(key.rsplit(".", 2)[-2:])) is not None
+    """Return whether the last two dotted segments of ``key`` name a secret, or those before the host of an account."""
+    return _NAME.search(".".join(key.rsplit(".", 2)[-2:])) is not None or _OF_ACCOUNT.search(key) is not None
 
 
 def suspect(text: str) -> bool:
@@ -106,7 +122,7 @@ def redacted(text: str) -> str:
     """Return ``text`` without user info of URLs, secret query parameters, private keys and JSON web tokens."""
     found = text
     if "@" in text and "://" in text:
-        found = _USERINFO.sub(r"\1:***@", found)
+        found = _TOKEN_USER.sub(r"\1***@", _USERINFO.sub(r"\1:***@", found))
     if "=" in text:
         found = _QUERY.sub(r"\1***", found)
     if "jdbc:" in text:
@@ -119,11 +135,61 @@ def redacted(text: str) -> str:
 
 
 def redacted_words(text: str) -> str:
-    """Return what a program says, an error or its trace, as :func:`redacted`, and without what stands behind a telling name."""
+    """Return what programs say and are told as :func:`redacted`, and without what stands behind a telling name."""
     found = redacted(text)
-    if _mode.get() == OFF or not telling(text):
+    signs = "=" in text or "--" in text or (":" in text and ('"' in text or "'" in text or "uthorization" in text))
+    if not signs or not telling(text) or _mode.get() == OFF:
         return found
-    return _FLAG.sub(r"\1***", _GIVEN.sub(r"\1***", found))
+    found = _without_given(found)
+    if "uthorization" in text:
+        found = _HEADER.sub(r"\1***", found)
+    return _FLAG.sub(r"\1***", found) if "--" in text else found
+
+
+def redacted_sql(text: str) -> str:
+    """Return a statement as :func:`redacted`, and without the literals that are secrets: ``WITH PASSWORD 'x'``."""
+    found = redacted(text)
+    lower = text.lower()
+    if not any(word in lower for word in _OF_SQL) or _mode.get() == OFF:
+        return found
+    return _QUOTED.sub(_unless_secret, found)
+
+
+def _unless_secret(quoted: re.Match[str]) -> str:
+    said, (start, end) = quoted[0], quoted.span()
+    if said[0] not in "'\"" or quoted.string[end : end + 1] == ".":
+        return said
+    if _is_secret(quoted.string[max(0, start - _BEFORE) : start]):
+        return f"{said[0]}***{said[0]}"
+    return _without_given(said) if "=" in said else said
+
+
+def _is_secret(before: str) -> bool:
+    """Whether a literal is a secret by what stands before it: ``PASSWORD = N``, ``IDENTIFIED BY ``, ``'token' ``."""
+    before = before.rstrip("nNeEbBuU")
+    words = before.rstrip(" \t\r\n=:>")
+    if words == before:
+        return False
+    return _ends_with_secret(words.rstrip("\"'`")) or (words[-3:].lower() == " by" and "identified" in words.lower())
+
+
+def _ends_with_secret(text: str) -> bool:
+    return text[-_LONGEST:].lower().replace("-", "_").replace(".", "_").endswith(_SECRETS)
+
+
+def _without_given(text: str) -> str:
+    """Return ``text`` without the values of what is called as secrets are."""
+    parts: list[str] = []
+    done = 0
+    for sign in _SIGN.finditer(text):
+        start, end = sign.span()
+        if start < done or not _ends_with_secret(text[max(0, start - _LONGEST) : start]):
+            continue
+        given = _GIVEN.match(text, end)
+        if given is not None and not given[0].lstrip("\"'").startswith(REDACTED[:-1]):
+            parts += text[done:end], "***"
+            done = given.end()
+    return "".join([*parts, text[done:]])
 
 
 def _without_tokens(text: str) -> str:
@@ -152,7 +218,7 @@ def redacted_json(value: Any, key: str = "", *, hidden: bool = False) -> Any:
     """Return JSON ``value`` with every string redacted, and whatever stands below a secret name, however deep, replaced."""
     hidden = hidden or (key != "" and hides(key))
     if isinstance(value, str):
-        return REDACTED if hidden and value and set(value) != {"*"} else redacted(value)
+        return REDACTED if hidden and value and set(value) != {"*"} else redacted_words(value)
     if isinstance(value, dict):
         return {name: redacted_json(member, _below(key, str(name)), hidden=hidden) for name, member in value.items()}
     if isinstance(value, list):

@@ -10,7 +10,7 @@ from dh_bridge.translation.assertions.native import native_form
 from dh_bridge.translation.assertions.reading import Reading, read
 from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.properties import PREFIX, bounded, capped, kept, text
-from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.redaction import redacted, redacted_sql
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -140,7 +140,7 @@ def _typed(check: Check, found: Reading, table: AssertionTable) -> dict[str, Any
     if native := native_parameters(check, table):
         typed["nativeParameters"] = native
     if found.logic is not None:
-        typed["logic"] = capped(redacted(found.logic), LOGIC_CAP)
+        typed["logic"] = capped(redacted_sql(found.logic), LOGIC_CAP)
     return typed
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.assertions.bounds import number, percent
 from dh_bridge.translation.assertions.check import said
 from dh_bridge.translation.properties import capped, kept
-from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.redaction import redacted_sql
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +102,7 @@ def _sql(check: Check, found: Reading, dataset: str, *_: Any) -> dict[str, Any] 
         or _condition(check)
     ):
         return None
-    body = {"type": "METRIC", "entity": dataset, "statement": redacted(found.logic), "operator": "EQUAL_TO"}
+    body = {"type": "METRIC", "entity": dataset, "statement": redacted_sql(found.logic), "operator": "EQUAL_TO"}
     return {"type": "SQL", "sqlAssertion": {**body, "parameters": {"value": {"value": "0", "type": "NUMBER"}}}}
 
 

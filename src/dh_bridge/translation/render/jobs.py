@@ -9,7 +9,7 @@ from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.translation.fold import Slots, value
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.redaction import redacted, redacted_sql
 from dh_bridge.translation.render.ladders import combined, fields
 from dh_bridge.translation.render.runs import platform_instance
 from dh_bridge.translation.render.shared import domain, edge, people_and_tags
@@ -109,7 +109,7 @@ def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterato
     yield patch("dataJob", urn, "dataJobInfo", _info(operations, slots, own))
     sql = value(slots, SQL_TEXT)
     if sql and logic:
-        statement = {"value": capped(redacted(sql), SQL_CAP), "language": "SQL"}
+        statement = {"value": capped(redacted_sql(sql), SQL_CAP), "language": "SQL"}
         yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": statement}]})
     yield from _companions("dataJob", urn, slots, job, tags=not twin)
     yield from domain("dataJob", urn, options.settings.domains.jobs, job.namespace, job.name)
