@@ -10,6 +10,7 @@ import types
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from uuid import UUID, uuid5
 
 import attr
 import pytest
@@ -281,6 +282,36 @@ def test_a_bridge_keeps_nothing_between_calls():
     bridge = Bridge()
     bridge.translate(event(run_facets={"nominalTime": {"nominalStartTime": "2026-11-20T00:00:00Z"}}))
     assert lines(bridge.translate(event("COMPLETE"))) == lines(translate(event("COMPLETE")))
+
+
+# -- datasets of unknown namespaces -----------------------------------------------------------------------------------------
+
+
+def test_an_event_that_names_an_unknown_namespace_is_a_dead_letter_where_settings_say_so():
+    settings = {
+        "naming.unknown": "fail",
+        "filters.job_name": {"deny": ["scratch"]},
+        "filters.dataset_name": {"deny": ["tmp"]},
+    }
+    table = {"identifiers": [{"namespace": "hive://h:9083", "name": "shop.orders", "type": "TABLE"}]}
+    food = {"identifiers": [{"namespace": "food", "name": "orders", "type": "TABLE"}]}
+    named = {
+        "etl.load": dataset("orders", "food"),
+        "scratch": dataset("orders", "food"),
+        "etl.tmp": dataset("tmp", "food"),
+        "etl.linked": dataset("orders", "food", facets={"symlinks": table}),
+        "etl.other": dataset("shop.public.orders", facets={"symlinks": food}),
+    }
+    sent = [event("COMPLETE", job=job, run=str(uuid5(UUID(RUN), job)), outputs=[to]) for job, to in named.items()]
+    found = Bridge(settings).translate(sent)
+    assert [letter.reason for letter in found.dead] == [
+        "food: no naming system knows this namespace (add a rule, or set naming.unknown to keep or drop)"
+    ]
+    assert {one.entity_urn for one in found.proposals if one.entity_type == "dataset"} == {
+        "urn:li:dataset:(urn:li:dataPlatform:hive,shop.orders,PROD)",
+        "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)",
+    }
+    assert found.counts.filtered == {"job_name deny: scratch": 1, "dataset_name deny: tmp": 1}
 
 
 # -- identity ---------------------------------------------------------------------------------------------------------------

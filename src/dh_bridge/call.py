@@ -132,7 +132,7 @@ class Call:
 
     def add(self, event: Event) -> str | None:
         """Fold an event; return the key of its run, None when it was filtered out."""
-        refusal = self._options.identity.refusal(event)
+        refusal = self._options.refusal(event)
         if refusal is not None:  # counted as dead alone: events and dead letters are together all that came
             self.dead.append(DeadLetter(event.place, refusal, event.raw))
             return None

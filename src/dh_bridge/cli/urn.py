@@ -122,6 +122,8 @@ def _everywhere(instance: str) -> NamingRule:
 
 def _row(naming: Naming, question: Question) -> dict[str, Any]:
     found = naming(question.namespace, question.name, select=question.select)
+    if found.refusal is not None:
+        raise found.refusal
     row = {key: getattr(found, key) for key in ("urn", "level", "endpoint", "fqn", "system", "rule")}
     return row | ({"skip": found.skip} if found.skip else {})
 

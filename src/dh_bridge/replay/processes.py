@@ -52,14 +52,15 @@ def translations(
     refuse(settings)
     bridge = Bridge(settings)
     team = _Team(settings, processes, _Shared(bridge))
-    pending, filters = Window(settings.window if window == -1 else window), bridge.options.filters.anew()
+    options = bridge.options
+    pending, filters = Window(settings.window if window == -1 else window), options.filters.anew()
     try:
         for item in items:
             if isinstance(item, DeadLetter):
                 yield Translation([], [item], [], Counts(dead=1), None)
                 continue
-            yield from team.take(record(item, bridge.options))
-            if filters.event(item) is None and pending.full(len(item.raw)):
+            yield from team.take(record(item, options))
+            if filters.event(item) is None and options.refusal(item) is None and pending.full(len(item.raw)):
                 yield from team.close()
         yield from team.end()
     finally:

@@ -116,7 +116,7 @@ class Runs:
         except EventError as error:
             self.counts.dead += 1
             return DeadLetter(record.place, str(error), record.raw)
-        refusal = self._options.identity.refusal(event)
+        refusal = self._options.refusal(event)
         if refusal is not None:
             self.counts.dead += 1
             return DeadLetter(record.place, refusal, record.raw)

@@ -87,7 +87,8 @@ class NamingSettings(BaseModel):
 
     env: Env = Field(default="PROD", description="Environment (fabric) of datasets, where no rule says another.")
     unknown: Literal["keep", "drop", "fail"] = Field(
-        default="keep", description="Datasets of namespaces that no naming system knows."
+        default="keep",
+        description="Datasets of namespaces that no naming system knows: of platform unknown, left out, or a dead letter of the event.",
     )
     inmemory: Literal["skip", "keep"] = Field(
         default="skip", description="Temporary datasets in memory: no dataset, or one of platform unknown."

@@ -12,10 +12,12 @@ from dh_bridge.translation.columns import TypeTable, default_types, load
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.identity import Identity
 from dh_bridge.translation.naming import Naming
+from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
 from dh_bridge.translation.properties import Names
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Remembered
+    from dh_bridge.openlineage.events import Event
     from dh_bridge.settings import Settings
 
 DEFAULT_PROFILE = "0.15.0"
@@ -51,6 +53,21 @@ class Options:
         self.temporary = settings.temporary
         #: only where earlier events are known, too: a later call would move it
         self.flow_created = stateful and settings.jobs.flow_created == "first_seen"
+
+    def refusal(self, event: Event) -> str | None:
+        """Return why the settings refuse ``event`` whole, None when they do not, or when a filter leaves it out anyway."""
+        said = self.identity.refusal(event)
+        if said is None and self.settings.naming.unknown == "fail":
+            said = self._not_named(event)
+        return None if said is None or self.filters.anew().event(event) is not None else said
+
+    def _not_named(self, event: Event) -> str | None:
+        names = (
+            dataset_name(one, self.naming, keep_ephemeral=self.keep_ephemeral)
+            for one in datasets_of(event, self.naming)
+            if self.filters.mention(one.namespace, one.name) is None
+        )
+        return next((str(name.refusal) for name in names if name.refusal is not None), None)
 
     @cached_property
     def column_types(self) -> TypeTable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from dh_bridge.errors import EventError, SettingsError
+from dh_bridge.errors import SettingsError
 from dh_bridge.settings.naming import Location, NamingRule, NamingSettings
 from dh_bridge.translation.naming import Naming
 from dh_bridge.translation.naming.patterns import Pattern
@@ -347,8 +347,9 @@ def test_unknown_namespaces_are_kept_dropped_or_refused():
         None,
     )
     assert naming(unknown="drop")("food_delivery", "x").skip == "filtered: naming.unknown"
-    with pytest.raises(EventError, match="food_delivery"):
-        naming(unknown="fail")("food_delivery", "x")
+    refused = naming(unknown="fail")("food_delivery", "x")
+    assert refused.endpoint is None
+    assert str(refused.refusal).startswith("food_delivery: no naming system knows this namespace (")
     assert naming(unknown="fail")("kafka://b", "x").urn == urn("kafka", "x")
     assert naming()("s3://minio:9000/lake", "raw/orders").urn == urn("unknown", "s3://minio:9000/lake/raw/orders")
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dh_bridge.bundled import table
+from dh_bridge.translation.naming.name import DROPPED, REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,7 +52,7 @@ def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = Fal
         return skipped(name, "ephemeral")
     if name.system in preference().over and dataset.name.rstrip("/").rpartition("/")[2] == _LOG:
         return skipped(name, "phantom")
-    if "symlinks" in dataset.facets and name.skip is None:
+    if "symlinks" in dataset.facets and (name.skip is None or name.skip in (DROPPED, REFUSED)):
         return _by_symlink(dataset, name, naming)
     if "dataSource" in dataset.facets and (name.level in _ABOVE or "missing-part" in name.notes):
         return _completed(dataset, name, naming)

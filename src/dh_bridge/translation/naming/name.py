@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dh_bridge.errors import EventError
 from dh_bridge.translation.naming.trims import NeedsQuotes, dialect_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+#: Why a dataset of a namespace that no system knows is none, by the setting ``naming.unknown``.
+DROPPED, REFUSED = "filtered: naming.unknown", "policy:naming.unknown"
 
 
 class Name(msgspec.Struct, frozen=True, gc=False):
@@ -48,6 +53,14 @@ class Name(msgspec.Struct, frozen=True, gc=False):
     def spelling(self) -> Callable[[str], str] | None:
         """How the system's connector spells a column; None: as it is."""
         return self.column if self.lower_columns or self.column_case is not None else None
+
+    @property
+    def refusal(self) -> EventError | None:
+        """Why the settings refuse what names it (``naming.unknown: fail``), None for all other names."""
+        if self.skip != REFUSED:
+            return None
+        now = "add a rule, or set naming.unknown to keep or drop"
+        return EventError("no naming system knows this namespace", where=self.safe_namespace, now=now)
 
     def column(self, column: str) -> str:
         """Return the name of a column as the system's connector writes it (systems.md 7.17)."""

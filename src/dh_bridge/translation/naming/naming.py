@@ -67,10 +67,7 @@ class Naming:
         check(settings, self._systems)
 
     def __call__(self, namespace: str, name: str, *, select: str | None = None) -> Name:
-        """Return what ``name`` in ``namespace`` is called; ``select`` opts into a system such as ``iceberg`` or ``delta``.
-
-        An EventError for an unknown namespace where the settings say ``unknown: fail``.
-        """
+        """Return what ``name`` in ``namespace`` is called; ``select`` opts into a system such as ``iceberg`` or ``delta``."""
         key = (namespace, name) if select is None else (namespace, name, select)
         found = self._young.get(key)
         if found is None:

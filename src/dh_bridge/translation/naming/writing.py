@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.errors import EventError
 from dh_bridge.translation.naming.completion import complete
-from dh_bridge.translation.naming.name import Name
+from dh_bridge.translation.naming.name import DROPPED, REFUSED, Name
 from dh_bridge.translation.naming.reader import DATASET_LEVELS, Reader, Reading
 from dh_bridge.translation.naming.rules import FIRST_TIER
 from dh_bridge.translation.naming.trims import case_of, fitted
@@ -84,11 +83,8 @@ class Writer:
             if read is None:
                 return self._plain(draft, target, rule.platform, None, Said(text))
             return self._written(draft, self._completed(read, rule), rule.platform, Said(f"{text} + {read.pattern}"))
-        if settings.unknown == "fail":
-            now = "add a rule, or set naming.unknown to keep or drop"
-            raise EventError("no naming system knows this namespace", where=draft.safe, now=now)
-        if settings.unknown == "drop":
-            return self.skipped(draft, None, text, "filtered: naming.unknown")
+        if settings.unknown != "keep":
+            return self.skipped(draft, None, text, DROPPED if settings.unknown == "drop" else REFUSED)
         name = f"{draft.safe}/{target}" if draft.safe else target
         return self._plain(draft, name, _UNKNOWN, None, Said(text, None, ("unknown-namespace",)))
 
