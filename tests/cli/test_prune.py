@@ -97,6 +97,27 @@ def test_elsewhere_the_ledger_knows_which_runs_are_ours(run, events):
     assert "0 runs" in run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1").stderr
 
 
+def test_a_removed_run_that_is_told_of_again_is_made_visible_and_so_is_one_that_others_name(run, events):
+    above = {"parent": {"run": {"runId": key(50)}, "job": {"namespace": "ns", "name": "up"}}}
+    started = (NOW - timedelta(days=300)).isoformat()
+    sent = [
+        event("COMPLETE", started, run=key(50), job="up"),
+        event("COMPLETE", started, run=key(51), run_facets=above),
+    ]
+    Path("more.ndjson").write_text("".join(json.dumps(one) + "\n" for one in sent))
+    run("emit", events, "more.ndjson", "--to", "file:out.ndjson", "--ledger", "l.db", "--profile", "1.7")
+    run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "0", "--runs-older-than", "200d")
+    Path("child.json").write_text(json.dumps(sent[1]))
+    for file in (events, "child.json"):
+        assert run("emit", file, "--to", "file:out.ndjson", "--ledger", "l.db", "--profile", "1.7").exit_code == 0
+    last = {}
+    for path in ("gone.ndjson", "out.ndjson"):
+        for one in map(json.loads, Path(path).read_text().splitlines()):
+            if one["aspectName"] == "status":
+                last[int(one["entityUrn"][-2:])] = one["aspect"]["json"]["removed"]
+    assert last == dict.fromkeys((4, 5, 9, 50, 51), False)
+
+
 def test_a_list_for_datahub_delete_instead_of_a_removal(run, events):
     run("emit", events, "--to", "file:out.ndjson", "--ledger", "l.db")
     result = run("prune", "--to", "file:gone.ndjson", "--ledger", "l.db", "--keep-last", "1", "--hard", "urns.txt")

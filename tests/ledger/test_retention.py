@@ -11,6 +11,7 @@ from samples import dataset, event
 from told import NOW, Told, read, settings
 
 from dh_bridge import Settings
+from dh_bridge.datahub.proposal import upsert
 from dh_bridge.ledger.pruning import forget
 
 DAY = 86_400
@@ -229,7 +230,8 @@ def test_of_runs_that_are_pruned_nothing_is_left_for_others():
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_run_that_was_pruned_comes_back_whole(late):
+@pytest.mark.parametrize("softly", [False, True])
+def test_a_run_that_was_pruned_comes_back_whole(late, softly):
     clock = Clock()
     told = Told(clock=clock, forgetful=True)  # it is another process that prunes
     events = [at("START", 0), at("COMPLETE", 30, outputs=[dataset("d.s.a")])]
@@ -238,7 +240,8 @@ def test_a_run_that_was_pruned_comes_back_whole(late):
         days_later(told, clock)
         assert told.tell(events)
     with told.catalog.transaction():
-        forget(told.catalog, [first[0].entity_urn], settings().ledger)
+        forget(told.catalog, [first[0].entity_urn], settings().ledger, removed=int(clock() * 1000) if softly else None)
     again = [one for one in told.tell(events) if one.entity_urn == first[0].entity_urn]
-    assert again == first
+    visible = [upsert("dataProcessInstance", first[0].entity_urn, "status", {"removed": False})] if softly else []
+    assert again == [*first, *visible]
     assert [one for one in told.tell(events) if one.entity_urn == first[0].entity_urn] == []

@@ -79,12 +79,13 @@ def prune(  # noqa: PLR0913 - one parameter per option
 
     A run of a catalogue is deleted. Elsewhere the ledger knows our runs, and they are removed softly (status.removed = true), which
     `datahub-gc` makes final; for servers that refuse that, --hard writes a list for `datahub delete --hard --urn-file FILE`. The
-    ledger forgets the runs, and with them what an event of theirs would have to be joined with.
+    ledger forgets the runs, and with them what an event of theirs would have to be joined with; one that is told of again within
+    `ledger.retention_days` is made visible again.
 
     Checks that have retired were removed softly by emit; --retired deletes them from a catalogue, and lists them with --hard
     for servers that show removed checks all the same. One that is made again comes back whole.
     """
-    place = _place(target, settings, ledger, hard)
+    place, now = _place(target, settings, ledger, hard), int(time.time() * 1000)
     own = target.startswith("catalog:")
     if retired and not (own or hard or dry_run):
         raise SettingsError("emit has removed them softly", where="--retired", now="name a list with --hard FILE")
@@ -93,7 +94,7 @@ def prune(  # noqa: PLR0913 - one parameter per option
         if retired:
             urns = retired_checks(file, settings.assertions.retire)
         else:
-            urns = old_runs(file, int(time.time() * 1000) - age, keep_last, catalogue=own)
+            urns = old_runs(file, now - age, keep_last, catalogue=own)
         what = "checks" if retired else "runs"
         if dry_run:
             _show(urns, what)
@@ -108,7 +109,10 @@ def prune(  # noqa: PLR0913 - one parameter per option
                 refused = set() if sink is None else _remove(part, sink)
                 gone = [urn for urn in part if urn not in refused]
                 with file.transaction():
-                    forget_checks(file, gone) if retired else forget(file, gone, settings.ledger)
+                    if retired:
+                        forget_checks(file, gone)
+                    else:
+                        forget(file, gone, settings.ledger, removed=None if sink is None else now)
                 left += len(refused)
     say(f"{len(urns) - left:,} {what} {'are listed in ' + hard if hard is not None else 'removed'}")
     if left:

@@ -59,8 +59,11 @@ def old_runs(file: Catalog, before: int, keep: int, *, catalogue: bool) -> list[
     return sorted(found)
 
 
-def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings) -> None:
-    """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction."""
+def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings, *, removed: int | None = None) -> None:
+    """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction.
+
+    ``removed``: when they were removed softly (milliseconds): one that is told of again is to be visible again.
+    """
     numbers, kept = [], []
     gone = list(urns)
     for urn in gone:
@@ -74,6 +77,10 @@ def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings) -> None
     Retention(file.connection, settings, runs, shared, kin, heritage).forget(kept, numbers)
     # also what late events of a run that had been let go brought
     file.connection.executemany("DELETE FROM sent WHERE urn = ?", ((urn,) for urn in gone))
+    if removed is not None:
+        sent = Sent(file.connection)
+        for urn in gone:
+            sent.note_removal(urn, removed)
 
 
 def retired_checks(file: Catalog, rule: str) -> list[str]:

@@ -6,16 +6,29 @@ added and that are no longer said are removed where that is ours to do (ruling 1
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import orjson
 
-from dh_bridge.catalog.timeseries import document_id, is_timeseries
+from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.patches import KEYED, REQUIRED
-from dh_bridge.datahub.proposal import Proposal, Remembered, patch, upsert
+from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import entity_type
+from dh_bridge.ledger.marks import (
+    FOREVER,
+    GONE,
+    REMOVED,
+    UNSURE,
+    Aspect,
+    Aspects,
+    is_buried,
+    is_removed,
+    marked,
+    point_key,
+    removal_key,
+    whole_of,
+)
+from dh_bridge.translation.runs.other_runs import RUN
 
 if TYPE_CHECKING:
     import sqlite3
@@ -34,25 +47,13 @@ _EMPTIED: dict[str, dict[str, list[Any]]] = {
     "dataProcessInstanceOutput": {"outputs": []},
     "dataProcessInstanceRelationships": {"upstreamInstances": []},
 }
-#: the time of what is not to be sent again for its age alone
-_FOREVER = 1 << 60
 _REVIVED = ("dataFlow", "dataJob")
-
-
-class Aspect(msgspec.Struct, array_like=True):
-    """What was sent of an aspect: when (milliseconds), the hash of the whole, and those of the operations of a PATCH by path."""
-
-    time: int
-    whole: bytes
-    parts: dict[str, bytes] = {}
-
 
 _POINT = "SELECT hash, time FROM sent_point WHERE key = ?"
 _PUT_POINT = """
     INSERT INTO sent_point (key, hash, time) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET hash = excluded.hash, time = excluded.time
 """
-Aspects = dict[str, Aspect]
 _decode = msgspec.msgpack.Decoder(Aspects).decode
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -116,17 +117,19 @@ class Sent:
         """Say whether a proposal, as it was sent, is what was last sent of what it says."""
         name = proposal.aspect_name
         if is_timeseries(name):
-            row = self._connection.execute("SELECT hash FROM sent_point WHERE key = ?", (_point(proposal),)).fetchone()
-            return row is not None and row[0] == _hash(proposal.value)
+            row = self._connection.execute(
+                "SELECT hash FROM sent_point WHERE key = ?", (point_key(proposal),)
+            ).fetchone()
+            return row is not None and row[0] == marked(proposal.value)
         last = self._known(proposal.entity_urn).get(name)
         if last is None:
             return False
         if proposal.change_type != "PATCH":
-            return last.whole == _hash(proposal.value)
+            return last.whole == marked(proposal.value)
         return all(
-            last.parts.get(one["path"], _GONE) == _GONE
+            last.parts.get(one["path"], GONE) == GONE
             if one["op"] == "remove"
-            else last.parts.get(one["path"]) == _hash(one)
+            else last.parts.get(one["path"]) == marked(one)
             for one in proposal.value
         )
 
@@ -134,41 +137,51 @@ class Sent:
         """Note that a proposal did not arrive: what it said, and what it took back, is sent with the next change."""
         urn, name = proposal.entity_urn, proposal.aspect_name
         if is_timeseries(name):
-            self._connection.execute("DELETE FROM sent_point WHERE key = ?", (_point(proposal),))
+            self._connection.execute("DELETE FROM sent_point WHERE key = ?", (point_key(proposal),))
             return
         known = self._known(urn)
         if (last := known.get(name)) is None:
             return
         paths = [operation["path"] for operation in proposal.value] if proposal.change_type == "PATCH" else ()
-        unsure = {path: _UNSURE for path in paths if last.parts.get(path) != _GONE}
-        known[name] = Aspect(last.time, _UNSURE, {**last.parts, **unsure})
+        unsure = {path: UNSURE for path in paths if last.parts.get(path) != GONE}
+        known[name] = Aspect(last.time, UNSURE, {**last.parts, **unsure})
         self._write(urn, known)
 
     def remember(self, proposal: Proposal, time: int) -> None:
         """Note that a proposal that was forgotten is on its way again, as it was at ``time``; of a patch it stays unsure."""
         urn, name = proposal.entity_urn, proposal.aspect_name
         if is_timeseries(name):
-            self._connection.execute(_PUT_POINT, (_point(proposal), _hash(proposal.value), time))
+            self._connection.execute(_PUT_POINT, (point_key(proposal), marked(proposal.value), time))
         elif proposal.change_type != "PATCH":
             known = self._known(urn)
-            if name not in known or known[name].whole == _UNSURE:
-                self._write(urn, {**known, name: Aspect(time, _hash(proposal.value))})
+            if name not in known or known[name].whole == UNSURE:
+                self._write(urn, {**known, name: Aspect(time, marked(proposal.value))})
 
     def bury(self, urn: str) -> None:
         """Note that an entity was deleted for good: as removed, and never to be refreshed, until there is news of it."""
-        self._write(urn, {"status": Aspect(_FOREVER, _REMOVED)})
+        self._write(urn, {"status": Aspect(FOREVER, REMOVED)})
 
     def is_buried(self, urn: str) -> bool:
         """Whether an entity was deleted for good, and there was no news of it."""
-        return _is_buried(self._known(urn))
+        return is_buried(self._known(urn))
+
+    def note_removal(self, urn: str, now: int) -> None:
+        """Note that a run was removed softly at ``now``, for as long as points are: told of again by then, it is made visible."""
+        self._connection.execute(_PUT_POINT, (removal_key(urn), REMOVED, now))
 
     def _of_entity(
         self, urn: str, proposals: list[Proposal], now: int, *, whole: bool, quiet: bool
     ) -> Iterator[Proposal]:
         known = self._known(urn)
-        if _is_buried(known) and any(one.aspect_name == "status" and _hash(one.value) == _REMOVED for one in proposals):
+        if is_buried(known) and any(one.aspect_name == "status" and marked(one.value) == REMOVED for one in proposals):
             return  # what is removed all the same is not to come back as a ghost
         if whole:
+            if (
+                not known
+                and urn.startswith(RUN)
+                and (row := self._connection.execute(_POINT, (removal_key(urn),)).fetchone())
+            ):
+                known["status"] = Aspect(row[1], REMOVED)
             proposals += _taken_back(urn, proposals, known)
         proposals = [one for one in proposals if not self._refuses(one)]
         before = dict(known)
@@ -196,7 +209,7 @@ class Sent:
             self._write(urn, known)
 
     def _of_upsert(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> list[Proposal]:
-        mark = _whole(proposal)
+        mark = whole_of(proposal)
         old = known.get(proposal.aspect_name)
         if old is not None and old.whole == mark and not stale:
             return []
@@ -204,7 +217,7 @@ class Sent:
         return [proposal]
 
     def _of_point(self, proposal: Proposal, now: int) -> list[Proposal]:
-        key, mark = _point(proposal), _hash(proposal.value)
+        key, mark = point_key(proposal), marked(proposal.value)
         old, time = self._connection.execute(_POINT, (key,)).fetchone() or (None, 0)
         same = old == mark and not self._full and proposal.entity_urn not in self.new
         if not same or time < now - self._points // 2:
@@ -213,17 +226,17 @@ class Sent:
 
     def _of_patch(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> list[Proposal]:
         name, operations = proposal.aspect_name, proposal.value
-        whole = _whole(proposal)
+        whole = whole_of(proposal)
         old = known.get(name)
         if old is not None and old.whole == whole and not stale:
             return []
-        marks = {operation["path"]: _hash(operation) for operation in operations}
+        marks = {operation["path"]: marked(operation) for operation in operations}
         parts = old.parts if old is not None else {}
-        left = {path: mark for path, mark in parts.items() if path not in marks and mark != _GONE}
+        left = {path: mark for path, mark in parts.items() if path not in marks and mark != GONE}
         gone = [path for path in left if (name in _ALL_OURS or path.startswith(_OURS)) and not path.endswith(_KEY)]
-        again = [path for path in gone if left[path] == _UNSURE]
+        again = [path for path in gone if left[path] == UNSURE]
         kept = {path: mark for path, mark in parts.items() if path not in marks and path not in gone}
-        known[name] = Aspect(now, whole, {**kept, **marks, **dict.fromkeys(again, _GONE)})
+        known[name] = Aspect(now, whole, {**kept, **marks, **dict.fromkeys(again, GONE)})
         if old is None or stale:
             changed = operations
         else:
@@ -246,10 +259,6 @@ def _removal(path: str) -> dict[str, Any]:
     return {"op": "remove", "path": path}
 
 
-def _is_buried(known: Aspects) -> bool:
-    return any(aspect.time == _FOREVER for aspect in known.values())
-
-
 def _taken_back(urn: str, proposals: list[Proposal], known: Aspects) -> list[Proposal]:
     """Return what is to be sent beside all that is said of an entity: aspects that are said no more, and an end of our removal."""
     said = {one.aspect_name for one in proposals}
@@ -257,14 +266,9 @@ def _taken_back(urn: str, proposals: list[Proposal], known: Aspects) -> list[Pro
     found = [patch(entity_type(urn), urn, name, []) for name in emptied]
     left = _EMPTIED.keys() & known.keys() - said if said else ()  # nothing at all is said of what others carry
     found += [upsert(entity_type(urn), urn, name, _EMPTIED[name]) for name in sorted(left)]
-    if _is_removed(known) and "status" not in said:
+    if is_removed(known) and "status" not in said:
         found.append(upsert(entity_type(urn), urn, "status", {"removed": False}))
     return found
-
-
-def _is_removed(known: Aspects) -> bool:
-    """Whether the last status that was sent removed the entity (ruling 11: only our own removal is undone)."""
-    return "status" in known and known["status"].whole == _REMOVED
 
 
 def _completed(name: str, operations: list[dict[str, Any]], paths: set[str]) -> list[dict[str, Any]]:
@@ -274,27 +278,3 @@ def _completed(name: str, operations: list[dict[str, Any]], paths: set[str]) -> 
         field, key = KEYED[name]
         needed.update(f"/{field}/{path.split('/', 3)[2]}/{key}" for path in paths)
     return [operation for operation in operations if operation["path"] in needed]
-
-
-def _hash(value: Any) -> bytes:
-    return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
-
-
-def _whole(proposal: Proposal) -> bytes:
-    """Return the hash of what a proposal says; of one that is made again and again it is worked out once."""
-    if type(proposal) is not Remembered:
-        return _hash(proposal.value)
-    found: bytes | None = proposal.__dict__.get("hash")
-    if found is None:
-        found = proposal.__dict__["hash"] = _hash(proposal.value)
-    return found
-
-
-_REMOVED = _hash({"removed": True})
-_UNSURE, _GONE = b"", b"-"
-"""In place of the hash: of what may or may not be at the place, and of what was then removed, once more and alone."""
-
-
-def _point(proposal: Proposal) -> bytes:
-    """Return the key of a point: its aspect and the server's document (ruling 2)."""
-    return proposal.aspect_name.encode() + document_id(proposal.entity_urn, proposal.value)

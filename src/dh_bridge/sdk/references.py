@@ -57,7 +57,9 @@ def table(ref: DatasetRef, options: Options) -> Table:
         pair = _strings(ref, 2, "dataset")
     name = options.naming(*pair)
     if name.endpoint is None:
-        raise name.refusal or EventError(f"{name!r} is no dataset", where="dataset", now="see dh-bridge urn NAMESPACE NAME")
+        raise name.refusal or EventError(
+            f"{name!r} is no dataset", where="dataset", now="see dh-bridge urn NAMESPACE NAME"
+        )
     return Table(name.endpoint, pair, name)
 
 

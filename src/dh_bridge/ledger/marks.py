@@ -1,0 +1,67 @@
+"""What is noted of what was sent: hashes in place of values, by which the same is known again."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+import orjson
+
+from dh_bridge.catalog.timeseries import document_id
+from dh_bridge.datahub.proposal import Proposal, Remembered
+
+#: the time of what is not to be sent again for its age alone
+FOREVER = 1 << 60
+#: In place of the hash: of what may or may not be at the place, and of what was then removed, once more and alone.
+UNSURE, GONE = b"", b"-"
+
+
+class Aspect(msgspec.Struct, array_like=True):
+    """What was sent of an aspect: when (milliseconds), the hash of the whole, and those of the operations of a PATCH by path."""
+
+    time: int
+    whole: bytes
+    parts: dict[str, bytes] = {}
+
+
+Aspects = dict[str, Aspect]
+
+
+def marked(value: Any) -> bytes:
+    """Return the hash of a value."""
+    return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
+
+
+def whole_of(proposal: Proposal) -> bytes:
+    """Return the hash of what a proposal says; of one that is made again and again it is worked out once."""
+    if type(proposal) is not Remembered:
+        return marked(proposal.value)
+    found: bytes | None = proposal.__dict__.get("hash")
+    if found is None:
+        found = proposal.__dict__["hash"] = marked(proposal.value)
+    return found
+
+
+def point_key(proposal: Proposal) -> bytes:
+    """Return the key of a point: its aspect and the server's document (ruling 2)."""
+    return proposal.aspect_name.encode() + document_id(proposal.entity_urn, proposal.value)
+
+
+def removal_key(urn: str) -> bytes:
+    """Return the key, among those of points, of the removal of an entity of which nothing else is noted any more."""
+    return b"status" + blake2b(urn.encode(), digest_size=16).digest()
+
+
+#: The hash of the status of what is removed softly.
+REMOVED = marked({"removed": True})
+
+
+def is_buried(known: Aspects) -> bool:
+    """Whether an entity was deleted for good, and there was no news of it."""
+    return any(aspect.time == FOREVER for aspect in known.values())
+
+
+def is_removed(known: Aspects) -> bool:
+    """Whether the last status that was sent removed the entity (ruling 11: only our own removal is undone)."""
+    return "status" in known and known["status"].whole == REMOVED
