@@ -419,6 +419,7 @@ def test_without_a_version_the_chosen_profile_decides_on_patches(tmp_path):
     [
         ("", "names no server"),
         ("localhost:8080", "needs an address, and 'localhost:8080' is none"),
+        ("localhost:hunter22", "needs an address, and 'localhost:…' is none"),
         ("u:hunter22@localhost?token=x", "needs an address, and 'localhost' is none"),
         ("ftp://h", "needs an address"),
         ("http://", "needs an address"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -12,6 +13,8 @@ from dh_bridge.sinks.base import shown
 
 GMS_LIMIT = 16_000_000
 """Bytes of a body, or of one text in it, that a server takes unless its operator allows more (datahub_wire 1.5)."""
+
+_NO_PORT = re.compile(r":(?!//|\d{1,5}(?:/|$)).*", re.DOTALL)  # it may be a password, of a URL that lost its @
 
 
 class OAuthOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,7 +63,8 @@ def address(url: str | None) -> str:
     except ValueError:
         named = False
     if not named:
-        said = shown(url if "://" in url else f"http://{url}").removeprefix("" if "://" in url else "http://")
+        said = shown(url) if "://" in url else shown(f"http://{url}").removeprefix("http://")
+        said = _NO_PORT.sub(":…", said)
         raise SettingsError(
             f"rest: needs an address, and {said!r} is none", where="--to", now="e.g. rest:http://localhost:8080"
         )
