@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.errors import SinkError
 from dh_bridge.settings.writes import WritesSettings
 from dh_bridge.sinks.base import Delivery, Failure, SinkOptions
 from dh_bridge.spark import executors, targets
@@ -53,8 +53,6 @@ class Flaky:
 LATE, NEVER = ("the broker is slow", True), ("is too large", False)
 AWAY, CLOSED = SinkError("nobody answers", where="kafka:b", retryable=True), SinkError("no such topic", where="kafka:b")
 
-NO_TOKEN = SettingsError("is gone", where="rest.token_file")
-
 
 @pytest.fixture
 def pauses(monkeypatch):
@@ -72,9 +70,8 @@ def pauses(monkeypatch):
         ([AWAY, AWAY], 6, {}, [6, 6, 6], False),
         ([AWAY] * 4, 0, dict.fromkeys(range(6), "kafka:b: nobody answers"), [6] * 4, True),
         ([{5: LATE}, CLOSED], 5, {5: "kafka:b: no such topic"}, [6, 1], True),
-        ([NO_TOKEN], 0, dict.fromkeys(range(6), "rest.token_file: is gone"), [6], True),
     ],
-    ids=["at once", "in part", "one never", "after a while", "never", "not any more", "no token"],
+    ids=["at once", "in part", "one never", "after a while", "never", "not any more"],
 )
 def test_what_may_get_through_later_is_sent_again(pauses, answers, delivered, failed, batches, broken):
     sink = Flaky(*answers)
