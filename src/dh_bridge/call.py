@@ -114,6 +114,7 @@ class Call:
     """The open runs of one call, and what the report needs of their events."""
 
     def __init__(self, options: Options, *, report: bool, fold: Folds | None = None) -> None:
+        options.need_environments()
         self._options = options
         self._fold: Folds = fold or Fold(options)
         self._plain = options.settings.redaction == DEFAULT

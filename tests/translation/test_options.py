@@ -6,9 +6,10 @@ import gc
 import weakref
 
 import pytest
-from samples import dataset, event, lines, packed
+from samples import dataset, event, lines, one, packed
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
 
 SOURCE = {"namespace": "postgres://db:5432", "name": "shop.public.orders", "field": "id"}
@@ -60,3 +61,32 @@ def test_facets_that_tell_of_no_pair_are_bounded_in_bytes_too():
             assert lines(bridge.translate(raw))
     memory = bridge.options.column_lineage
     assert 20 < len(memory._young) + len(memory._old) < 2 * 30  # each holds 1.2 MB, a generation 32 MiB
+
+
+@pytest.mark.parametrize(("profile", "env"), [("1.0", None), ("1.1", "PRD")])
+def test_an_environment_that_the_version_does_not_know_is_left_out_of_flows_and_jobs(profile, env):
+    found = Bridge({"profile": profile}).translate(event("COMPLETE", namespace="prd", job="etl.load"))
+    assert found.rejected == []
+    for aspect in ("dataFlowInfo", "dataJobInfo"):
+        said = {operation["path"]: operation["value"] for operation in one(found, aspect)}
+        assert said.get("/env") == env
+
+
+@pytest.mark.parametrize(
+    ("settings", "where"),
+    [
+        ({"naming.env": "prd"}, "naming.env"),
+        ({"naming.rules": [{"namespace": "s3://a"}, {"namespace": "s3://b", "env": "TST"}]}, r"naming.rules\[1\].env"),
+        (
+            {"identity.mode": "join", "identity.join": {"tools": ["dbt"], "dbt": {"env": "SBX"}}},
+            "identity.join.dbt.env",
+        ),
+    ],
+)
+def test_an_environment_of_datasets_that_the_version_does_not_know_is_refused_by_name(settings, where):
+    with pytest.raises(SettingsError, match=rf"^{where}: DataHub 1.0 does not know "):
+        Bridge({**settings, "profile": "1.0"})
+    later = Bridge(settings)  # it may be the profile of a server yet to be asked
+    with pytest.raises(SettingsError, match=rf"^{where}: DataHub 0.15.0 does not know "):
+        later.translate(event())
+    assert lines(Bridge({**settings, "profile": "1.7"}).translate(event()))

@@ -34,6 +34,11 @@ class Profile:
         """Say whether the aspect has a field at the dotted ``path``, for example ``result.severity``."""
         return _has_field(self.name, aspect_name, path)
 
+    @property
+    def environments(self) -> frozenset[str]:
+        """What its FabricType holds: ``PRD``, for one, since 1.1."""
+        return _environments(self.name)
+
     def timeseries(self, aspect_name: str) -> bool:
         """Say whether the aspect is a timeseries; False when this profile has no such aspect."""
         schema = schemas.aspect_schema(self.name, aspect_name)
@@ -44,6 +49,13 @@ class Profile:
 def _has_field(version: str, aspect_name: str, path: str) -> bool:
     schema = schemas.aspect_schema(version, aspect_name)
     return schema is not None and schemas.descend(schema, path) is not None
+
+
+@cache
+def _environments(version: str) -> frozenset[str]:
+    schema = schemas.aspect_schema(version, "datasetKey")
+    fabric = None if schema is None else schemas.descend(schema, "origin")
+    return frozenset() if fabric is None else frozenset(fabric["symbols"])
 
 
 def known_profiles() -> tuple[str, ...]:

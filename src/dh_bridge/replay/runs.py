@@ -74,11 +74,15 @@ class Runs:
     def __init__(
         self, options: Options, zone: tzinfo, *, witnesses: Iterable[bytes] | None = None, held: int = HELD
     ) -> None:
-        """Raise a SettingsError for `runs.infer_upstream`: who wrote what a run reads may be in any part."""
+        """Raise a SettingsError for `runs.infer_upstream`: who wrote what a run reads may be in any part.
+
+        So for environments that the profile does not know.
+        """
         if options.settings.runs.infer_upstream:
             raise SettingsError(
                 "is not possible in parts", where="runs.infer_upstream", now="use emit in one process, or with a ledger"
             )
+        options.need_environments()
         self._options = options
         self._zone = zone
         self._witnesses = None if witnesses is None else list(witnesses)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.profiles import Profile, profile
 from dh_bridge.datahub.validation import validator
+from dh_bridge.errors import SettingsError
 from dh_bridge.memory import Memory
 from dh_bridge.translation.columns import TypeTable, default_types, load
 from dh_bridge.translation.filters import Filters
@@ -16,6 +17,8 @@ from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
 from dh_bridge.translation.properties import Names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dh_bridge.datahub.proposal import Remembered
     from dh_bridge.openlineage.events import Event
     from dh_bridge.settings import Settings
@@ -35,6 +38,8 @@ class Options:
         #: whether parents that only their children name are written: where their own events will be known, too (ruling 10)
         self.stubs = stateful and settings.ledger.stub_parents
         self.profile: Profile = profile(settings.profile or DEFAULT_PROFILE)
+        if settings.profile is not None:
+            self.need_environments()
         self.validator = validator(self.profile)
         #: what was rendered of entities that runs share, see `render/remembered.py`
         self.memory: Memory[tuple[Remembered, ...]] = Memory()
@@ -53,6 +58,13 @@ class Options:
         self.temporary = settings.temporary
         #: only where earlier events are known, too: a later call would move it
         self.flow_created = stateful and settings.jobs.flow_created == "first_seen"
+
+    def need_environments(self) -> None:
+        """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""
+        for where, env in _environments(self.settings):
+            if env not in self.profile.environments:
+                now = "choose a later `profile`, that of your server, or another environment"
+                raise SettingsError(f"DataHub {self.profile.name} does not know {env}", where=where, now=now)
 
     def refusal(self, event: Event) -> str | None:
         """Return why the settings refuse ``event`` whole, None when they do not, or when a filter leaves it out anyway."""
@@ -75,3 +87,13 @@ class Options:
         folder, types = self.settings.mappings, self.settings.schema_.types
         own = folder is not None and (folder / "tables" / "column_types.yaml").exists()
         return load(folder, types) if types or own else default_types()
+
+
+def _environments(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the environments of datasets, and where the settings say them."""
+    yield "naming.env", settings.naming.env
+    for position, rule in enumerate(settings.naming.rules):
+        if rule.env is not None:
+            yield f"naming.rules[{position}].env", rule.env
+    if "dbt" in settings.identity.join.tools:
+        yield "identity.join.dbt.env", settings.identity.join.dbt.env

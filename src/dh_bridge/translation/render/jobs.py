@@ -73,7 +73,7 @@ def flow_of(job: Job) -> Flow:
 def flow_proposals(urn: str, slots: Slots, options: Options, flow: Flow) -> Iterator[Proposal]:
     """Yield the aspects of a dataFlow."""
     operations = [add("/name", flow.name), add("/project", flow.namespace)]
-    if flow.env:
+    if flow.env in options.profile.environments:
         operations.append(add("/env", flow.env))
     if FIRST_SEEN in slots:
         operations.append(add("/created", audit_stamp(value(slots, FIRST_SEEN), options.actor)))
@@ -99,7 +99,7 @@ def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterato
         add("/type", _type_of(job.platform)),
         add("/flowUrn", job.flow_urn),
     ]
-    if job.env:
+    if job.env in options.profile.environments:
         operations.append(add("/env", job.env))
     own = combined(slots, JOB_PROPERTIES, options.prefix)
     own.update(_raw_names(job, options))
