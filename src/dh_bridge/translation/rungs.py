@@ -76,6 +76,8 @@ TYPE_EXTERNAL_TRIGGER = "external_trigger"
 TYPE_STREAMING = "streaming"
 #: not a rung: whether it says RUNNING once when it goes on after a failure, and then nothing for a long time (Debezium)
 TYPE_RESTARTS = "restarts"
+#: not a rung: whether what begins after an end is its next batch, not its next attempt (dbt)
+TYPE_BATCHES = "batches"
 
 # -- ATTEMPT: the number of the try (facets.md 3.6) --------------------------------------------------------------------
 ATTEMPT_DATA_RENTGEN = 0

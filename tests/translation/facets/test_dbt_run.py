@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from facet_cases import DBT, DPI, facet, pair, told
+from facet_cases import DBT, DPI, event, facet, orders, pair, told
 
 BODY = facet(invocation_id="2b1f", project_name="shop", dbt_runtime="core", full_refresh=False)
 
@@ -38,3 +38,22 @@ def test_a_placeholder_job_has_no_flow():
 @pytest.mark.parametrize("body", [facet(), facet(invocation_id=None, project_name=None), facet(invocation_id=[7])])
 def test_what_is_no_id_names_nothing(body):
     assert dbt(body=body).one(DPI, "dataProcessInstanceProperties")["name"] == DPI.rpartition(":")[2]
+
+
+def test_a_microbatch_model_ends_once_whatever_its_batches_came_to():
+    """As dbt-ol 1.54 told one whose second of three batches failed, with ``--consume-structured-logs``."""
+    said = ("START", "START", "COMPLETE", "START", "FAIL", "START", "COMPLETE", "OTHER")
+    events = [
+        event(
+            kind, time=f"2026-11-20T01:00:0{second}Z", run={"dbt_run": BODY}, outputs=[orders()],
+            producer=DBT, name="model.shop.orders",
+        )
+        for second, kind in enumerate(said)
+    ]  # fmt: skip
+    found = told(events)
+    points = found.all(DPI, "dataProcessInstanceRunEvent")
+    ends = [one for one in points if one["status"] == "COMPLETE"]
+    assert {one["result"]["type"] for one in ends} == {"FAILURE"}
+    assert {one["attempt"] for one in points} == {1}
+    assert max(one["durationMillis"] for one in ends) == 6000
+    assert found.kept(DPI)["eventType"] == "FAIL"

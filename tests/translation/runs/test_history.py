@@ -215,6 +215,16 @@ def test_a_run_that_its_producer_restarts_shows_so_at_once(said, expected):
     assert points(history(events(*said), restarts=True)) == points(history(events(*said)))
 
 
+def test_what_begins_after_an_end_may_be_the_next_batch_of_the_same_attempt():
+    said = events("START@0", "START@2000", "COMPLETE@7000", "START@8000", "FAIL@9000", "START@9500", "COMPLETE@12000", "OTHER@13000")  # fmt: skip
+    for order in (said, said[::-1], said[4:] + said[:4]):
+        found = history(order, batches=True)
+        assert (found.winner, found.attempts, found.start, found.end, found.completed) == ("FAIL", 1, 0, 12000, True)
+        assert points(found)[-1] == (12000, 1, "FAIL")
+        assert found.points[-1].duration == 12000
+    assert history(said).attempts == 3
+
+
 def test_within_one_attempt_a_failure_wins_in_streaming_runs_too():
     found = history(events("START@0", "FAIL@5000", "COMPLETE@9000"), streaming=True)
     assert (found.winner, points(found)[-1]) == ("FAIL", (9000, 1, "FAIL"))
@@ -233,13 +243,14 @@ moments = st.sampled_from([0, 400, 999, 1000, 1400, 5000, HOUR, HOUR + 1, 30 * H
     st.lists(st.tuples(words, moments), min_size=1, max_size=8),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
     st.sampled_from(["hour", "day", "off"]),
     st.data(),
 )
-def test_the_history_is_a_function_of_the_set_of_events(told, streaming, restarts, heartbeat, data):
+def test_the_history_is_a_function_of_the_set_of_events(told, streaming, restarts, batches, heartbeat, data):
     said = events(*(f"{word}@{time}" for word, time in told))
     shuffled = data.draw(st.permutations([*said, *said[:2]]))
-    how = {"streaming": streaming, "restarts": restarts, "heartbeat": heartbeat}
+    how = {"streaming": streaming, "restarts": restarts, "batches": batches, "heartbeat": heartbeat}
     found = history(said, **how)
     assert history(shuffled, **how) == found
     before = {
@@ -266,7 +277,7 @@ def test_events_that_are_let_go_change_no_history_whatever_else_comes(told, more
     beats = [time * 60 * SECOND // STEPS[heartbeat] for kind, time in {*more} if RESULTS.get(kind)]
     assume(first and len(beats) == len({*beats}))  # one late end in a beat: see the next test
     left = thinned(first, heartbeat)
-    for how in ({}, {"streaming": True}, {"streaming": True, "restarts": True}):
+    for how in ({}, {"batches": True}, {"streaming": True}, {"streaming": True, "restarts": True}):
         whole = history([*first, *later], heartbeat=heartbeat, **how)
         assert history([*left, *later], heartbeat=heartbeat, **how) == whole
     assert thinned([*first, *first], heartbeat) == thinned(first, heartbeat)

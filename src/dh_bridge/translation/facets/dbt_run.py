@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.rungs import NAME_INVOCATION
+from dh_bridge.translation.rungs import NAME_INVOCATION, TYPE_BATCHES
 from dh_bridge.translation.runstate import ANY_OWNER
-from dh_bridge.translation.slots import JOB_PROPERTIES, RUN_NAME, Statements
+from dh_bridge.translation.slots import JOB_PROPERTIES, RUN_NAME, RUN_TYPE, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     producer="dbt",
 )
 def dbt_run(opened: Open, at: Place) -> Statements:
-    """Invocation id (the name of the invocation's run), project and profile as properties."""
+    """Invocation id (the name of the invocation's run), project and profile as properties.
+
+    dbt tries no node again under the same run id. A microbatch model has a START and an end for each batch, then its own
+    end, which is OTHER where some failed.
+    """
+    yield at.run, RUN_TYPE, TYPE_BATCHES, True
     properties = flattened("dbt_run", opened.body)
     if properties:
         yield property_statement(at, properties)

@@ -63,10 +63,12 @@ def history(  # noqa: PLR0913 - what runs are, and the settings of runs
     other_as: str = "none",
     start_skew: int = 0,
     restarts: bool = False,
+    batches: bool = False,
 ) -> History:
     """Return the history of (stamp, type) pairs, given in any order, doubles allowed; the rest as in ``RunSettings``.
 
     ``restarts``: its producer says RUNNING once when it goes on after an end, and then nothing for a long time.
+    ``batches``: its producer tries no run again; what begins after an end is the next batch of the same attempt.
     """
     if (alone := only(events)) is not None:
         return alone
@@ -74,7 +76,7 @@ def history(  # noqa: PLR0913 - what runs are, and the settings of runs
     starts = [stamp[0] for stamp, kind in ordered if kind == "START"]
     found = History(start=min(starts) if starts else ordered[0][0][0], started=bool(starts), last=ordered[-1][0])
     late = _late_start(ordered, start_skew * _SECOND) if start_skew else None
-    attempts = _attempts(ordered if late is None else ordered[:-1])
+    attempts = _attempts(ordered if late is None else ordered[:-1], batches=batches)
     points: dict[int, Point] = {}
     step = _HEARTBEATS.get(heartbeat) if streaming else None
     running = max((stamp for stamp, kind in ordered if kind == "RUNNING"), default=None) if restarts and step else None
@@ -171,14 +173,14 @@ def _distinct(ordered: list[tuple[Stamp, str | None]]) -> list[tuple[Stamp, str 
 
 
 def _attempts(
-    ordered: list[tuple[Stamp, str | None]],
+    ordered: list[tuple[Stamp, str | None]], *, batches: bool
 ) -> list[tuple[int, _Attempt, list[tuple[Stamp, str | None]]]]:
     """Split the events into attempts: only a START or RUNNING after a terminal event opens the next one."""
     attempt = _Attempt()
     own: list[tuple[Stamp, Any]] = []
     found: list[tuple[int, _Attempt, list[tuple[Stamp, Any]]]] = [(1, attempt, own)]
     for stamp, kind in ordered:
-        if kind in ("START", "RUNNING") and attempt.terminals:
+        if kind in ("START", "RUNNING") and attempt.terminals and not batches:
             attempt, own = _Attempt(), []
             found.append((found[-1][0] + 1, attempt, own))
         own.append((stamp, kind))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import Cells, fold
 from dh_bridge.translation.laws import BEFORE
-from dh_bridge.translation.rungs import TYPE_RESTARTS, TYPE_STREAMING
+from dh_bridge.translation.rungs import TYPE_BATCHES, TYPE_RESTARTS, TYPE_STREAMING
 from dh_bridge.translation.runs.contributions import contribute, outputs_of, settle_placeholders, settle_snapshots
 from dh_bridge.translation.runs.history import History, failing, history, only
 from dh_bridge.translation.runs.joined import matched
@@ -86,6 +86,7 @@ def history_of(state: RunState, options: Options) -> History:
         other_as=settings.other_as,
         start_skew=settings.start_skew_seconds,
         restarts=state.hinted(TYPE_RESTARTS),
+        batches=state.hinted(TYPE_BATCHES),
     )
     return failing(found) if state.failed else found
 
