@@ -125,12 +125,15 @@ def test_nothing_is_removed_by_setting():
     assert not found.has(TOTALS, "status")
 
 
-def test_an_input_is_not_changed():
+def test_of_an_input_the_word_stands_on_the_edge_alone():
+    """As S3DeleteObjectsOperator, GCSDeleteObjectsOperator and BigQueryDeleteTableOperator tell what they delete."""
     found = of_input("lifecycleStateChange", facet(lifecycleStateChange="DROP"), report=True)
+    edge = found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{ORDERS}"]
+    assert edge["properties"] == {"openlineage.lifecycleStateChange": "DROP"}
     assert not found.has(ORDERS, "status")
     assert not found.has(ORDERS, "operation")
     path = "$.inputs[0].facets.lifecycleStateChange.lifecycleStateChange"
-    assert found.verdicts()[path] == ("withheld", "no-home:an input is not changed")
+    assert found.verdicts()[path] == ("kept", "dataJobInputOutput.inputDatasetEdges[].properties")
 
 
 @pytest.mark.parametrize("kind", ["FAIL", "ABORT"])

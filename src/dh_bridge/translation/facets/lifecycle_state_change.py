@@ -46,6 +46,7 @@ _EARLIER = tuple(
 
 _LATER = "datasetProperties.customProperties[openlineage.renamedTo]"
 _WORD = ("operation.operationType", "status.removed", "dataJobInputOutput.outputDatasetEdges[].properties")
+_OF_INPUT = "dataJobInputOutput.inputDatasetEdges[].properties"
 
 
 @facet(
@@ -59,13 +60,19 @@ _WORD = ("operation.operationType", "status.removed", "dataJobInputOutput.output
     },
 )
 def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements:
-    """Operation of the run, mark on the edge; DROP removes the dataset (facets.md 4.9); the earlier name is kept."""
+    """Operation of the run, mark on the edge; DROP removes the dataset (facets.md 4.9); the earlier name is kept.
+
+    Of an input there is the mark alone: that is where Airflow's operators for S3, GCS and BigQuery tell what they delete.
+    """
     word = capped((facet.lifecycleStateChange or "").upper())
     previous = facet.previousIdentifier
     earlier = _named("previousIdentifier", previous.namespace, previous.name) if previous is not None else {}
     if word:
+        if at.task:
+            key = "input" if at.role == "input" else "output", at.dataset, "lifecycleStateChange"
+            yield at.task, EDGE_PROPERTIES, key, {"lifecycleStateChange": word}
         if at.role == "input":
-            at.withheld("lifecycleStateChange", "no-home:an input is not changed")
+            at.reached("lifecycleStateChange", "kept", _OF_INPUT)
         else:
             yield at.dataset, LIFECYCLE, word, None
             if at.run:
@@ -78,9 +85,6 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
                 )
                 if operation_of_word(word) is None:
                     at.reached("lifecycleStateChange", "kept", "operation.customProperties", _WORD[-1])
-            if at.task:
-                key = "output", at.dataset, "lifecycleStateChange"
-                yield at.task, EDGE_PROPERTIES, key, {"lifecycleStateChange": word}
     if earlier:
         yield property_statement(at, earlier)
     if previous is not None and word == "RENAME" and at.role != "input":
