@@ -57,6 +57,18 @@ def test_file_is_the_flags_then_the_variables_then_the_working_folders(tmp_path,
     assert load(flagged, environ={CONFIG_VARIABLE: str(named)}).settings.window == 3
 
 
+def test_a_file_that_is_called_otherwise_is_not_passed_over(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _file(tmp_path, "window: 2\n", "dh_bridge.yaml")
+    with pytest.raises(
+        SettingsError, match=r"^dh_bridge.yaml: is not read .*call it dh_bridge.yml, or name it with -c"
+    ):
+        load(environ={})
+    assert load("dh_bridge.yaml", environ={}).settings.window == 2
+    _file(tmp_path, "window: 1\n")
+    assert load(environ={}).settings.window == 1
+
+
 def test_missing_file_names_who_named_it(tmp_path):
     with pytest.raises(SettingsError, match=r"none.yml: the settings file cannot be read: "):
         load(tmp_path / "none.yml", environ={})
@@ -252,6 +264,19 @@ def test_misspelt_variable_is_refused_with_the_nearest_known_one(tmp_path):
     assert _only("", tmp_path, DH_BRIDGE_FILTER__THROUGH="x").startswith(
         "env DH_BRIDGE_FILTER__THROUGH: unknown key `filter` (did you mean `filters`?)"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("DH_BRIDGE_REST_TOKEN", "DH_BRIDGE_REST__TOKEN"),
+        ("DH_BRIDGE_KAFKA__REGISTRY_URL", "DH_BRIDGE_KAFKA__REGISTRY__URL"),
+        ("DH_BRIDGE_COLUMN_LINEAGE_TARGET", "DH_BRIDGE_COLUMN_LINEAGE__TARGET"),
+    ],
+)
+def test_variable_with_one_underscore_before_its_field_is_told_of_two(name, meant, tmp_path):
+    assert f"env {name}: unknown key" in (said := _only("", tmp_path, **{name: "x"}))
+    assert f"(did you mean `{meant}`?)" in said
 
 
 def test_value_where_an_area_is_wanted_is_refused(tmp_path):

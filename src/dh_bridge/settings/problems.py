@@ -41,7 +41,8 @@ def problem(error: dict[str, Any], given: Mapping[Steps, Given]) -> SettingsErro
     value = error.get("input")
     if error["type"] == "extra_forbidden":
         model = area(annotation_at(Settings, steps[:-1])) if steps[:-1] else Settings
-        return SettingsError(f"unknown key `{_cut(steps)}`", where=where, now=known_keys(model, str(steps[-1])))
+        now = _divided(steps, where, model) or known_keys(model, str(steps[-1]))
+        return SettingsError(f"unknown key `{_cut(steps)}`", where=where, now=now)
     key = dotted(steps) if value is not None else _cut(steps)
     shown = f", not {masked(key, value)!r}" if _may_be_shown(steps, value) else ""
     message = error["msg"].removeprefix("Input ").removeprefix("String ").removeprefix("Value error, ")
@@ -59,6 +60,16 @@ def known_keys(model: type[BaseModel] | None, step: str) -> str:
     known = sorted(names(model)) if model is not None else []
     near = difflib.get_close_matches(step, known, n=1, cutoff=0.5)
     return f"did you mean `{near[0]}`?" if near else f"known here: {', '.join(known)}"
+
+
+def _divided(steps: Steps, where: str, model: type[BaseModel] | None) -> str:
+    """Return the advice for a variable that has one underscore between an area and its field."""
+    step, variable = str(steps[-1]), where.removeprefix("env ")
+    for name in names(model) if model is not None and variable != where else ():
+        if step.startswith(f"{name}_") and area(annotation_at(Settings, (*steps[:-1], name))) is not None:
+            field = len(name) + 1 - len(step)
+            return f"did you mean `{variable[: field - 1]}__{variable[field:]}`?"
+    return ""
 
 
 def _may_be_shown(steps: Steps, value: Any) -> bool:
