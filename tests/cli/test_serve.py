@@ -117,7 +117,8 @@ def test_a_server_that_tells_its_version_chooses_the_profile(gms, tmp_path):
     [
         (["--to", "rest:http://127.0.0.1:9"], 2, "name a file"),
         (["--to", "catalogue:{}/shop.db"], 2, "--to: "),
-        (["--to", "catalog:{}/shop.db", "--listen", "5000"], 2, "receiver.listen"),
+        (["--to", "catalog:{}/shop.db", "--listen", "5000"], 2, "`receiver.listen` should be HOST:PORT, not '5000'"),
+        (["--to", "catalog:{}/shop.db", "--listen", "http://[::]:5000"], 2, "`receiver.listen` should be HOST:PORT"),
         (["--to", "catalog:{}/shop.db", "--listen", "256.0.0.1:5000"], 3, "cannot listen"),
         (["--to", "catalog:{}/none/shop.db", *FREE], 3, "none"),
         (["--to", "rest:http://127.0.0.1:9", "--ledger", "{}/runs.db", "--set", "rest.retries=0"], 3, "127.0.0.1:9"),

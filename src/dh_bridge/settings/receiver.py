@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 _PORTS = 65_535
+_HOST_AND_PORT = r"^[^\s/]+:\d{1,5}$"
 
 
 class ReceiverSettings(BaseModel):
@@ -14,7 +17,7 @@ class ReceiverSettings(BaseModel):
 
     listen: str = Field(
         default="127.0.0.1:5000",
-        pattern=r"^\S+:\d{1,5}$",
+        pattern=_HOST_AND_PORT,
         description="HOST:PORT that it listens on; `0.0.0.0:5000` for other machines, `[::1]:5000` for IPv6, port 0 for a free"
         " one.",
     )
@@ -43,6 +46,13 @@ class ReceiverSettings(BaseModel):
         if not (key and key.isprintable()):
             raise ValueError("is a text that no header can hold")
         return SecretStr(key)
+
+    @field_validator("listen", mode="before")
+    @classmethod
+    def _is_an_address(cls, listen: object) -> object:
+        if isinstance(listen, str) and not re.search(_HOST_AND_PORT, listen):
+            raise ValueError("should be HOST:PORT")
+        return listen
 
     @field_validator("listen")
     @classmethod
