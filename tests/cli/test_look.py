@@ -238,7 +238,24 @@ def test_file_that_is_no_catalogue_is_a_delivery_failure(run, tmp_path):
     result = run("get", CLEAN, "--catalog", "text.db")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "is no catalogue" in result.stderr
-    assert run("get", CLEAN, "--catalog", "absent.db").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("get", CLEAN, "--catalog", "absent.db"),
+        ("explain", "--run", "r", "--catalog", "absent.db"),
+        ("urn", "--reverse", CLEAN, "--catalog", "absent.db"),
+        ("plan", "/dev/null", "--against", "catalog:absent.db"),
+        ("queue", "list", "--ledger", "absent.db"),
+    ],
+)
+def test_file_that_is_not_there_is_the_same_failure_for_all(command, run):
+    result = run(*command)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert (
+        "absent.db: there is no such catalogue or ledger (`emit --to catalog:FILE` writes a catalogue" in result.stderr
+    )
 
 
 @pytest.mark.parametrize("command", [("get",), ("runs",), ("lineage",), ("urn", "--reverse")])

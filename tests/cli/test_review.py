@@ -190,7 +190,6 @@ def test_what_a_place_refuses_is_not_held(run, monkeypatch):
     [
         (("verify", "--against", "catalog:x.db"), "name EVENTS, or the --ledger"),
         (("verify", EVENTS, "--against", "catalog:x.db", "--run", "r"), "EVENTS or --run"),
-        (("plan", EVENTS, "--against", "catalog:none.db"), "there is no catalogue"),
         (("plan", EVENTS, "--against", "file:x.json"), "cannot be read: use rest:URL"),
         (("plan", EVENTS, "--against", "x", "--fail-on", "new=0"), "write COUNT>NUMBER"),
         (("plan", EVENTS, "--against", "https://ann:secret@datahub:8080"), "'https://datahub:8080' cannot be read"),

@@ -170,7 +170,7 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     try:
         connection = _open(place, readonly=readonly)
     except sqlite3.Error as error:
-        raise SinkError(f"cannot be opened: {error}", where=place) from error
+        raise SinkError(f"cannot be opened: {_why(place) or error}", where=place) from error
     try:
         _check(connection, place, readonly=readonly)
         if not readonly or place == _MEMORY:
@@ -185,6 +185,14 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _why(place: str) -> str:
+    """Say what SQLite does not: that a file is a folder, or is to be in one that is not there."""
+    path = Path(place)
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent}"
+    return "it is a folder" if path.is_dir() else ""
 
 
 def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
@@ -219,7 +227,7 @@ def _check(connection: sqlite3.Connection, place: str, *, readonly: bool) -> Non
             f"is a catalogue of version {version}, newer than {VERSION}", where=place, now="use the newer dh-bridge"
         )
     if readonly and version < VERSION and place != _MEMORY:
-        raise SinkError("is of an older release, or empty", where=place, now="open it for writing once")
+        raise SinkError("is of an older release, or empty", where=place, now="the next `emit` that uses it mends that")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

@@ -13,7 +13,7 @@ from dh_bridge.catalog.lineage import lineage
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lineage import lineage_tree
-from dh_bridge.cli.options import events_path, new_catalog_path, with_settings
+from dh_bridge.cli.options import catalog_path, events_path, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import write_tree
 from dh_bridge.errors import SinkError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "file",
     default="out/demo.db",
     show_default=True,
-    type=new_catalog_path,
+    type=catalog_path,
     help="The catalogue to write.",
 )
 @click.option("--dry-run", is_flag=True, help="Show it, and leave no file.")

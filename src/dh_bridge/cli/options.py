@@ -42,8 +42,7 @@ class _CatalogPath(click.Path):
 
 
 events_path = _EventsPath(exists=True, allow_dash=True)
-catalog_path = _CatalogPath(exists=True, dir_okay=False)
-new_catalog_path = _CatalogPath(dir_okay=False)
+catalog_path = _CatalogPath(dir_okay=False)
 
 events_argument = click.argument("events", nargs=-1, required=True, metavar="EVENTS...", type=events_path)
 profile_option = click.option(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -31,8 +30,6 @@ def opened_place(target: str, settings: Settings) -> Iterator[tuple[Readable, It
         listed = Listed(target)
         yield listed, listed.urns, settings
     elif scheme == "catalog":
-        if not Path(path).is_file():
-            raise click.UsageError(f"there is no catalogue {path!r}")
         with CatalogSink(Catalog(path, readonly=True)) as sink:
             yield sink, sink.catalog.entities(), settings
     elif scheme == "rest":
