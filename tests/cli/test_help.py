@@ -118,7 +118,8 @@ def test_version_is_the_packages(run):
 def test_unknown_command_is_wrong_usage(run):
     result = run("transalte")
     assert result.exit_code == 2
-    assert "No such command 'transalte'" in result.stderr
+    assert "No such command 'transalte' (did you mean translate?)" in result.stderr
+    assert "No such command 'quack'" in run("quack").stderr
 
 
 def test_pages_and_readme_are_in_step_with_the_code():

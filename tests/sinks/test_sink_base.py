@@ -44,6 +44,13 @@ def test_who_leaves_the_scheme_out_or_misspells_it_is_told_the_one_that_fits(tar
         open_sink(target)
 
 
+@pytest.mark.parametrize("target", ["s3://bucket/p.ndjson", "sqlite:///shop.db"])
+def test_a_place_on_another_machine_is_no_file(target):
+    with pytest.raises(SettingsError) as caught:
+        open_sink(target)
+    assert "did you mean" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("target", "file_format", "reason"),
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -77,6 +78,16 @@ class Commands(click.Group):
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(import_module(f"dh_bridge.cli.{name}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is asked for; click looks for a name that is alike among commands that are loaded already."""
+        name, known = args[0], self.list_commands(ctx)
+        near = get_close_matches(name, known, 1) if name not in known else []
+        if near and not ctx.resilient_parsing:
+            raise click.UsageError(f"No such command {name!r} (did you mean {near[0]}?)", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one block of the help per section, from the menu alone."""

@@ -198,8 +198,12 @@ SINKS = {
 """Scheme of a target -> the module whose ``open_target(place, options)`` opens it; imported when first asked for."""
 
 
-_SIGNS = (("rest", "http://"), ("rest", "https://"), ("file", ".ndjson"), ("file", ".json"), ("catalog", ".db"))
-"""Scheme -> what stands in a place of that kind, for one who left the scheme out."""
+_SIGNS = {
+    "rest": re.compile("https?://"),
+    "file": re.compile(r"(?!.*://).*\.(nd)?json"),
+    "catalog": re.compile(r"(?!.*://).*\.db"),
+}
+"""Scheme -> what a place of that kind looks like, for one who left the scheme out."""
 
 
 def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
@@ -220,7 +224,7 @@ def known_scheme(target: str) -> str:
     lasting = [name for name in SINKS if name != "memory"]
     near = get_close_matches(scheme, SINKS, 1, cutoff=0.7) if colon or scheme in SINKS else []
     meant = [f"{name}:{shown(place)}" for name in near]
-    meant += [f"{name}:{shown(target)}" for name, sign in _SIGNS if sign in target.lower()]
+    meant += [f"{name}:{shown(target)}" for name, sign in _SIGNS.items() if sign.match(target.lower())]
     now = f"use one of {', '.join(f'{name}:' for name in lasting)}" + (f"; did you mean {meant[0]}?" if meant else "")
     raise SettingsError(f"{shown(target)!r} is no known target", where="--to", now=now)
 
