@@ -8,6 +8,7 @@ from gms import Gms
 from dh_bridge import Settings
 from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.spark_targets import delivery
+from dh_bridge.errors import SettingsError
 
 
 @pytest.mark.parametrize("target", ["catalog:c.db", "ndjson:lines", "parquet:lines", "file:out.json"])
@@ -18,6 +19,11 @@ def test_nothing_is_made(target, tmp_path):
     assert settings == Settings()
     assert outcome.delivered == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_target_that_is_none_is_told_of_the_folders_too():
+    with Outcome() as outcome, pytest.raises(SettingsError, match=r"parquet:DIR and ndjson:DIR .*; or use one of"):
+        delivery("proposals", Settings(), outcome, None)
 
 
 def test_a_server_tells_its_version_and_takes_nothing(tmp_path):

@@ -93,8 +93,8 @@ def emit(  # noqa: PLR0913 - one parameter per option
     rest:URL is DataHub's metadata service, such as rest:http://localhost:8080; rest: alone takes the server and the token that
     DATAHUB_GMS_URL and DATAHUB_GMS_TOKEN or ~/.datahubenv name. kafka:BROKERS, such as kafka:localhost:9092, is the topic that
     DataHub reads; its envelope comes from the schema registry (KAFKA_SCHEMAREGISTRY_URL or kafka.registry.url). A catalogue is
-    one SQLite file that lineage, get and runs look into. A .ndjson file holds what translate writes, a .json file what
-    DataHub's own `datahub ingest` reads with its file source. The summary goes to stderr.
+    one SQLite file that lineage, get and runs look into. A .ndjson file holds what translate writes, and is added
+    to; a .json file, written anew, what DataHub's own `datahub ingest` reads with its file source. The summary goes to stderr.
 
     A catalogue remembers every run, and with --ledger so does any other target: events of a run may then come in any order, in
     any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.

@@ -11,7 +11,7 @@ from dh_bridge.cli.spark_errors import delivering
 from dh_bridge.delivery import need_ledger, open_destination
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.openlineage.events import told
-from dh_bridge.sinks.base import Failure, SinkOptions
+from dh_bridge.sinks.base import Failure, SinkOptions, known_scheme
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,6 +40,11 @@ def delivery(
     if target in _FOLDERS:
         raise SettingsError(f"{target} needs a folder", where="--to", now=f"write --to {target}DIR")
     if not target.startswith(_FOLDERS):
+        try:
+            known_scheme(target)
+        except SettingsError as error:
+            folders = "parquet:DIR and ndjson:DIR are folders that Spark writes"
+            raise SettingsError(error.what, where=error.where, now=f"{folders}; or {error.now}") from error
         if not dry_run:
             need_ledger(target, settings)
         destination = open_destination(target, settings, dry_run=dry_run)
