@@ -248,6 +248,7 @@ def test_file_that_is_no_catalogue_is_a_delivery_failure(run, tmp_path):
         ("urn", "--reverse", CLEAN, "--catalog", "absent.db"),
         ("plan", "/dev/null", "--against", "catalog:absent.db"),
         ("queue", "list", "--ledger", "absent.db"),
+        ("prune", "--to", "rest:http://127.0.0.1:9", "--ledger", "absent.db"),
     ],
 )
 def test_file_that_is_not_there_is_the_same_failure_for_all(command, run):

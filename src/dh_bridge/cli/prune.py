@@ -55,7 +55,7 @@ def _age(_context: click.Context, _option: click.Parameter, text: str) -> int:
 )
 @click.option(
     "--ledger",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     help="The ledger that knows our runs (default: the setting ledger.file); a catalogue is its own.",
 )
 @click.option("--retired", is_flag=True, help="Instead of runs: checks that have retired (assertions.retire).")
