@@ -145,7 +145,7 @@ def test_pause_holds_deliveries_and_resume_lets_them_go(run, undisturbed, server
     assert run("queue", "pause", "--ledger", "ledger.db").stdout == "deliveries pause, 0 wait\n"
     result = run("emit", EVENTS, *OUT)
     assert result.exit_code == 3
-    assert "deliveries pause (`dh-bridge queue resume`)" in result.stderr
+    assert "deliveries pause until `dh-bridge queue resume`. The next emit with this ledger after that" in result.stderr
     assert len(server.proposals) == before > 0
     assert ", deliveries pause" in run("queue", "list", "--ledger", "ledger.db").stdout
     assert run("queue", "resume", "--ledger", "ledger.db").stdout.startswith("deliveries go on, ")

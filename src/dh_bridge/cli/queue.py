@@ -39,14 +39,14 @@ def held(courier: Courier) -> tuple[int, str]:
         return 0, ""
     new = _held_back(courier.newcomers)
     if outbox.paused:
-        why = "deliveries pause (`dh-bridge queue resume`)"
+        why = "deliveries pause until `dh-bridge queue resume`"
     elif courier.broken is not None:
         why = "; ".join(filter(None, (str(courier.broken), new)))
     else:
         why = new or "the server took them not yet"
     return waits, (
         f"{waits:,} proposals wait in the ledger, the oldest since {_time(oldest)}: {why}."
-        " The next emit with this ledger sends them; `dh-bridge queue list` shows them."
+        f" The next emit with this ledger{' after that' if outbox.paused else ''} sends them; `dh-bridge queue list` shows them."
     )
 
 
