@@ -10,7 +10,7 @@ from collections import defaultdict
 import gen_told
 import pytest
 from gen_runs import group
-from samples import corpus, dataset, event, examples, needs_corpus
+from samples import corpus, dataset, dataset_event, event, examples, needs_corpus
 from told import Told, catalogue, read, settings
 
 from dh_bridge import Settings
@@ -232,6 +232,20 @@ def test_runs_of_two_jobs_with_one_id_have_a_point_each():
     whole = catalogue(story)
     for aspect_name in ("operation", "datasetProfile", "assertionRunEvent"):
         assert sum(f'"{aspect_name}"'.encode() in line for line in whole) == 2
+    assert catalogue([story[1]], [story[0]], forgetful=True) == whole
+
+
+def test_dataset_events_that_call_one_table_by_several_names_have_one_point_a_millisecond():
+    link = {"identifiers": [{"namespace": "hive://h:9083", "name": "db.t", "type": "TABLE"}]}
+    story = [
+        dataset_event(
+            dataset("/wh/t", place, facets={"symlinks": link, "dataQualityMetrics": {"rowCount": rows}}),
+            f"2026-11-20T10:00:00.0000{rows}Z",
+        )
+        for rows, place in enumerate(("hdfs://nn", "s3://lake"), 1)
+    ]
+    whole = catalogue(story)
+    assert [b'"rowCount":2' in line for line in whole if b"datasetProfile" in line] == [True]
     assert catalogue([story[1]], [story[0]], forgetful=True) == whole
 
 

@@ -25,7 +25,7 @@ def record(event: Event, options: Options) -> Record:
     if event.kind == "run":
         key = options.identity.run_urn(event.namespace, event.name, event.run_id)
     elif event.dataset is not None:
-        key = f"dataset:{event.dataset.namespace}/{event.dataset.name}"
+        key = f"dataset:{options.about(event.dataset)}"
     else:
         key = f"job:{event.namespace}/{event.name}"
     return Record(key, event.time, event.place, event.raw)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.datahub.proposal import Remembered
-    from dh_bridge.openlineage.events import Event
+    from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.settings import Settings
 
 DEFAULT_PROFILE = "0.15.0"
@@ -72,6 +72,11 @@ class Options:
         if said is None and self.settings.naming.unknown == "fail":
             said = self._not_named(event)
         return None if said is None or self.filters.anew().event(event) is not None else said
+
+    def about(self, dataset: Dataset) -> str:
+        """Return what a DatasetEvent is about: the URN of its dataset, else how its producer calls it."""
+        name = dataset_name(dataset, self.naming, keep_ephemeral=self.keep_ephemeral)
+        return name.endpoint or f"{dataset.namespace} {dataset.name}"
 
     def _not_named(self, event: Event) -> str | None:
         names = (

@@ -122,8 +122,7 @@ def kinds_of(states: Iterable[RunState]) -> set[Slot]:
     return set().union(*[slots for state in states for slots in state.cells.values()])
 
 
-def state_without_run(event: Event, runs: dict[str, RunState], stamp: Stamp) -> RunState:
-    """Return the state of an event without a run; those of one dataset and millisecond have one point (ruling 2)."""
-    about = event.dataset
-    key = f"dataset:{about.namespace} {about.name} {event.time // 1000}" if about else f"job:{stamp[2].value.hex()}"
+def state_without_run(event: Event, about: str | None, runs: dict[str, RunState], stamp: Stamp) -> RunState:
+    """Return the state of an event without a run; those ``about`` one dataset and of one millisecond have one point (ruling 2)."""
+    key = f"dataset:{about} {event.time // 1000}" if about is not None else f"job:{stamp[2].value.hex()}"
     return runs.get(key) or runs.setdefault(key, RunState("", "", event.kind, key))

@@ -108,7 +108,8 @@ class Walk:
 
     def _state(self, event: Event, runs: dict[str, RunState], at: Place) -> RunState:
         if event.kind != "run":
-            return state_without_run(event, runs, at.stamp)
+            about = None if event.dataset is None else self.options.about(event.dataset)
+            return state_without_run(event, about, runs, at.stamp)
         urn = at.run = at.identity.run_urn(event.namespace, event.name, event.run_id)
         if (found := runs.get(urn)) is None:
             found = runs[urn] = RunState(urn, bare(event.run_id), "run")
