@@ -350,6 +350,15 @@ def facet_of(**leaves):
 KEPT_BY = {
     "an open facet": {"spark_jobDetails": facet_of(jobDescription=URL)},
     "an unknown facet": {"acme": facet_of(password=SECRET, nested={"token": SECRET, "url": URL})},
+    "a list of names and values": {
+        "acme": facet_of(
+            params=[{"name": "db_password", "value": SECRET}], login={"key": "token", "value": {"a": SECRET}}
+        )
+    },
+    "a name and its value in an open facet": {
+        "spark_jobDetails": facet_of(jobGroup={"name": "token", "value": SECRET})
+    },
+    "a tag": {"tags": facet_of(tags=[{"key": "db_password", "value": SECRET, "source": "x"}])},
     "environment variables": {
         "environmentVariables": facet_of(environmentVariables=[{"name": "DB_PASSWORD", "value": SECRET}])
     },
@@ -377,6 +386,14 @@ def test_off_hides_nothing_and_is_forgotten_with_its_call(facets):
     assert SECRET in written(facets, redaction="off")[0]
     assert SECRET not in written(facets)[0]
     assert SECRET in written(facets, redaction="off")[0]
+
+
+@pytest.mark.parametrize("kind", ["a list of names and values", "a tag"])
+def test_a_value_that_its_name_beside_it_hides_is_reported_as_secret(kind):
+    _, reasons = written(KEPT_BY[kind])
+    assert "secret" in {reason for path, reason in reasons.items() if path.endswith("[0].value")}
+    _, reasons = written(KEPT_BY[kind], redaction="off")
+    assert "secret" not in reasons.values()
 
 
 CONFIGURATIONS = {

@@ -11,6 +11,7 @@ import msgspec
 from dh_bridge.translation.redaction import (
     REDACTED,
     hides,
+    hides_value,
     redacted_json,
     redacted_words,
     secret_name,
@@ -97,10 +98,11 @@ def flattened(
         key = f"{prefix}.{name}"
         if isinstance(member, (dict, list)) and not member:
             continue
+        secret = hidden or (name == "value" and hides_value(value))
         if isinstance(member, dict):
-            flattened(key, member, found, hidden=hidden or hides(key))
+            flattened(key, member, found, hidden=secret or hides(key))
             continue
-        written = kept(key, member, hidden=hidden)
+        written = kept(key, member, hidden=secret)
         if written is not None:
             found[key] = written
     return found

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 REDACTED = "[REDACTED]"
 DEFAULT, OFF, STRICT = "default", "off", "strict"
@@ -89,6 +89,11 @@ def mode() -> str:
 def hides(key: str) -> bool:
     """Return whether a value under ``key`` is hidden, whatever it looks like."""
     return secret_name(key) and _mode.get() != OFF
+
+
+def hides_value(pair: Mapping[str, Any]) -> bool:
+    """Return whether the ``value`` in an object is hidden by its ``key`` or ``name``, as tags and parameters are listed."""
+    return any([isinstance(name := pair.get(leaf), str) and hides(name) for leaf in ("key", "name")])  # noqa: C419 - faster
 
 
 def names_only(values: dict[str, Any]) -> dict[str, Any]:
@@ -205,11 +210,11 @@ def _without_tokens(text: str) -> str:
     return "".join([*parts, text[done:]])
 
 
-def replaced(value: Any, *keys: str) -> bool:
+def replaced(value: Any, *keys: str, hidden: bool = False) -> bool:
     """Return whether nothing of ``value``, a leaf of JSON, is kept under any of the names ``keys``: it is secret."""
     if value is None or isinstance(value, (bool, dict, list)):
         return False
-    if any(hides(key) for key in keys):
+    if hidden or any(hides(key) for key in keys):
         return not isinstance(value, str) or bool(set(value) - {"*"})
     return isinstance(value, str) and value != REDACTED and redacted(value) == REDACTED
 
@@ -220,7 +225,12 @@ def redacted_json(value: Any, key: str = "", *, hidden: bool = False) -> Any:
     if isinstance(value, str):
         return REDACTED if hidden and value and set(value) != {"*"} else redacted_words(value)
     if isinstance(value, dict):
-        return {name: redacted_json(member, _below(key, str(name)), hidden=hidden) for name, member in value.items()}
+        return {
+            name: redacted_json(
+                member, _below(key, str(name)), hidden=hidden or (name == "value" and hides_value(value))
+            )
+            for name, member in value.items()
+        }
     if isinstance(value, list):
         return [redacted_json(member, key, hidden=hidden) for member in value]
     return REDACTED if hidden and value is not None and not isinstance(value, bool) else value

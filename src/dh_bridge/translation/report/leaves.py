@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.translation.redaction import hides_value
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Path = tuple[Any, ...]
-Found = tuple[Path, str, "str | None", tuple[str, ...], Any]
+Found = tuple[Path, str, "str | None", tuple[str, ...], Any, bool]
 """A leaf: its path; the same as people write it, ``$.inputs[0].facets.schema``, odd keys quoted; what is noted of it, else of the
-nearest that it is part of; the datasets that it is said of or names, the outermost first; its value."""
+nearest that it is part of; the datasets that it is said of or names, the outermost first; its value; whether that is the secret of
+a name beside it."""
 
 _DEEPEST = 500
 """Levels that are followed: every Python decodes as many, wherever it stands."""
@@ -25,7 +28,7 @@ _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 
 def leaves(document: Any) -> Iterator[tuple[Path, Any]]:
     """Yield (path, value) of every leaf: a scalar, a null, an empty object or array."""
-    return ((path, value) for path, _, _, _, value in noted_leaves(document, {}, {}))
+    return ((path, value) for path, _, _, _, value, _ in noted_leaves(document, {}, {}))
 
 
 def noted_leaves(document: Any, noted: Mapping[str, str], about: Mapping[str, str]) -> Iterator[Found]:
@@ -36,12 +39,12 @@ def noted_leaves(document: Any, noted: Mapping[str, str], about: Mapping[str, st
     place = "$"
     note, datasets = noted.get(place), (about[place],) if place in about else ()
     if not _is_inner(document):
-        yield (), place, note, datasets, document
+        yield (), place, note, datasets, document, False
         return
     # a stack of its own: JSON may be nested hundreds deep
-    open_: list[tuple[Any, ...]] = [((), place, place, note, datasets, _members(document))]
+    open_: list[tuple[Any, ...]] = [((), place, place, note, datasets, document, False, _members(document))]
     while open_:
-        path, shown, place, note, datasets, members = open_[-1]
+        path, shown, place, note, datasets, outer, hidden, members = open_[-1]
         for step, value in members:
             if isinstance(step, int):
                 step_shown = mark = f"[{step}]"
@@ -51,10 +54,12 @@ def noted_leaves(document: Any, noted: Mapping[str, str], about: Mapping[str, st
             there = f"{place}{mark}"
             said = noted.get(there, note)
             named = (*datasets, about[there]) if there in about else datasets
+            found = (*path, step), f"{shown}{step_shown}"
+            secret = hidden or (step == "value" and hides_value(outer))
             if _is_inner(value):
-                open_.append(((*path, step), f"{shown}{step_shown}", there, said, named, _members(value)))
+                open_.append((*found, there, said, named, value, secret, _members(value)))
                 break
-            yield (*path, step), f"{shown}{step_shown}", said, named, value
+            yield *found, said, named, value, secret
         else:
             open_.pop()
 

@@ -68,7 +68,7 @@ class Report:
         """Add the lines of one event; ``written`` knows what its run wrote, None where a filter left the event out."""
         about, noted = _sorted(notes)
         for leaf in noted_leaves(document(event.raw), noted, about):
-            _, shown, _, datasets, _ = leaf
+            _, shown, _, datasets, _, _ = leaf
             near = written.near(datasets) if written is not None else {}
             verdict, target, reason = _verdict(leaf, event, near)
             self.counts[verdict] += 1
@@ -87,7 +87,13 @@ def _sorted(notes: list[tuple[str, str]]) -> tuple[dict[str, str], dict[str, str
 
 
 def _verdict(leaf: Found, event: Event, written: Aspects) -> _Verdict:
-    path, shown, note, _, value = leaf
+    *_, value, hidden = leaf
+    found = _found(leaf, event, written)
+    return _unless_secret(found, "", (), value, hidden=True) if hidden else found
+
+
+def _found(leaf: Found, event: Event, written: Aspects) -> _Verdict:
+    path, shown, note, _, value, _ = leaf
     if note is not None:
         return _unless_secret(_noted(note, written), "", path, value)
     if value is None:
@@ -169,16 +175,17 @@ def _targets(leaf: Leaf, rest: Path) -> Sequence[str]:
     return [target.replace("{path}", names).replace("{name}", names.rpartition(".")[2]) for target in leaf.targets]
 
 
-def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any) -> _Verdict:
+def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any, *, hidden: bool = False) -> _Verdict:
     """Return ``found``; withheld where redaction has put something else into the property (facets.md 0.5).
 
-    ``key``: the facet's, where it is the first part of the property's name.
+    ``key``: the facet's, where it is the first part of the property's name. ``hidden``: a name beside it hides it.
     """
     target = found[1]
     if target is None or not _holds_properties(target):
         return found
     names = [str(step) for step in rest if not isinstance(step, int)]
-    return ("withheld", None, "secret") if replaced(value, *names_of([key, *names] if key else names)) else found
+    keys = names_of([key, *names] if key else names)
+    return ("withheld", None, "secret") if replaced(value, *keys, hidden=hidden) else found
 
 
 def _bag_of(path: Path) -> tuple[Attach, int] | None:
