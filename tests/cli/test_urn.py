@@ -111,7 +111,10 @@ def test_namespace_that_may_not_be_unknown_is_exit_code_1(run):
 def test_name_is_needed(run):
     result = run("urn", "s3://lake")
     assert result.exit_code == 2
-    assert "NAME is missing" in result.stderr
+    assert "NAME is missing: dh-bridge urn NAMESPACE NAME" in result.stderr
+    result = run("urn", "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a/b,PROD)")
+    assert result.exit_code == 2
+    assert "NAME is missing: dh-bridge urn --reverse URN" in result.stderr
 
 
 def test_way_back_is_unique_where_the_urn_keeps_the_server(run):

@@ -37,6 +37,7 @@ def test_an_unknown_target_is_refused_with_those_that_keep_what_they_are_given(t
         ("catalog.db", "catalog:catalog.db"),
         ("catalgo:shop.db", "catalog:shop.db"),
         ("Rest:http://gms:8080", "rest:http://gms:8080"),
+        ("REST:http://gms:8080", "rest:http://gms:8080"),
     ],
 )
 def test_who_leaves_the_scheme_out_or_misspells_it_is_told_the_one_that_fits(target, meant):

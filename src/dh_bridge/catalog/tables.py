@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from dh_bridge.errors import SinkError
@@ -170,7 +170,7 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     try:
         connection = _open(place, readonly=readonly)
     except sqlite3.Error as error:
-        raise SinkError(f"cannot be opened: {_why(place) or error}", where=place) from error
+        raise SinkError(f"cannot be opened: {_why(error, Path(place))}", where=place) from error
     try:
         _check(connection, place, readonly=readonly)
         if not readonly or place == _MEMORY:
@@ -205,6 +205,16 @@ def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
         connection = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLIS}")
     return connection
+
+
+def _why(error: sqlite3.Error, path: Path) -> str:
+    """Say why a file cannot be opened: SQLite says no more than that it cannot."""
+    with suppress(OSError):
+        if path.is_dir():
+            return "it is a folder"
+        if not path.parent.is_dir():
+            return f"there is no folder {path.parent}"
+    return str(error)
 
 
 def _is_frozen(path: Path) -> bool:

@@ -107,7 +107,8 @@ def _look_at_usage(namespace: str, name: str | None, *, reverse: bool, select: s
         if name is not None or select is not None:
             raise click.UsageError("names and opt-in systems come from stdin: leave out NAME and --select")
     elif name is None:
-        raise click.UsageError("NAME is missing: dh-bridge urn NAMESPACE NAME")
+        meant = "--reverse URN" if type_if_urn(namespace) else "NAMESPACE NAME"
+        raise click.UsageError(f"NAME is missing: dh-bridge urn {meant}")
 
 
 def _everywhere(instance: str) -> NamingRule:

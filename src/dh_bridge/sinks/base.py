@@ -222,7 +222,7 @@ def known_scheme(target: str) -> str:
     if colon and scheme in SINKS:
         return scheme
     lasting = [name for name in SINKS if name != "memory"]
-    near = get_close_matches(scheme, SINKS, 1, cutoff=0.7) if colon or scheme in SINKS else []
+    near = get_close_matches(scheme.lower(), SINKS, 1, cutoff=0.7) if colon or scheme in SINKS else []
     meant = [f"{name}:{shown(place)}" for name in near]
     meant += [f"{name}:{shown(target)}" for name, sign in _SIGNS.items() if sign.match(target.lower())]
     now = f"use one of {', '.join(f'{name}:' for name in lasting)}" + (f"; did you mean {meant[0]}?" if meant else "")
