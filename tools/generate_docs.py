@@ -143,9 +143,9 @@ filters:
     deny: ["tmp_*", "*.staging.*"]
 ```
 
-An unknown key is refused, with the nearest known one. `dh-bridge config check` says what is wrong,
-`dh-bridge config show --origin` where each value comes from. Paths in a file are relative to that
-file; `~` is the home folder.
+An unknown key is refused, with the nearest known one, and so is a `dh_bridge.yaml` that nobody names.
+`dh-bridge config check` says what is wrong, `dh-bridge config show --origin` where each value comes from.
+Paths in a file are relative to that file; `~` is the home folder.
 
 """
 

@@ -221,6 +221,12 @@ def test_it_knows_whether_others_can_reach_it(tmp_path, listen, exposed):
         assert post(found, event())[0] == 200
 
 
+@pytest.mark.parametrize("listen", ["5000", "localhost", "http://localhost:5000", "localhost:5000/"])
+def test_what_is_no_host_and_port_is_refused(listen):
+    with pytest.raises(ValidationError, match="should be HOST:PORT"):
+        Settings(receiver={"listen": listen})
+
+
 def test_a_port_that_there_is_not_is_refused():
     assert Settings(receiver={"listen": "127.0.0.1:65535"}).receiver.listen == "127.0.0.1:65535"
     with pytest.raises(ValidationError, match="beyond 65,535"):

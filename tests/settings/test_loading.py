@@ -57,16 +57,16 @@ def test_file_is_the_flags_then_the_variables_then_the_working_folders(tmp_path,
     assert load(flagged, environ={CONFIG_VARIABLE: str(named)}).settings.window == 3
 
 
-def test_a_file_that_is_called_otherwise_is_not_passed_over(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["dh_bridge.yaml", "dh-bridge.yml", "dh-bridge.yaml"])
+def test_a_file_of_nearly_the_name_is_not_passed_over_in_silence(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    _file(tmp_path, "window: 2\n", "dh_bridge.yaml")
-    with pytest.raises(
-        SettingsError, match=r"^dh_bridge.yaml: is not read .*call it dh_bridge.yml, or name it with -c"
-    ):
+    near = _file(tmp_path, "window: 1\n", name)
+    with pytest.raises(SettingsError, match=f"{name}: is not read by this name .rename it to dh_bridge.yml"):
         load(environ={})
-    assert load("dh_bridge.yaml", environ={}).settings.window == 2
-    _file(tmp_path, "window: 1\n")
-    assert load(environ={}).settings.window == 1
+    assert load(near, environ={}).settings.window == 1
+    assert load(environ={CONFIG_VARIABLE: str(near)}).settings.window == 1
+    _file(tmp_path, "window: 2\n")
+    assert load(environ={}).settings.window == 2
 
 
 def test_missing_file_names_who_named_it(tmp_path):

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 SettingsLike: TypeAlias = "Settings | Mapping[str, Any] | str | os.PathLike[str] | None"
 """What a Python caller may mean by settings; see :func:`settings_of`."""
 DEFAULT_FILE = Path("dh_bridge.yml")
-_MISNAMED = DEFAULT_FILE.with_suffix(".yaml")
+_NEARLY = ("dh_bridge.yaml", "dh-bridge.yml", "dh-bridge.yaml")
+"""Names of files whose settings would be passed over in silence."""
 PREFIX = "DH_BRIDGE_"
 CONFIG_VARIABLE = "DH_BRIDGE_CONFIG"
 DEFAULT = "default"
@@ -195,9 +196,10 @@ def _document(
 ) -> tuple[Path | None, Document | None]:
     named = file or environ.get(CONFIG_VARIABLE) or None
     if named is None and not DEFAULT_FILE.is_file():
-        if _MISNAMED.is_file():
-            now = f"call it {DEFAULT_FILE}, or name it with -c"
-            raise SettingsError("is not read under this name", where=str(_MISNAMED), now=now)
+        for near in filter(os.path.isfile, _NEARLY):
+            raise SettingsError(
+                "is not read by this name", where=near, now=f"rename it to {DEFAULT_FILE}, or name it with -c"
+            )
         return None, None
     path = Path(named or DEFAULT_FILE)
     try:

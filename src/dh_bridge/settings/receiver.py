@@ -7,7 +7,7 @@ import re
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 _PORTS = 65_535
-_HOST_AND_PORT = r"^[^\s/]+:\d{1,5}$"
+_ADDRESS = re.compile(r"^[^\s/]+:\d{1,5}$")
 
 
 class ReceiverSettings(BaseModel):
@@ -17,7 +17,7 @@ class ReceiverSettings(BaseModel):
 
     listen: str = Field(
         default="127.0.0.1:5000",
-        pattern=_HOST_AND_PORT,
+        json_schema_extra={"pattern": _ADDRESS.pattern},
         description="HOST:PORT that it listens on; `0.0.0.0:5000` for other machines, `[::1]:5000` for IPv6, port 0 for a free"
         " one.",
     )
@@ -57,6 +57,8 @@ class ReceiverSettings(BaseModel):
     @field_validator("listen")
     @classmethod
     def _is_a_port(cls, listen: str) -> str:
+        if not _ADDRESS.search(listen):
+            raise ValueError("should be HOST:PORT")
         if int(listen.rpartition(":")[2]) > _PORTS:  # sockets would take another one
             raise ValueError(f"names a port beyond {_PORTS:,}")
         return listen
