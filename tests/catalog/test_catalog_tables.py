@@ -71,6 +71,16 @@ def test_a_folder_that_is_missing_is_named(tmp_path):
         Catalog(tmp_path)
 
 
+def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise sqlite3.OperationalError("unable to open database file")  # root, who runs tests, may write anywhere
+
+    monkeypatch.setattr("sqlite3.connect", refused)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(SinkError, match="cannot be opened: nothing may be written into the folder"):
+        Catalog(tmp_path / "c.db")
+
+
 def test_an_empty_file_becomes_a_catalogue_but_not_for_a_reader(tmp_path):
     (tmp_path / "c.db").touch()
     with pytest.raises(SinkError, match="or empty"):

@@ -213,7 +213,9 @@ def _why(error: sqlite3.Error, path: Path) -> str:
         if path.is_dir():
             return "it is a folder"
         if not path.parent.is_dir():
-            return f"there is no folder {path.parent}"
+            return f"there is no folder {path.parent.absolute()}"
+        if not path.exists() and not os.access(path.parent, os.W_OK):
+            return f"nothing may be written into the folder {path.parent.absolute()}"
     return str(error)
 
 
