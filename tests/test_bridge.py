@@ -20,7 +20,7 @@ from samples import AIRFLOW, RUN, T0, dataset, dataset_event, event, examples, j
 
 import dh_bridge
 from dh_bridge import Bridge, Settings, bridge, translate
-from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.errors import MappingError, SettingsError, SinkError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.settings import EventTimeSettings
@@ -352,6 +352,28 @@ def test_identity_and_translation_agree_on_real_events():
 def test_folder_of_mappings_that_is_none_is_refused_at_the_start(tmp_path):
     with pytest.raises(SettingsError, match=r"mappings: .*nosuch is no folder"):
         Bridge(Settings(mappings=tmp_path / "nosuch"))
+
+
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("acmedb.yaml", "has no folder of mapping files"),  # the folder `naming` itself is named
+        ("naming/acmedb.yml", "rename it to acmedb.yaml"),
+        ("tables/owners.yaml", "is no table of ours .one of .*owner_types.yaml"),
+    ],
+)
+def test_a_mapping_file_that_nobody_reads_is_not_passed_over_in_silence(tmp_path, file, reason):
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).touch()
+    with pytest.raises(MappingError, match=reason):
+        Bridge(Settings(mappings=tmp_path))
+
+
+def test_other_files_beside_the_folders_of_mappings_are_nobodys_business(tmp_path):
+    (tmp_path / "naming").mkdir()
+    for file in ("dh_bridge.yml", "README.md", "naming/README.md"):
+        (tmp_path / file).touch()
+    assert Bridge(Settings(mappings=tmp_path)).translate(event()).proposals
 
 
 def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypatch):

@@ -53,6 +53,8 @@ AVRO_SCHEMAS = _ROOT / "avro_schemas"
 EXAMPLES = _ROOT / "examples" / "events"
 """What ``dh-bridge demo`` translates: events that real producers sent."""
 
+_FOLDERS = ("naming", "producers", "tables")
+_YAML = (".yaml", ".yml")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -85,7 +87,8 @@ def schema_bytes(file: str) -> bytes:
 def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
     """Yield the YAML files of ``mappings/<folder>``, by stem; a file of the user's ``overlay`` shadows ours of that name.
 
-    A SettingsError when ``overlay`` is no folder; it need not have one of the name ``folder``.
+    A SettingsError when ``overlay`` is no folder, a MappingError for what would be passed over in it; it need not have one of the
+    name ``folder``.
     """
     files = {path.stem: path for path in _yaml_files(MAPPINGS / folder)}
     if overlay is not None:
@@ -93,12 +96,26 @@ def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
             raise SettingsError(
                 f"{overlay} is no folder", where="mappings", now="name the folder of your mapping files"
             )
+        _look_at(overlay)
         files |= {path.stem: path for path in _yaml_files(overlay / folder)}
     return iter(files[stem] for stem in sorted(files))
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else iter(())
+
+
+def _look_at(overlay: Path) -> None:
+    """Raise a MappingError for a file of the user's that stands where nobody looks, or under a name that nobody reads."""
+    tables = [path.name for path in _yaml_files(MAPPINGS / "tables")]
+    folders = [overlay / name for name in _FOLDERS if (overlay / name).is_dir()]
+    if not folders and any(path.suffix in _YAML for path in overlay.iterdir()):
+        raise MappingError("has no folder of mapping files", where=str(overlay), now=f"one of {', '.join(_FOLDERS)}")
+    for path in (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _YAML):
+        if path.suffix != ".yaml":
+            raise MappingError("is not read by this name", where=str(path), now=f"rename it to {path.stem}.yaml")
+        if path.parent.name == "tables" and path.name not in tables:
+            raise MappingError("is no table of ours", where=str(path), now=f"one of {', '.join(sorted(tables))}")
 
 
 def table(name: str, overlay: Path | None = None) -> Any:

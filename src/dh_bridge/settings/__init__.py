@@ -92,7 +92,9 @@ class Settings(BaseModel):
         " supported server understands.",
     )
     mappings: Path | None = Field(
-        default=None, description="Folder with your own mapping files; a file there shadows ours of the same name."
+        default=None,
+        description="Folder with your own mapping files, in `naming`, `producers` and `tables` as ours; a `.yaml` there shadows"
+        " ours of the same name.",
     )
     window: int = Field(
         default=20000,
