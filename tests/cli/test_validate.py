@@ -10,6 +10,7 @@ from dh_bridge.datahub.proposal import ndjson_line, patch, upsert
 from dh_bridge.openlineage.events import DeadLetter
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
+JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,default),load)"
 GOOD = upsert("dataset", URN, "status", {"removed": True})
 BAD = upsert("dataset", URN, "status", {"removed": "yes"})
 PATCHED = patch("dataset", URN, "datasetProperties", [{"op": "add", "path": "/customProperties/a", "value": "1"}])
@@ -54,6 +55,17 @@ def test_unsound_lines_are_findings_with_their_place(line, reason, run, scripted
     assert result.exit_code == 1
     assert result.stdout.startswith(f"stdin:2: {reason}")
     assert result.stderr == "2 checked, 1 findings\n"
+
+
+def test_proposals_of_another_version_are_no_fault_of_the_translation(run, scripted):
+    scripted()
+    line = ndjson_line(upsert("dataJob", JOB, "dataTransformLogic", {"transforms": []}))
+    result = run("validate", "-", stdin=line)
+    assert (
+        result.stdout
+        == "stdin:1: dataJob/dataTransformLogic $: DataHub 0.15.0 knows no dataTransformLogic on dataJob\n"
+    )
+    assert run("validate", "-", "--profile", "1.4", stdin=line).exit_code == 0
 
 
 def test_findings_for_programs_are_json(run, scripted):

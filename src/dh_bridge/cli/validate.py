@@ -16,6 +16,7 @@ from dh_bridge.cli.screen import json_line, say, write
 from dh_bridge.datahub.profiles import DEFAULT, profile
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.validation import Validator, validator
+from dh_bridge.errors import AspectError
 from dh_bridge.openlineage.events import DeadLetter, Event, told
 
 if TYPE_CHECKING:
@@ -93,4 +94,5 @@ def _refusal(document: dict[str, Any], checker: Validator) -> str | None:
         proposal = msgspec.convert(document, Proposal)
     except (msgspec.MsgspecError, RecursionError) as error:
         return f"no proposal: {error}"
-    return checker.finding(proposal)
+    found = checker.refusal(proposal)
+    return None if found is None else str(AspectError(found.what, where=found.where))  # whoever wrote it is at fault
