@@ -21,9 +21,14 @@ def test_nothing_is_made(target, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_target_that_is_none_is_told_of_the_folders_too():
-    with Outcome() as outcome, pytest.raises(SettingsError, match=r"parquet:DIR and ndjson:DIR .*; or use one of"):
-        delivery("proposals", Settings(), outcome, None)
+def test_a_target_of_an_unknown_kind_is_refused_before_spark_is_started(run, monkeypatch):
+    monkeypatch.setattr("dh_bridge.cli.spark._session", None)
+    for command in (("batch",), ("stream", "--checkpoint", "state")):
+        result = run("spark", *command, "--events", ".", "--to", "proposals")
+        assert result.exit_code == 2
+        assert (
+            "--to: 'proposals' is no known target (write parquet:DIR, ndjson:DIR, or use one of file:" in result.stderr
+        )
 
 
 def test_a_server_tells_its_version_and_takes_nothing(tmp_path):

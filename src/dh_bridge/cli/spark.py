@@ -19,7 +19,7 @@ from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.screen import say
 from dh_bridge.cli.spark_errors import plainly
 from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
-from dh_bridge.cli.spark_targets import Batches, bury, delivery, leave_out
+from dh_bridge.cli.spark_targets import Batches, bury, delivery, leave_out, need_known
 from dh_bridge.errors import SinkError
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
     from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - as above
 
     check(said, sums=sums and report is None)
+    need_known(target)
     need_folders_apart(said["events"], _written(said, target) | {"--report": report})
     session = _session(said)
     events = batch_events(session, said)
@@ -145,6 +146,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
     if target.startswith("file:") and target.endswith(".json"):
         raise click.UsageError("a stream cannot write one JSON array: end the file in .ndjson, or write ndjson:DIR")
     check(said, followed=True)
+    need_known(target)
     need_folders_apart(said["events"], _written(said, target) | {"--checkpoint": checkpoint})
     session = _session(said)
     events = stream_events(session, said)

@@ -29,6 +29,18 @@ _HELD = 10_000
 Deliver = Callable[["DataFrame", "int | None"], int]
 
 
+def need_known(target: str) -> None:
+    """Refuse a target of an unknown kind before Spark is started, which takes its time."""
+    if target in _FOLDERS:
+        raise SettingsError(f"{target} needs a folder", where="--to", now=f"write --to {target}DIR")
+    if not target.startswith(_FOLDERS):
+        try:
+            known_scheme(target)
+        except SettingsError as error:
+            now = f"write parquet:DIR, ndjson:DIR, or {error.now}"
+            raise SettingsError(error.what, where=error.where, now=now) from error
+
+
 def delivery(
     target: str, settings: Settings, outcome: Outcome, folder: str | None, *, dry_run: bool = False
 ) -> tuple[Settings, Deliver]:
@@ -37,8 +49,6 @@ def delivery(
     ``folder`` is for those that the target does not take. A ``dry_run`` asks a server for its version and delivers nothing.
     """
     options = SinkOptions()
-    if target in _FOLDERS:
-        raise SettingsError(f"{target} needs a folder", where="--to", now=f"write --to {target}DIR")
     if not target.startswith(_FOLDERS):
         try:
             known_scheme(target)
