@@ -187,14 +187,6 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def _why(place: str) -> str:
-    """Say what SQLite does not: that a file is a folder, or is to be in one that is not there."""
-    path = Path(place)
-    if not path.parent.is_dir():
-        return f"there is no folder {path.parent}"
-    return "it is a folder" if path.is_dir() else ""
-
-
 def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
     if "\0" in place:
         raise sqlite3.OperationalError("its name holds a zero byte")

@@ -50,11 +50,6 @@ def delivery(
     """
     options = SinkOptions()
     if not target.startswith(_FOLDERS):
-        try:
-            known_scheme(target)
-        except SettingsError as error:
-            folders = "parquet:DIR and ndjson:DIR are folders that Spark writes"
-            raise SettingsError(error.what, where=error.where, now=f"{folders}; or {error.now}") from error
         if not dry_run:
             need_ledger(target, settings)
         destination = open_destination(target, settings, dry_run=dry_run)

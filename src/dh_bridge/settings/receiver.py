@@ -47,13 +47,6 @@ class ReceiverSettings(BaseModel):
             raise ValueError("is a text that no header can hold")
         return SecretStr(key)
 
-    @field_validator("listen", mode="before")
-    @classmethod
-    def _is_an_address(cls, listen: object) -> object:
-        if isinstance(listen, str) and not re.search(_HOST_AND_PORT, listen):
-            raise ValueError("should be HOST:PORT")
-        return listen
-
     @field_validator("listen")
     @classmethod
     def _is_a_port(cls, listen: str) -> str:
