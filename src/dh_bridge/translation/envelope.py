@@ -12,6 +12,8 @@ BY_NAME = (
     "subTypes.urn", "editableSchemaMetadata.urn", "assertionInfo.urn", SOURCES,
 )  # fmt: skip
 NAMES = dict.fromkeys(("inputs", "outputs", "dataset"), BY_NAME)
+#: Where newer servers know a run by its platform, of which nothing else is told yet.
+OF_RUN = "dataPlatformInstance.urn"
 _RUNS = {"inputs": "dataProcessInstanceInput.inputs", "outputs": "dataProcessInstanceOutput.outputs"}
 
 
@@ -31,6 +33,7 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
         "dataProcessInstanceInput.urn",
         "dataProcessInstanceOutput.urn",
         "operation.customProperties",
+        OF_RUN,
     ]
     rows["run", "$.eventType"] = [
         "dataProcessInstanceRunEvent.status",

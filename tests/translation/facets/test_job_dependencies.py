@@ -150,6 +150,25 @@ def test_what_cannot_be_used_costs_only_itself():
         assert edges(of_run(KEY, nothing)) == {}
 
 
+@pytest.mark.parametrize(
+    ("settings", "lost"),
+    [
+        ({"identity": {"mode": "compat", "compat": {"orchestrator": "x"}}}, {"run.runId": "policy:identity.mode"}),
+        (
+            {"writes": {"aspects": ["dataProcessInstance*"]}},
+            dict.fromkeys(("job.namespace", "job.name", "dependency_type"), "policy:writes"),
+        ),
+    ],
+)
+def test_where_edges_or_relationships_are_left_to_others_the_report_does_not_tell_of_a_property(settings, lost):
+    said = facet(upstream=[on(run={"runId": PARENT}, **RULES)])
+    found = of_run(KEY, said, report=True, profile="1.7", **settings)
+    start = f"$.run.facets.{KEY}.upstream[0]."
+    verdicts = found.verdicts()
+    assert {leaf: verdicts[start + leaf] for leaf in lost} == {leaf: ("withheld", why) for leaf, why in lost.items()}
+    assert f"{KEY}.upstream" not in found.kept(DPI)
+
+
 def test_other_leaves_are_kept():
     assert of_run(KEY, facet(upstream=[on(airflow={"x": 1})])).kept(DPI)[f"{KEY}.upstream.airflow"] == '{"x":1}'
 

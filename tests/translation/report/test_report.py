@@ -148,6 +148,11 @@ def test_a_leaf_is_told_to_end_where_it_does(case):
     assert expected in (line["verdict"], line["reason"])
 
 
+def test_the_id_of_a_run_that_leaves_nothing_is_where_newer_servers_know_its_platform():
+    line = reported([event("RUNNING")], Bridge(Settings(profile="1.7")))["$.run.runId"]
+    assert (line["verdict"], line["target"]) == ("mapped", "dataPlatformInstance.urn")
+
+
 @pytest.mark.parametrize(
     "rule", [{"dataset_name": {"deny": ["d.s.*"]}}, {"facet": {"deny": ["schema"]}}, {"through": ["d.s.*"]}]
 )

@@ -53,7 +53,7 @@ _RULES = ("dependency_type", "type", "sequence_trigger_rule", "status_trigger_ru
 _RUN = "dataProcessInstanceProperties.customProperties"
 _EDGE = "dataJobInputOutput.inputDatajobEdges"
 _KEPT = kept(_RUN)
-_RULE = kept(f"{_EDGE}[].properties", _RUN)
+_RULE = kept(f"{_EDGE}[].properties")
 
 
 @facet(
@@ -61,9 +61,9 @@ _RULE = kept(f"{_EDGE}[].properties", _RUN)
     at="run",
     reads=JobDependencies,
     leaves={
-        "upstream[].job.namespace": mapped(_EDGE, _RUN),
-        "upstream[].job.name": mapped(_EDGE, _RUN),
-        "upstream[].run.runId": mapped("dataProcessInstanceRelationships.upstreamInstances", _RUN),
+        "upstream[].job.namespace": mapped(_EDGE),
+        "upstream[].job.name": mapped(_EDGE),
+        "upstream[].run.runId": mapped("dataProcessInstanceRelationships.upstreamInstances"),
         **{f"upstream[].{rule}": _RULE for rule in _RULES},
         "downstream[].job.namespace": _KEPT,
         "downstream[].job.name": _KEPT,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.assertions import untold_context
-from dh_bridge.translation.envelope import SOURCES
+from dh_bridge.translation.envelope import OF_RUN, SOURCES
 from dh_bridge.translation.render.assertions import runtime_context
 from dh_bridge.translation.render.ladders import too_many
 from dh_bridge.translation.runs.joined import left
@@ -158,6 +158,7 @@ class Written:
         if dataset:
             found.update(self._of_lineage(dataset))
         found.update(dict.fromkeys(_unwritten_parts(state), "pending-terminal"))
+        found[OF_RUN] = self._by_urn.get(state.urn, {}).get("dataPlatformInstance", "pending-terminal")
         cells = [state.cells[urn] for urn in borne if urn in state.cells]
         found.update(dict.fromkeys((*_too_many(cells, found), *_untold_context(state, found)), "too-large"))
         return found
