@@ -44,6 +44,13 @@ def test_on_an_input_it_says_nothing_of_the_job():
     assert not found.has(ORDERS, "operation")
 
 
+def test_where_its_properties_are_left_out_the_report_tells_that_a_view_is_called_one():
+    path = "$.inputs[0].facets.dbt_model.config.materialized"
+    for said, where in (("view", ("mapped", "subTypes.typeNames")), ("table", ("withheld", "policy:materialize"))):
+        found = of_input("dbt_model", model(said), report=True, materialize="outputs")
+        assert found.verdicts()[path] == where
+
+
 @pytest.mark.parametrize(
     ("config", "kind", "inferred"),
     [

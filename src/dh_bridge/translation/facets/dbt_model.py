@@ -23,13 +23,14 @@ _INCREMENTAL, *_OF_JOB = (
     for aspect in ("datasetProperties", "dataJobInfo", "dataFlowInfo")
 )
 _PARTITION = mapped("schemaMetadata.fields[].isPartitioningKey", _INCREMENTAL)
+_MATERIALIZED = "datasetProperties.customProperties[openlineage.dbt_model.config.materialized]"
 
 
 @facet(
     "dbt_model",
     at="dataset",
     leaves={
-        "config.materialized": mapped("datasetProperties.customProperties[openlineage.dbt_model.config.materialized]"),
+        "config.materialized": mapped(_MATERIALIZED),
         "config.incremental.partition_by.field": _PARTITION,
         "config.incremental.partition_by.columns[]": _PARTITION,
         "config.incremental.**": kept(_INCREMENTAL),
@@ -62,6 +63,7 @@ def dbt_model(opened: Open, at: Place) -> Statements:
     materialized = body.get("materialized")
     if materialized == "view":
         yield at.dataset, SUBTYPES, "", "View"
+        at.reached("config.materialized", "mapped", _MATERIALIZED, "subTypes.typeNames")
     if at.role == "output" and at.run:
         word = _OPERATIONS.get(str(materialized))
         if materialized == "incremental":
