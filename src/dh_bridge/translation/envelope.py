@@ -21,7 +21,7 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
     job = ["dataJobInfo.customProperties[openlineage.job.{}]", "dataFlowInfo.customProperties[openlineage.job.{}]"]
     rows: dict[tuple[str, str], list[str]] = {}
     for kind in ("run", "job"):
-        rows[kind, "$.job.namespace"] = [target.format("namespace") for target in job]
+        rows[kind, "$.job.namespace"] = [*(target.format("namespace") for target in job), "dataFlowInfo.project"]
         rows[kind, "$.job.name"] = [target.format("name") for target in job]
         for side, edge in EDGES.items():
             for leaf in ("namespace", "name"):

@@ -153,6 +153,12 @@ def test_the_id_of_a_run_that_leaves_nothing_is_where_newer_servers_know_its_pla
     assert (line["verdict"], line["target"]) == ("mapped", "dataPlatformInstance.urn")
 
 
+def test_the_namespace_of_an_operation_that_its_application_carries_is_the_project_of_the_flow():
+    settings = Settings(identity={"granularity": "application"})
+    line = reported([event(job="app.append_data.orders")], Bridge(settings))["$.job.namespace"]
+    assert (line["verdict"], line["target"]) == ("mapped", "dataFlowInfo.project")
+
+
 @pytest.mark.parametrize(
     "rule", [{"dataset_name": {"deny": ["d.s.*"]}}, {"facet": {"deny": ["schema"]}}, {"through": ["d.s.*"]}]
 )

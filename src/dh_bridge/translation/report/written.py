@@ -75,7 +75,7 @@ _OF_OWNER = frozenset({"dataJobInfo", "dataFlowInfo", "dataTransformLogic"})
 _OF_BOTH = (
     _NAMESPACE,
     "dataJobInfo.type",
-    "dataFlowInfo.customProperties[openlineage.job.namespace]",
+    "dataFlowInfo.project",
     "dataFlowInfo.urn",
 )
 
