@@ -14,6 +14,8 @@ BY_NAME = (
 NAMES = dict.fromkeys(("inputs", "outputs", "dataset"), BY_NAME)
 #: Where newer servers know a run by its platform, of which nothing else is told yet.
 OF_RUN = "dataPlatformInstance.urn"
+#: Of a run whose job another tool writes.
+OF_JOB = "operation.customProperties[openlineage.job]"
 _RUNS = {"inputs": "dataProcessInstanceInput.inputs", "outputs": "dataProcessInstanceOutput.outputs"}
 
 
@@ -21,8 +23,12 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
     job = ["dataJobInfo.customProperties[openlineage.job.{}]", "dataFlowInfo.customProperties[openlineage.job.{}]"]
     rows: dict[tuple[str, str], list[str]] = {}
     for kind in ("run", "job"):
-        rows[kind, "$.job.namespace"] = [*(target.format("namespace") for target in job), "dataFlowInfo.project"]
-        rows[kind, "$.job.name"] = [target.format("name") for target in job]
+        rows[kind, "$.job.namespace"] = [
+            *(target.format("namespace") for target in job),
+            "dataFlowInfo.project",
+            OF_JOB,
+        ]
+        rows[kind, "$.job.name"] = [*(target.format("name") for target in job), OF_JOB]
         for side, edge in EDGES.items():
             for leaf in ("namespace", "name"):
                 targets = [edge, _RUNS[side]] if kind == "run" else [edge]
@@ -38,10 +44,11 @@ def _envelope_rows() -> dict[tuple[str, str], list[str]]:
     rows["run", "$.eventType"] = [
         "dataProcessInstanceRunEvent.status",
         "dataProcessInstanceProperties.customProperties",
+        "operation.operationType",
     ]
     rows["run", "$.eventTime"] = [
         "dataProcessInstanceRunEvent.timestampMillis", "dataProcessInstanceProperties.created",
-        "dataJobInputOutput.inputDatasetEdges[].created",
+        "dataJobInputOutput.inputDatasetEdges[].created", "operation.timestampMillis",
     ]  # fmt: skip
     rows["job", "$.eventTime"] = [
         "dataJobInputOutput.inputDatasetEdges[].created", "upstreamLineage.upstreams[].auditStamp",

@@ -159,6 +159,21 @@ def test_the_namespace_of_an_operation_that_its_application_carries_is_the_proje
     assert (line["verdict"], line["target"]) == ("mapped", "dataFlowInfo.project")
 
 
+def test_of_a_node_of_dbt_that_its_own_source_writes_the_operation_tells_which_job_it_was_when_and_how_it_ended():
+    said = next(
+        json.loads(one.raw)
+        for one in examples()
+        if "dbt_node" in one.job_facets and one.outputs and one.type == "COMPLETE"
+    )
+    lines = reported([said], Bridge(Settings(identity={"mode": "join", "join": {"tools": ["dbt"]}})))
+    found = {path: lines[f"$.{path}"]["target"] for path in ("eventTime", "eventType", "job.namespace", "job.name")}
+    named = "operation.customProperties[openlineage.job]"
+    assert found == {
+        "eventTime": "operation.timestampMillis", "eventType": "operation.operationType",
+        "job.namespace": named, "job.name": named,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "rule", [{"dataset_name": {"deny": ["d.s.*"]}}, {"facet": {"deny": ["schema"]}}, {"through": ["d.s.*"]}]
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.assertions import untold_context
-from dh_bridge.translation.envelope import OF_RUN, SOURCES
+from dh_bridge.translation.envelope import OF_JOB, OF_RUN, SOURCES
 from dh_bridge.translation.render.assertions import runtime_context
 from dh_bridge.translation.render.ladders import too_many
 from dh_bridge.translation.runs.joined import left
@@ -254,6 +254,8 @@ def _unwritten_parts(state: RunState) -> Iterator[str]:
         # What a run did to a dataset is told when the run has ended (ruling 13).
         yield "dataJobInputOutput.inputDatasetEdges[].properties"
         yield "dataJobInputOutput.outputDatasetEdges[].properties"
+    if state.job() is None:
+        yield OF_JOB
     if state.kind != "dataset":
         yield from (f"datasetProperties.customProperties[openlineage.{name}]" for name in _OF_DATASET_EVENTS)
     facets = state.cells.get(state.urn, {}).get(RUN_PROPERTIES, {})
