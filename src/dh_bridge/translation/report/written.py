@@ -71,7 +71,7 @@ _NAMESPACE = "dataJobInfo.customProperties[openlineage.job.namespace]"
 _RENAMED = "datasetProperties.customProperties[openlineage.renamedTo]"
 
 # Of an operation that folds into a task or an application: what would be on its own job, and what that one has of it.
-_OF_OWNER = frozenset({"dataJobInfo", "dataFlowInfo", "dataTransformLogic"})
+_OF_OWNER = frozenset({"dataJobInfo", "dataFlowInfo", "dataTransformLogic", OF_JOB})
 _OF_BOTH = (
     _NAMESPACE,
     "dataJobInfo.type",
