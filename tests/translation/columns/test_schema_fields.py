@@ -21,10 +21,10 @@ def f(name: str, kind: str | None = None, *inside: dict[str, Any], **more: Any) 
     return {"name": name, "fields": list(inside), **({"type": kind} if kind is not None else {}), **more}
 
 
-def left_out(fields: list[Field]) -> dict[str, list[str]]:
+def left_out(fields: list[Field], **options: Any) -> dict[str, list[str]]:
     """Return the leaves that are left out, by reason."""
     left: list[tuple[str, str]] = []
-    schema_fields(fields, platform="x", left=left)
+    schema_fields(fields, platform="x", left=left, **options)
     return {reason: [leaf for leaf, why in left if why == reason] for reason in dict(map(reversed, left))}
 
 
@@ -206,7 +206,8 @@ def test_descriptions_are_written_when_there_are_any():
 def test_what_is_said_of_the_inside_of_a_container_stands_with_its_column(field, expected):
     (found,) = schema_fields(columns(field), platform="x", paths="v1").fields
     assert found["description"] == expected
-    assert left_out(columns(field)) == {}
+    lost = [leaf for leaves in left_out(columns(field), paths="v1").values() for leaf in leaves]
+    assert not [leaf for leaf in lost if "description" in leaf]
 
 
 def test_a_column_of_a_record_in_an_array_is_called_key_and_is_no_wrapper():
@@ -220,10 +221,48 @@ def test_a_column_of_a_record_in_an_array_is_called_key_and_is_no_wrapper():
 def test_what_is_said_of_an_inside_that_has_no_place_is_told():
     inner = f("_0", "array", f("_element", "int", description="lost"))
     field = f("u", "union", inner, f("_1", "array", f("x", "int", description="kept")))
-    left: list[tuple[str, str]] = []
-    found = schema_fields(columns(field), platform="x", paths="v1", left=left).fields
-    assert left == [("fields[0].fields[0].fields[0].description", "no-home:the inside of a container")]
+    found = schema_fields(columns(field), platform="x", paths="v1").fields
+    (lost,) = left_out(columns(field), paths="v1").values()
+    assert [leaf for leaf in lost if "description" in leaf] == ["fields[0].fields[0].fields[0].description"]
     assert {one["fieldPath"]: one.get("description") for one in found} == {"u": None, "u.x": "kept"}
+
+
+INSIDE = {
+    "the members of a key": (
+        f("m", "map", f("key", "struct", f("k", "int", description="d")), f("value", "int")),
+        ["fields[0].fields[0].fields[0]." + leaf for leaf in ("name", "type", "description")],
+    ),
+    "what a null of a union is called, and what is said of it": (
+        f("u", "union", f("_0", "null", description="d"), f("_1", "int"), f("_2", "string")),
+        ["fields[0].fields[1].name", "fields[0].fields[2].name"],
+    ),
+    "where key and value stand": (
+        f("m", "map", f("key", "string", ordinal_position=1), f("value", "int", ordinal_position=2)),
+        ["fields[0].fields[0].ordinal_position", "fields[0].fields[1].ordinal_position"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("field", "lost"), INSIDE.values(), ids=INSIDE)
+def test_what_is_lost_of_the_inside_of_a_container_is_told(field, lost):
+    assert left_out(columns(field)) == {"no-home:the inside of a container": lost}
+
+
+def test_positions_that_not_every_column_has_order_nothing():
+    fields = columns(f("b", "int", ordinal_position=2), f("a", "int", ordinal_position=1), f("c", "int"))
+    assert paths(fields) == ["b", "a", "c"]
+    lost = ["fields[0].ordinal_position", "fields[1].ordinal_position"]
+    assert left_out(fields) == {"no-home:not every column has one": lost}
+
+
+def test_a_union_inside_a_container_of_a_union_has_branches_and_no_columns():
+    inner = f("_element", "union", f("_0", "int"), f("_1", "string"))
+    union = "[version=2.0].[type=struct].[type=union]"
+    assert paths(columns(f("u", "union", f("_0", "null"), f("_1", "array", inner)))) == [
+        f"{union}.u",
+        f"{union}.[type=array].[type=union].[type=int].u",
+        f"{union}.[type=array].[type=union].[type=string].u",
+    ]
 
 
 def test_a_description_of_a_nested_column_stays_as_it_is():

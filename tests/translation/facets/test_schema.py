@@ -401,14 +401,15 @@ def col(name, kind="int", *inside, **more):
     return {"name": name, "type": kind, **({"fields": list(inside)} if inside else {}), **more}
 
 
+KEY = col("id", "BIGINT")
 LEFT_OUT = {
     "a nameless column, with what is in it": (
-        [ID, col("", "struct", col("x"))],
+        [KEY, col("", "struct", col("x"))],
         {"fields[1].name": "malformed", "fields[1].type": "malformed", "fields[1].fields[0].name": "malformed",
          "fields[1].fields[0].type": "malformed"},
     ),
     "a column that stands there twice": (
-        [col("x", description="d"), ID, col("x", description="e")],
+        [col("x", description="d"), KEY, col("x", description="e")],
         {f"fields[2].{leaf}": "duplicate-of:x" for leaf in ("name", "type", "description")},
     ),
     "one of a container that is neither key nor value": (
@@ -416,7 +417,7 @@ LEFT_OUT = {
         {f"fields[0].fields[1].{leaf}": "malformed" for leaf in ("name", "type", "ordinal_position")},
     ),
     "an unknown leaf of a column that is left out": (
-        [ID, col("id", "BIGINT", kind_of_mine="m")], {"fields[1].name": "duplicate-of:id", "fields[1].type": "duplicate-of:id"},
+        [KEY, col("id", "BIGINT", kind_of_mine="m")], {"fields[1].name": "duplicate-of:id", "fields[1].type": "duplicate-of:id"},
     ),
 }  # fmt: skip
 

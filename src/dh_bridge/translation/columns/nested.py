@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,7 @@ _V2 = "[version=2.0]."
 TOO_LARGE = "too-large"
 _LOOP = "no-home:inside a type that contains itself"
 _INSIDE = "no-home:the inside of a container"
+LEAVES = ("name", "type", "description", "ordinal_position")
 _RECORD = ColumnType("RecordType", {}, "", "struct", "struct")
 
 
@@ -32,11 +33,11 @@ def description_of(text: str) -> str:
 
 
 class Left(NamedTuple):
-    """A column that is left out, for a ``reason`` of the leaf report: with all that is below it, or a ``part`` of it alone."""
+    """A column that is left out, for a ``reason`` of the leaf report: with all that is below it, or some ``leaves`` of it alone."""
 
     field: Field
     reason: str
-    part: Literal["all", "itself", "description"] = "all"
+    leaves: tuple[str, ...] | None = None
 
 
 class _Inside(NamedTuple):
@@ -145,7 +146,7 @@ class Walk:
         if held is not None:
             # the same column twice is one column; other columns of that path need v2 (facets.md 4.1)
             self.dropped += 1
-            self.left.append(Left(column, f"duplicate-of:{path}", "itself"))
+            self.left.append(Left(column, f"duplicate-of:{path}", LEAVES))
             self.ambiguous = self.ambiguous or held != (kind.native, prefix)
             return
         self._paths[path] = (kind.native, prefix)
@@ -161,8 +162,8 @@ class Walk:
         chain, inside, said, loop = self._unwrapped(own, children, at.ancestors)
         union = chain[-1].kind == "UnionType"
         real = self._branches(inside) if union else []
-        if union and not (self._v2 and len(real) > 1):
-            said += _described(inside)
+        if union:
+            said += self._said_of_branches(inside, real)
         path = self._path(chain, name, at)
         wire = self._wire(own.kind, children, self._platform) if children else self._wire("RecordType", [], "")
         self._add(path, at.prefix, own, wire, field, said, loop=loop)
@@ -184,9 +185,12 @@ class Walk:
             wrappers = _WRAPPERS.get(kind.kind)
             if wrappers is None:
                 return _Inside(chain, children, said)
-            said += _described([child for child in children if child.name in wrappers])
+            insides = [child for child in children if child.name in wrappers]
+            said += _described(insides)
             others = [child for child in children if child.name not in wrappers]
-            wrapped = next((child for child in children if child.name in wrappers and child.name != "key"), None)
+            wrapped = next((child for child in insides if child.name != "key"), None)
+            self.left += [Left(child, _INSIDE, ("ordinal_position",)) for child in insides]
+            self.left += [Left(one, _INSIDE) for child in insides if child is not wrapped for one in child.fields]
             if wrapped is None:
                 # the members of the record inside, without their wrapper
                 return _Inside([*chain, _RECORD] if others else chain, others, said)
@@ -199,6 +203,9 @@ class Walk:
         return _Inside(chain, [], said)
 
     def _union(self, real: list[tuple[Field, ColumnType]], chain: list[ColumnType], name: str, at: _At) -> None:
+        if len(chain) > _MOST_WRAPPERS:
+            self._leave_out([branch for branch, _ in real], TOO_LARGE)
+            return
         several = len(real) > 1
         self.ambiguous = self.ambiguous or several
         tokens: list[str] = []
@@ -211,19 +218,35 @@ class Walk:
             if again:
                 own = msgspec.structs.replace(own, token=f"{own.token}_{again}")
             inner, inside, said, loop = self._unwrapped(own, children, at.ancestors)
+            union = inner[-1].kind == "UnionType"
+            within = self._branches(inside) if union else []
+            if union:
+                said += self._said_of_branches(inside, within)
             path = self._path(chain + inner, name, at)
             if several and self._v2:
                 wire = self._wire(own.kind, children, self._platform)
                 self._add(path, at.prefix, own, wire, branch, said, loop=loop)
             else:
-                self.left += [Left(one, _INSIDE, "description") for one in said]
-            if inside:
+                self.left += [Left(one, _INSIDE, ("description",)) for one in said]
+            if union:
+                self._union(within, chain + inner, name, at)
+            elif inside:
                 self.level(inside, at.below(path, inner[-1]))
 
     def _branches(self, branches: list[Field]) -> list[tuple[Field, ColumnType]]:
         """Return the branches of a union that are not null, and their types."""
         read = [(branch, self._read(branch.type, self._platform)) for branch in branches]
         return [(branch, kind) for branch, kind in read if kind.kind != "NullType" or branch.fields or kind.name]
+
+    def _said_of_branches(self, branches: list[Field], real: list[tuple[Field, ColumnType]]) -> list[Field]:
+        """Return the described branches of a union that are no fields of their own; the names of the others say nothing."""
+        own = [id(branch) for branch, _ in real] if self._v2 and len(real) > 1 else []
+        said = _described([branch for branch in branches if id(branch) not in own])
+        named = set(map(id, said))
+        for branch in branches:
+            lost = ("ordinal_position",) if id(branch) in named else ("name", "ordinal_position")
+            self.left.append(Left(branch, _INSIDE, lost))
+        return said
 
     def _path(self, chain: list[ColumnType], name: str, at: _At) -> str:
         return f"{at.prefix}{_tokens(chain, top=at.depth == 1)}{name}" if self._v2 else at.prefix + name

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from dh_bridge.datahub.alike import AlikeFields
-from dh_bridge.translation.columns.nested import MOST_FIELDS, Walk, description_of, ordinal
+from dh_bridge.translation.columns.nested import LEAVES, MOST_FIELDS, Left, Walk, description_of, ordinal
 from dh_bridge.translation.columns.types import TypeTable, default_types
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.columns.field import Field
 
 Paths = Literal["auto", "v1", "v2"]
+_UNORDERED = "no-home:not every column has one"
 
 
 class SchemaFields(msgspec.Struct, gc=False):
@@ -61,6 +62,8 @@ def schema_fields(  # noqa: PLR0913 - options of facets.md 4.1
         return SchemaFields([], typed=False, dropped=0, columns=columns)
     table = types if types is not None else default_types()
     if paths != "v2" and (found := _flat(fields, columns, table, platform, expand=expand)) is not None:
+        if left is not None:
+            left += _left([], fields)
         return SchemaFields(found, typed=True, dropped=0, columns=columns)
     walk = Walk(table, platform, column, expand=expand, v2=paths == "v2")
     walk.level(fields, walk.root)
@@ -68,32 +71,29 @@ def schema_fields(  # noqa: PLR0913 - options of facets.md 4.1
         walk = Walk(table, platform, column, expand=expand, v2=True)
         walk.level(fields, walk.root)
     if left is not None:
-        left += _left(walk, fields)
+        left += _left(walk.left, fields)
     return SchemaFields(walk.fields, typed=True, dropped=walk.dropped, columns=columns, total=walk.total())
 
 
-def _left(walk: Walk, fields: list[Field]) -> Iterator[tuple[str, str]]:
-    """Yield (``fields[3].fields[0].type``, reason) of every leaf that ``walk`` has left out."""
-    out = {id(one.field): one for one in walk.left}
+def _left(out: list[Left], fields: list[Field]) -> Iterator[tuple[str, str]]:
+    """Yield (``fields[3].fields[0].type``, reason) of every leaf that is left out: those of ``out``, and positions that order nothing."""
+    reasons: dict[int, list[Left]] = {}
+    for one in out:
+        reasons.setdefault(id(one.field), []).append(one)
     waiting: list[tuple[str, list[Field], str]] = [("fields", fields, "")]
     for place, siblings, around in waiting:
+        ordered = all(field.ordinal_position is not None for field in siblings)
         for position, field in enumerate(siblings):
-            here = f"{place}[{position}]"
-            found = out.get(id(field))
-            reason = around or (found.reason if found else "")
-            if reason:
-                part = found.part if found and not around else "all"
-                yield from ((f"{here}.{leaf}", reason) for leaf in _said(field, part))
-            waiting.append(
-                (f"{here}.fields", field.fields, around or (reason if found and found.part == "all" else ""))
-            )
-
-
-def _said(field: Field, part: str) -> Iterator[str]:
-    """Yield the leaves of a column itself that say something."""
-    for leaf in ("description",) if part == "description" else ("name", "type", "description", "ordinal_position"):
-        if getattr(field, leaf) is not None:
-            yield leaf
+            here, whole = f"{place}[{position}]", around
+            lost = {} if ordered else {"ordinal_position": _UNORDERED}
+            for one in reasons.get(id(field), ()):
+                whole = whole or (one.reason if one.leaves is None else "")
+                lost |= dict.fromkeys(one.leaves or (), one.reason)
+            for leaf in LEAVES:
+                reason = whole or lost.get(leaf)
+                if reason and getattr(field, leaf) is not None:
+                    yield f"{here}.{leaf}", reason
+            waiting.append((f"{here}.fields", field.fields, whole))
 
 
 def _typed(fields: list[Field]) -> bool:
