@@ -290,14 +290,15 @@ def test_too_long_columns_are_withheld_and_their_table_s_edge_kept():
 def test_indirect_sources_are_dropped_by_setting_but_their_dataset_stays_an_input():
     body = facet(
         inputs=[source("other", field="day", transformations=[FILTER])],
-        fields=fields(total=[source(field="a", transformations=[FILTER])]),
+        fields=fields(total=[source("third", field="a", transformations=[FILTER])]),
     )
     found = of_output("lineage", body, report=True, column_lineage={"indirect": "drop"})
     assert not io(found, "/fine")
     assert not io(found, "/inputDatasetFields/")
-    assert f"/inputDatasetEdges/{OTHER}" in io(found)
-    path = "$.outputs[0].facets.lineage.fields.total.inputs[0].field"
-    assert found.verdicts()[path] == ("withheld", "policy:column_lineage.indirect")
+    assert {f"/inputDatasetEdges/{urn}" for urn in (OTHER, OTHER.replace("other", "third"))} <= io(found)
+    path = "$.outputs[0].facets.lineage.fields.total.inputs[0]."
+    assert found.verdicts()[path + "field"] == ("withheld", "policy:column_lineage.indirect")
+    assert found.verdicts()[path + "name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
 
 
 def test_no_source_is_kept_and_ends_with_the_next_facet_that_has_one():

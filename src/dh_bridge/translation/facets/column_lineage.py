@@ -18,6 +18,7 @@ from dh_bridge.translation.lineage.losses import (
     MARKS,
     PAIRS,
     Told,
+    note_dropped,
     note_legacy,
     note_pairs,
     note_source,
@@ -197,7 +198,8 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
                 continue
             operation, described = told_by(source.transformations, legacy, whole)
             if drop and only_indirect(operation):
-                at.withheld(f"fields.{name}.inputFields[{position}]", "policy:column_lineage.indirect")
+                if noted:
+                    note_dropped(f"fields.{name}.inputFields[{position}]", known[0].endpoint, at)
                 continue
             pairs.add((operation, down, up))
             if noted:  # for the leaf report
@@ -221,10 +223,7 @@ def _whole(
     descriptions: Descriptions,
 ) -> Iterator[tuple[str, str, str]]:
     """Yield (dataset URN, field URN, mark) of the columns that touch the whole output: filters, joins, sorting."""
-    if at.options.settings.column_lineage.indirect == "drop":
-        if facet.dataset:
-            at.withheld("dataset", "policy:column_lineage.indirect")
-        return
+    drop = at.options.settings.column_lineage.indirect == "drop"
     for up, operations in sorted(collapsed.items()):
         dataset, _, path = up.removeprefix("urn:li:schemaField:(").removesuffix(")").rpartition(",")
         for operation in operations:
@@ -235,6 +234,9 @@ def _whole(
             at.withheld(f"dataset[{position}]", found.skip or "malformed")
             continue
         named[found.endpoint] = found
+        if drop:
+            note_dropped(f"dataset[{position}]", found.endpoint, at)
+            continue
         at.about(f"dataset[{position}]", found.endpoint)
         column = found.column(source.field)
         field = schema_field_urn(found.endpoint, column)

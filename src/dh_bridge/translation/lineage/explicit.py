@@ -151,15 +151,15 @@ class Reading:
         found = self.dataset_source(source, path)
         if found is None or found.endpoint is None:
             return
-        if self._drops(operation):
-            self.at.withheld(path, _DROPPED)
-            return
         self.upstream(target, found)
+        if self._drops(operation):
+            note_unpaired(self.at, path, _DROPPED)
+            return
         feeding = called(found, source.field or None)
         if not source.field:
             operation = f"{operation}+{OF_DATASET}" if operation else OF_DATASET
         if not is_urn(fed.urn) or not is_urn(feeding.urn):
-            note_unpaired(self.at, path)  # ruling 18; its table's edge is kept
+            note_unpaired(self.at, path, "too-large")  # ruling 18; its table's edge is kept
             return
         self._pairs.setdefault(target.endpoint or "", set()).add((operation, fed.urn, feeding.urn))
         if self.describe(fed, feeding, source):

@@ -72,6 +72,15 @@ def note_source(path: str, column: tuple[str, ...], words: tuple[str, ...], at: 
     at.reached(f"{path}.field", "mapped", *column, *words)
 
 
+def note_dropped(path: str, dataset: str | None, at: Place) -> None:
+    """Note of a source that the settings leave out that its table is an input all the same, as all that lineage names."""
+    at.about(path, dataset)
+    for leaf in ("namespace", "name"):
+        at.reached(f"{path}.{leaf}", "mapped", "upstreamLineage.upstreams", *INPUTS)
+    for leaf in ("field", "transformations"):
+        at.withheld(f"{path}.{leaf}", "policy:column_lineage.indirect")
+
+
 def _transformations(facet: ColumnLineage, one: Told) -> list[Transformation]:
     return ((facet.fields or {})[one.column].inputFields or ())[one.position].transformations or []
 

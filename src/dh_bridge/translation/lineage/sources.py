@@ -132,12 +132,12 @@ def note_dropped(at: Place, path: str, source: Source, reason: str) -> None:
             at.withheld(f"{path}.transformations[{position}].{leaf}", reason)
 
 
-def note_unpaired(at: Place, path: str) -> None:
-    """Note for the report that of the source of a column only the table is told: the URN of a column is too long."""
+def note_unpaired(at: Place, path: str, reason: str) -> None:
+    """Note for the report that of the source of a column only the table is told."""
     for leaf in ("type", "namespace", "name"):
         at.reached(f"{path}.{leaf}", "mapped", *_EDGE.targets)
     for leaf in ("field", "transformations"):
-        at.withheld(f"{path}.{leaf}", "too-large")
+        at.withheld(f"{path}.{leaf}", reason)
 
 
 def note_job(  # noqa: PLR0913 - what is known of it
