@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from dh_bridge.translation.assertions.check import Check
     from dh_bridge.translation.assertions.table import AssertionTable, Named, Row
 
-_BETWEEN = re.compile(r"between\s+\(?([^\s,()<>=!]+)\s+and\s+([^\s,()<>=!]+)\)?", re.IGNORECASE)
-_PART = re.compile(r"\s*([<>=!]{1,2}|[a-z_ ]+?)\s*([^\s,()<>=!]+)(?:\s*%)?\s*", re.IGNORECASE)
+_VALUE = r"([^\s,()<>=!%]+)(?:\s*%)?"
+_BETWEEN = re.compile(rf"between\s+\(?{_VALUE}\s+and\s+{_VALUE}\)?", re.IGNORECASE)
+_PART = re.compile(rf"\s*([<>=!]{{1,2}}|[a-z_ ]+?)\s*{_VALUE}\s*", re.IGNORECASE)
 _AND = re.compile(r",|\band\b", re.IGNORECASE)
 _COUNT = re.compile(r"\s*count\(\s*\*\s*\)\s*([<>=!]{1,2}\s*-?\d+)\s*", re.IGNORECASE)
 #: What a Python list of constants may be made of; anything else is not handed to the parser.
