@@ -152,7 +152,14 @@ class FacetSpec:
         for leaf in mending.malformed:
             at.withheld(leaf, "malformed")
         if facet is not UNUSABLE:
+            noted = len(at.notes or ())
             yield from self.state(facet, at)
+            if at.notes is not None and mending.stayed:
+                start = f"{at.where}."
+                at.notes[noted:] = [
+                    (start + mending.before(path.removeprefix(start)) if path.startswith(start) else path, reason)
+                    for path, reason in at.notes[noted:]
+                ]
         yield from extra_statements(mending.extra, at)
 
 

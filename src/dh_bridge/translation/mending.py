@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -9,20 +10,23 @@ import msgspec
 from msgspec import inspect
 
 _NUMBERS = (inspect.IntType, inspect.FloatType)
+_POSITION = re.compile(r"\[(\d+)\]")
 UNUSABLE = object()
 
 
 class Mending:
     """What was mended: ``extra`` leaves that the Struct does not know, and ``malformed`` leaves that had to go.
 
+    ``stayed``: of lists that are shorter now, where the entries that stayed stood before, by the path of the list.
     Where nobody asks for the leaves (``noted``), how many had to go is enough: their paths take more than what is mended.
     """
 
-    __slots__ = ("extra", "lost", "malformed", "noted")
+    __slots__ = ("extra", "lost", "malformed", "noted", "stayed")
 
     def __init__(self, *, noted: bool = True) -> None:
         self.extra: list[tuple[str, Any]] = []
         self.malformed: list[str] = []
+        self.stayed: dict[str, list[int]] = {}
         self.lost = 0
         self.noted = noted
 
@@ -31,6 +35,16 @@ class Mending:
         self.lost += 1
         if self.noted:
             self.malformed.append(path)
+
+    def before(self, path: str) -> str:
+        """Return where a leaf of what was mended stood before."""
+        found, end = "", 0
+        for position in _POSITION.finditer(path):
+            found += path[end : position.start()]
+            stayed, number = self.stayed.get(found), int(position[1])
+            found += f"[{stayed[number]}]" if stayed is not None and number < len(stayed) else position[0]
+            end = position.end()
+        return found + path[end:]
 
 
 @lru_cache(maxsize=512)
@@ -156,8 +170,11 @@ def _mend_list(value: Any, shape: inspect.ListType, path: str, mending: Mending)
     if not isinstance(value, list):
         mending.lose(path)
         return UNUSABLE
-    found = (_mend(member, shape.item_type, f"{path}[{position}]", mending) for position, member in enumerate(value))
-    return [member for member in found if member is not UNUSABLE]
+    found = [_mend(member, shape.item_type, f"{path}[{position}]", mending) for position, member in enumerate(value)]
+    left = [member for member in found if member is not UNUSABLE]
+    if mending.noted and len(left) < len(found):
+        mending.stayed[path] = [position for position, member in enumerate(found) if member is not UNUSABLE]
+    return left
 
 
 def _mend_map(value: Any, shape: inspect.DictType, path: str, mending: Mending) -> Any:

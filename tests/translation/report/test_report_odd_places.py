@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from samples import dataset, event, job_event
-from truth import lies, reported
+from truth import call, golden, lies, reported, shown
 
 FIELD = {"type": "compare", "left": {"type": "field", "field": "day"}, "right": {"type": "literal", "value": "x"},
          "comparison": "EQUAL"}  # fmt: skip
@@ -61,3 +61,32 @@ def test_lineage_of_a_job_without_a_name_is_told_of_its_run():
     found, tried = lies([("here", said)], 1, lambda path: "inputs" in path, whole=True, profile="1.7")
     assert found == []
     assert (tried["mapped"], tried["kept"], tried["withheld"]) == (3, 3, 0)
+
+
+def spoilt(value, moved, old=(), new=(), *, facets=False):
+    """Return an event with an unusable entry before those of each list in its facets; ``moved``: its leaves' old and new paths."""
+    if isinstance(value, dict) and value:
+        bags = ("facets", "inputFacets", "outputFacets")
+        return {
+            key: spoilt(one, moved, (*old, key), (*new, key), facets=facets or key in bags)
+            for key, one in value.items()
+        }
+    if isinstance(value, list) and value:
+        front = [None] if facets and all(isinstance(one, dict) for one in value) else []
+        places = enumerate(value, len(front))
+        rest = [spoilt(one, moved, (*old, at - len(front)), (*new, at), facets=facets) for at, one in places]
+        return front + rest
+    moved[shown(old)] = shown(new)
+    return value
+
+
+def test_an_entry_that_cannot_be_used_changes_nothing_of_what_is_told_of_those_behind_it():
+    tried = 0
+    for name, document in golden():
+        moved = {}
+        other = spoilt(document, moved)
+        before, after = reported(call(document, whole=True)), reported(call(other, whole=True))
+        for path, now in moved.items() if other != document else ():
+            assert {**after[now], "path": path} == before[path], name
+            tried += path != now
+    assert tried > 500
