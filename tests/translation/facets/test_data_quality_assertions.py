@@ -228,6 +228,20 @@ def test_counts_of_the_same_run_stand_beside_the_result():
     assert (result["result"]["rowCount"], result["result"]["missingCount"]) == (20, 4)
 
 
+@pytest.mark.parametrize(
+    ("success", "expected"),
+    [(True, ("mapped", "assertionRunEvent.result")), ("maybe", ("withheld", "no-home:no result"))],
+)
+def test_what_tells_of_the_run_stands_with_the_result_and_goes_with_it(success, expected):
+    params = {"batch_id": "b", "unexpected_count": 2, "mostly": 0.9}
+    check = {"assertion": "mine", "success": success, "actual": "5", "params": params}
+    said = of_input("dataQualityAssertions", checks(NOT_NULL, check), report=True).verdicts()
+    start = "$.inputs[0].facets.dataQualityAssertions.assertions[1]"
+    for leaf in ("actual", "params.batch_id", "params.unexpected_count"):
+        assert said[f"{start}.{leaf}"] == expected
+    assert said[f"{start}.params.mostly"] == ("mapped", "assertionInfo")
+
+
 @pytest.mark.parametrize("body", [facet(assertions=[]), facet(assertions=None), facet(), facet(assertions="x")])
 def test_an_empty_list_says_nothing(body):
     assert of_input("dataQualityAssertions", body).entities("assertion") == set()

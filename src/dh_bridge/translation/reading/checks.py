@@ -158,12 +158,24 @@ def stated(urn: str, check: Check, dataset: str, at: Place, *, leaf: str | None 
         for key in untold_parameters(check, at.assertion_platform, at.options.settings.assertions.type):
             at.withheld(f"{path}.params.{key}", "too-large")
     ended = outcome(check, at.assertion_platform)
-    if ended not in ("SKIPPED", "UNKNOWN"):
+    has_ended = ended not in ("SKIPPED", "UNKNOWN")
+    if path:
+        _note_of_the_run(check, path, at, has_ended=has_ended)
+    if has_ended:
         yield dataset, RESULTS, (urn, _mark(urn, dataset, at)), check
         if ended == "ERROR" and leaf is not None:
             at.withheld(leaf, f"{RESULT_NOTE}{urn} {dataset}")
         elif leaf is not None and check.status is None and _is_hushed(ended, check, at):
             at.withheld(leaf, "policy:assertions.warn_as")
+
+
+def _note_of_the_run(check: Check, path: str, at: Place, *, has_ended: bool) -> None:
+    """Note for the report where that went which tells of the run, not of the check: to its result, if it has one."""
+    told = [f"params.{key}" for key in sorted(default_table().of_the_run & check.params.keys())]
+    for leaf in told if has_ended else ():
+        at.reached(f"{path}.{leaf}", "mapped", RESULT)
+    for leaf in () if has_ended else ("actual", "failures", *told):
+        at.withheld(f"{path}.{leaf}", "no-home:no result")
 
 
 def _is_hushed(ended: Outcome, check: Check, at: Place) -> bool:
