@@ -264,6 +264,37 @@ def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
     assert verdicts[f"{start}.total.inputFields[0].field"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
 
 
+@pytest.mark.parametrize(
+    ("has", "said", "written"),
+    [
+        (["ID", "total"], "id", "ID"),
+        (["id", "ID"], "ID", "ID"),
+        (["Item"], "ITEM.id", "Item.id"),
+        (["ID", "Id"], "id", None),
+    ],
+)
+def test_lineage_that_is_read_from_sql_names_the_columns_of_the_schema_in_any_case(has, said, written):
+    """So do dbt and Airflow of Snowflake: the schema is the catalogue's, the lineage a parser's."""
+    bag = {
+        "columnLineage": lineage({said: [column("amount", direct())]}),
+        "schema": facet(fields=[{"name": name, "type": "int"} for name in has]),
+    }
+    found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]))
+    expected = {entry(written, "DIRECT:IDENTITY", "amount")} if written else set()
+    assert entries(found) == expected
+
+
+def test_columns_of_a_system_that_tells_none_by_their_case_are_known_in_any():
+    table = {"namespace": "snowflake://acme", "name": "DB.S.T"}
+    bag = {
+        "columnLineage": lineage({"id": [column("amount", direct())]}),
+        "schema": facet(fields=[{"name": name, "type": "int"} for name in ("ID", "Id")]),
+    }
+    found = told(pair(inputs=[orders()], outputs=[{**table, "facets": bag}]))
+    urn = "urn:li:dataset:(urn:li:dataPlatform:snowflake,db.s.t,PROD)"
+    assert entries(found) == {entry("id", "DIRECT:IDENTITY", "amount", target=urn)}
+
+
 def test_a_list_without_types_is_no_list_of_all_columns():
     """dbt tells the columns that somebody documented."""
     bag = {

@@ -23,6 +23,7 @@ from dh_bridge.translation.lineage.losses import (
     note_pairs,
     note_source,
 )
+from dh_bridge.translation.lineage.own_columns import OwnColumns
 from dh_bridge.translation.lineage.plain_pairs import Descriptions, Said, plain_pairs
 from dh_bridge.translation.lineage.transformations import (
     descriptions_of,
@@ -165,7 +166,7 @@ def _is_indirect(operation: str | None) -> bool:
 
 def _pairs(facet: ColumnLineage, at: Place) -> Said:
     """Return (operation, output field URN, input field URN) of every pair, and what else is said, looking at each."""
-    columns = at.columns
+    columns = OwnColumns(at.columns)
     spelling = at.name.spelling if at.name is not None else None
     downs = FieldUrns(at.dataset, spelling)
     ups: dict[tuple[str, str], tuple[Name, FieldUrns]] = {}
@@ -175,10 +176,11 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
     descriptions = Descriptions()
     drop, noted = at.options.settings.column_lineage.indirect == "drop", at.notes is not None
     for name, entry in (facet.fields or {}).items():
-        if columns is not None and name not in columns and name.partition(".")[0] not in columns:
+        own = columns.called(name)
+        if own is None:
             at.withheld(f"fields.{name}", "no-such-column")
             continue
-        down = downs[name]
+        down = downs[own]
         legacy, whole = entry.transformationType, entry.transformationDescription
         if noted:
             note_legacy(entry, name, at)
@@ -205,7 +207,7 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
             if noted:  # for the leaf report
                 told.append(Told((operation, down, up), name, position, known[0].endpoint, bool(described)))
             if described:
-                label = f"{_shown(at.name, name)}<-{known[0].dataset_name}.{column}"
+                label = f"{_shown(at.name, own)}<-{known[0].dataset_name}.{column}"
                 descriptions.say((label, down, up), described)
     return Said(pairs, SoundPairs, named, descriptions, told)
 
