@@ -113,9 +113,9 @@ def test_it_leaves_column_lineage_of_other_events_and_of_other_outputs_alone():
     assert len(io(found, "/fine")) == 2
 
 
-def test_a_lineage_that_is_unusable_or_deleted_silences_nothing():
+def test_a_lineage_that_is_unusable_or_deleted_or_says_nothing_silences_nothing():
     cll = facet(fields={"total": {"inputFields": [{**source(), "field": "x"}]}})
-    for broken in ("nonsense", {**facet(), "_deleted": True}):
+    for broken in ("nonsense", {**facet(), "_deleted": True}, facet(), facet(inputs="nonsense", fields=None)):
         bag = {"lineage": broken, "columnLineage": cll}
         assert io(told(pair(inputs=[orders()], outputs=[totals(facets=bag)])), "/fine")
 

@@ -82,8 +82,9 @@ class Reading:
         at, urn = self.at, target.endpoint
         assert urn is not None  # noqa: S101 - the caller has looked
         self._targets.add(urn)
-        at.explicit |= {urn}
-        self.found.append((urn, EXPLICIT, "", None))
+        if inputs is not None or fields is not None:  # one that says nothing silences nothing
+            at.explicit |= {urn}
+            self.found.append((urn, EXPLICIT, "", None))
         if at.task and urn not in at.outputs:
             self.found.append((at.task, OUTPUT, urn, at.stamp[0]))
         self.names(target)
