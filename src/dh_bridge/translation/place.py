@@ -88,6 +88,8 @@ class Place:
         self.stamp = stamp
         self.checks: dict[tuple[str, str], dict[str, Check]] = {}
         self.aliases: dict[tuple[str, str], Name] = {}
+        #: URN of a dataset of the event -> its columns, as they were sent, and their paths; of those whose schema was read
+        self.schemas: dict[str, dict[str, str]] = {}
         self.resolve: Callable[[str, str], Name] = options.naming
 
     # Few facets ask for these.

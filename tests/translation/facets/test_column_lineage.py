@@ -295,6 +295,26 @@ def test_columns_of_a_system_that_tells_none_by_their_case_are_known_in_any():
     assert entries(found) == {entry("id", "DIRECT:IDENTITY", "amount", target=urn)}
 
 
+@pytest.mark.parametrize("report", [False, True])
+def test_what_lineage_is_read_from_sql_names_in_another_case_is_the_table_of_the_event(report):
+    """So does Airflow: `INSERT INTO totals SELECT AMOUNT FROM PUBLIC.ORDERS` of Postgres, whose catalogue has them in lower case."""
+    has = {"schema": facet(fields=[{"name": name, "type": "int"} for name in ("amount", "day")])}
+    said = {"namespace": orders()["namespace"], "name": "shop.PUBLIC.ORDERS"}
+    body = lineage({"TOTAL": [{**said, "field": "AMOUNT", "transformations": [direct()]}]}, [{**said, "field": "DAY"}])
+    bag = {"columnLineage": body, "schema": facet(fields=[{"name": "total", "type": "int"}])}
+    found = told(pair(inputs=[orders(facets=has)], outputs=[totals(facets=bag)]), report=report)
+    assert entries(found) == {entry("total", "DIRECT:IDENTITY", "amount")}
+    assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
+    assert f"/inputDatasetFields/{field(ORDERS, 'day')}" in found.patched(JOB, "dataJobInputOutput")
+
+
+def test_a_table_that_two_of_the_event_may_be_is_its_own():
+    pairs = lineage({"total": [{"namespace": orders()["namespace"], "name": "shop.public.ORDERS", "field": "a"}]})
+    two = [orders(), {**orders(), "name": "shop.PUBLIC.orders"}]
+    found = told(pair(inputs=two, outputs=[totals(facets={"columnLineage": pairs})]))
+    assert entries(found) == {entry("total", "NONE", "a", source=ORDERS.replace("orders", "ORDERS"))}
+
+
 def test_a_list_without_types_is_no_list_of_all_columns():
     """dbt tells the columns that somebody documented."""
     bag = {

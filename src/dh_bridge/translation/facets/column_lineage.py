@@ -23,8 +23,8 @@ from dh_bridge.translation.lineage.losses import (
     note_pairs,
     note_source,
 )
-from dh_bridge.translation.lineage.own_columns import OwnColumns
 from dh_bridge.translation.lineage.plain_pairs import Descriptions, Said, plain_pairs
+from dh_bridge.translation.lineage.sql_names import Columns, source_of
 from dh_bridge.translation.lineage.transformations import (
     descriptions_of,
     everywhere,
@@ -133,15 +133,15 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
     if at.notes is not None or at.resolve is not at.options.naming:  # filters count and note what is mentioned
         return _read(facet, at)
     columns = tuple(at.columns) if at.columns is not None else None
-    names = [*at.aliases.values()]
-    key = (id(facet), at.dataset, columns, *at.aliases, *map(id, names))
+    held = [*at.aliases.values(), *at.schemas.values()]
+    key = (id(facet), at.dataset, columns, *at.aliases, *at.schemas, *map(id, held))
     memory: Memory[_Lineage] = at.options.column_lineage
     found = memory.get(key)
     if found is None:
         found = _read(facet, at)
         if memory.again(key):
             size = max(_PAIR_BYTES * (len(found.pairs) + 1), _OBJECTS * len(at.raw))
-            memory.keep(key, found, size, (facet, names))
+            memory.keep(key, found, size, (facet, held))
     return found
 
 
@@ -166,10 +166,10 @@ def _is_indirect(operation: str | None) -> bool:
 
 def _pairs(facet: ColumnLineage, at: Place) -> Said:
     """Return (operation, output field URN, input field URN) of every pair, and what else is said, looking at each."""
-    columns = OwnColumns(at.columns)
+    columns = Columns(at.columns)
     spelling = at.name.spelling if at.name is not None else None
     downs = FieldUrns(at.dataset, spelling)
-    ups: dict[tuple[str, str], tuple[Name, FieldUrns]] = {}
+    ups: dict[tuple[str, str], tuple[Name, FieldUrns, Columns]] = {}
     pairs: set[Pair] = set()
     told: list[Told] = []
     named: dict[str, Name] = {}
@@ -188,12 +188,14 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
             key = source.namespace, source.name
             known, column = ups.get(key), source.field
             if known is None or not column:
-                found = at.endpoint(*key)
+                found = source_of(*key, at)
                 if found.endpoint is None or not column:
                     at.withheld(f"fields.{name}.inputFields[{position}]", found.skip or "malformed")
                     continue
                 named[found.endpoint] = found
-                known = ups[key] = found, FieldUrns(found.endpoint, found.spelling)
+                its = Columns(at.schemas.get(found.endpoint))
+                known = ups[key] = found, FieldUrns(found.endpoint, found.spelling), its
+            column = known[2].called(column) or column
             up = known[1][column]
             if not down or not up:
                 at.withheld(f"fields.{name}.inputFields[{position}].field", "too-large")  # ruling 18
@@ -231,7 +233,7 @@ def _whole(
         for operation in operations:
             yield dataset, up, f"{path}:{operation.removeprefix('INDIRECT:')}"
     for position, source in enumerate(facet.dataset or ()):
-        found = at.endpoint(source.namespace, source.name)
+        found = source_of(source.namespace, source.name, at)
         if found.endpoint is None or not source.field:
             at.withheld(f"dataset[{position}]", found.skip or "malformed")
             continue
@@ -240,7 +242,7 @@ def _whole(
             note_dropped(f"dataset[{position}]", found.endpoint, at)
             continue
         at.about(f"dataset[{position}]", found.endpoint)
-        column = found.column(source.field)
+        column = found.column(Columns(at.schemas.get(found.endpoint)).called(source.field) or source.field)
         field = schema_field_urn(found.endpoint, column)
         if not is_urn(field):
             at.withheld(f"dataset[{position}].field", "too-large")

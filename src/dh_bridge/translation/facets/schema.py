@@ -56,7 +56,8 @@ def schema(facet: Schema, at: Place) -> Statements:
     if not fields or at.name is None:
         return
     found = _schema_fields(fields, at)
-    at.columns = found.columns if found.typed else None  # ruling 9: an untyped list is no statement of what there is
+    if found.typed:  # ruling 9: an untyped list is no statement of what there is
+        at.columns = at.schemas[at.dataset] = found.columns
     if found.typed and at.name.platform in at.options.settings.schema_.skip_platforms:
         at.withheld("", "schema-owned")
     elif found.typed and (foreign := _foreign(facet, at)):

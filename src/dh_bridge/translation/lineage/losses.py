@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.translation.lineage.sql_names import source_of
 from dh_bridge.translation.lineage.transformations import is_legacy, only_indirect, operation_of
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def note_legacy(entry: Entry, name: str, at: Place) -> None:
 
 def _is_told(source: InputField, at: Place) -> bool:
     """Whether a source is a column of a dataset, and one that the settings do not leave out."""
-    if not source.field or at.endpoint(source.namespace, source.name).endpoint is None:
+    if not source.field or source_of(source.namespace, source.name, at).endpoint is None:
         return False
     left_out = at.options.settings.column_lineage.indirect == "drop" and only_indirect(
         operation_of(source.transformations)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.datahub.fine_grained import PlainPairs, SoundPairs
 from dh_bridge.datahub.urns import FieldUrns
+from dh_bridge.translation.lineage.sql_names import Columns, source_of
 from dh_bridge.translation.lineage.transformations import told_by
 
 if TYPE_CHECKING:
@@ -50,11 +51,12 @@ class Said(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """A table that columns were made of: what its fields' URNs begin with, how it spells columns, what it is called."""
+    """A table that columns were made of: what its fields' URNs begin with, how it spells columns, what it is called, what it has."""
 
     head: str
     spelling: Callable[[str], str] | None
     shown: str
+    paths: dict[str, str] | None
 
 
 def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
@@ -84,17 +86,20 @@ def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
             key = source.namespace, source.name
             known = sources.get(key)
             if known is None:
-                found = at.endpoint(*key)
+                found = source_of(*key, at)
                 if found.endpoint is None:
                     return None
                 named[found.endpoint] = found
                 ups = FieldUrns(found.endpoint)
                 room = min(room, ups.room)
-                known = sources[key] = _Source(ups.head, found.spelling, found.dataset_name)
-            up_head, up_spelling, up_shown = known
+                paths = at.schemas.get(found.endpoint)
+                known = sources[key] = _Source(ups.head, found.spelling, found.dataset_name, paths)
+            up_head, up_spelling, up_shown, paths = known
             field = source.field
+            if paths is None or (spelled := paths.get(field)) is None:
+                field = field if paths is None else Columns(paths).called(field) or field
+                spelled = field if up_spelling is None else up_spelling(field)
             operation, described = told_by(source.transformations, legacy, whole)
-            spelled = field if up_spelling is None else up_spelling(field)
             words.append(spelled)
             up = f"{up_head}{spelled})"
             pairs.append((operation, down, up))
