@@ -265,6 +265,14 @@ def test_a_union_inside_a_container_of_a_union_has_branches_and_no_columns():
     ]
 
 
+def test_branches_of_a_union_are_counted_among_the_fields_that_a_schema_can_have():
+    union = columns(f("u", "union", *[f(f"_{number}", f"kind_{number}") for number in range(3100)]))
+    found = schema_fields(union, platform="x")
+    assert (len(found.fields), found.dropped, found.total) == (3000, 101, 3101)
+    (lost,) = [leaves for reason, leaves in left_out(union).items() if reason == "too-large"]
+    assert lost[-1] == "fields[0].fields[3099].type"
+
+
 def test_a_description_of_a_nested_column_stays_as_it_is():
     assert (
         schema_fields(columns(f("s", "struct", f("x"), description="\n d")), platform="x").fields[0]["description"]

@@ -210,6 +210,9 @@ class Walk:
         self.ambiguous = self.ambiguous or several
         tokens: list[str] = []
         for branch, kind in real:
+            if len(self.fields) >= MOST_FIELDS:
+                self._leave_out([branch], TOO_LARGE)
+                continue
             children = branch.fields or (kind.children if self._expand else [])
             own = _as_parent(kind, children)
             # two branches of one base type (two records) must not share a path
