@@ -57,6 +57,11 @@ def test_data_quality_assertions_win_where_both_stand():
     assert found.verdicts()[path] == ("withheld", "duplicate-of:dataQualityAssertions")
 
 
+@pytest.mark.parametrize("other", ["nonsense", facet(), facet(assertions=[]), facet(assertions="nonsense")])
+def test_expectations_stand_where_data_quality_assertions_say_nothing(other):
+    assert results(gx(NOT_NULL, dataQualityAssertions=other)) == ["SUCCESS"]
+
+
 def test_an_expectation_without_a_type_is_unknown_and_an_empty_list_says_nothing():
     assert [info["nativeType"] for info in infos(gx({"success": True}))] == ["unknown"]
     assert gx().entities("assertion") == set()

@@ -43,7 +43,7 @@ class Expectations(Facet):
 )
 def great_expectations_assertions(facet: Expectations, at: Place) -> Statements:
     """As dataQualityAssertions, which wins where both stand; with its profile, of the part of the table that the batch is."""
-    if "dataQualityAssertions" in at.keys and "assertions" in beside(at, "dataQualityAssertions"):
+    if "dataQualityAssertions" in at.keys and isinstance(beside(at, "dataQualityAssertions").get("assertions"), list):
         at.withheld("assertions", "duplicate-of:dataQualityAssertions")
         return
     at.batch = part_of_batch(of_run(at, "great_expectations_meta"))
