@@ -81,6 +81,26 @@ def test_metrics_are_properties_of_the_operation_without_the_zeros():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("word", "statistics"), [("append", {}), ("replace", {}), ("append", {"outputStatistics": facet(rowCount=1)})]
+)
+def test_a_zero_is_told_where_a_count_holds_it_and_withheld_elsewhere(word, statistics):
+    body = report(word, addedDVs=0, addedRecords=0, removedRecords=3, totalRecords=0, totalFilesSizeInBytes=0)
+    found = told(event(outputs=[totals(outputFacets={KEY: body, **statistics})]), report=True).verdicts()
+    counted = word == "append" and not statistics
+    nothing = ("withheld", "no-home:zero says nothing")
+    assert {leaf: found[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.{leaf}"] for leaf in body["commitMetrics"]} == {
+        "addedDVs": nothing,
+        "addedRecords": ("mapped", "operation.numAffectedRows") if counted else nothing,
+        "removedRecords": ("kept", "operation.customProperties"),
+        "totalRecords": ("mapped", "datasetProfile.rowCount"),
+        "totalFilesSizeInBytes": ("mapped", "datasetProfile.sizeInBytes"),
+    }
+    hidden = report(word, totalRecords=0, totalEqualityDeletes=1)
+    found = told(event(outputs=[totals(outputFacets={KEY: hidden, **statistics})]), report=True).verdicts()
+    assert found[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.totalRecords"] == nothing
+
+
 def test_the_snapshot_is_the_dataset_s():
     assert written(report()).kept(TOTALS)[f"{KEY}.snapshotId"] == "77"
 

@@ -64,6 +64,18 @@ def test_files_and_bytes_fill_in_for_missing_input_statistics():
     assert (kept["inputs.fileCount"], kept["inputs.size"]) == ("1", str(BODY["scanMetrics"]["totalFileSizeInBytes"]))
 
 
+def test_a_zero_is_told_where_statistics_hold_it_and_withheld_elsewhere():
+    body = facet(scanMetrics={"resultDataFiles": 0, "totalFileSizeInBytes": 0.0, "skippedDataFiles": 0})
+    bags = {KEY: body, "inputStatistics": facet(size=7)}
+    found = told(pair(inputs=[orders(inputFacets=bags)]), report=True).verdicts()
+    nothing = ("withheld", "no-home:zero says nothing")
+    assert {leaf: found[f"$.inputs[0].inputFacets.{KEY}.scanMetrics.{leaf}"] for leaf in body["scanMetrics"]} == {
+        "resultDataFiles": ("kept", "dataProcessInstanceProperties.customProperties"),
+        "totalFileSizeInBytes": nothing,
+        "skippedDataFiles": nothing,
+    }
+
+
 def test_the_filter_follows_the_setting_for_literals():
     hashed = of_input(KEY, BODY, bag="inputFacets", subset={"literals": "hash"})
     assert edge(hashed)["filterDescription"].startswith("sha256:")

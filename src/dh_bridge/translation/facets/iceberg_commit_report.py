@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import text, worded
 from dh_bridge.translation.reading.beside import beside
-from dh_bridge.translation.reading.iceberg import count, flat, metrics, snapshot, whole
+from dh_bridge.translation.reading.iceberg import count, flat, metrics, snapshot, whole, zeros
 from dh_bridge.translation.rungs import OPERATION_ICEBERG
 from dh_bridge.translation.slots import AFFECTED_ROWS, METRIC, OPERATION, OPERATION_PROPERTIES, Statements
 
@@ -63,7 +63,8 @@ _DATASET = "datasetProperties.customProperties"
 _OPERATION = "operation.customProperties"
 _ROWS, _BYTES = "datasetProfile.rowCount", "datasetProfile.sizeInBytes"
 _KEPT = kept(_OPERATION)
-_AFFECTED = {
+_AFFECTED = "operation.numAffectedRows"
+_COUNTED = {
     "append": ("addedRecords",), "delete": ("removedRecords",), "overwrite": ("addedRecords", "removedRecords"),
 }  # fmt: skip
 _DELETES = ("totalPositionalDeletes", "totalEqualityDeletes")
@@ -80,8 +81,8 @@ _DELETES = ("totalPositionalDeletes", "totalEqualityDeletes")
         **{f"commitMetrics.{name}": _KEPT for name in _METRICS},
         "commitMetrics.totalRecords": mapped(_ROWS, _OPERATION),
         "commitMetrics.totalFilesSizeInBytes": mapped(_BYTES, _OPERATION),
-        "commitMetrics.addedRecords": mapped("operation.numAffectedRows"),
-        "commitMetrics.removedRecords": mapped("operation.numAffectedRows"),
+        "commitMetrics.addedRecords": mapped(_AFFECTED),
+        "commitMetrics.removedRecords": mapped(_AFFECTED),
         "metadata.**": _KEPT,
     },
     producer="Iceberg",
@@ -104,6 +105,7 @@ def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
         yield from _affected(facet, at)
     if at.role != "input":
         yield from _totals(facet.commitMetrics, at)
+    zeros("commitMetrics", facet.commitMetrics, _METRICS, at)
 
 
 def _properties(facet: IcebergCommitReport, at: Place) -> dict[str, str]:
@@ -119,15 +121,22 @@ def _properties(facet: IcebergCommitReport, at: Place) -> dict[str, str]:
 
 def _affected(facet: IcebergCommitReport, at: Place) -> Statements:
     """Yield the rows that were added or removed, by what the commit did; outputStatistics, where it is there, knows better."""
-    leaves = _AFFECTED.get((facet.operation or "").strip().lower(), ())
-    if facet.commitMetrics is None:
+    said = facet.commitMetrics
+    if said is None:
         return
+    leaves = _COUNTED.get((facet.operation or "").strip().lower(), ())
     if "outputStatistics" in at.keys and "rowCount" in beside(at, "outputStatistics"):
-        return
-    counts = [count(f"commitMetrics.{leaf}", getattr(facet.commitMetrics, leaf), at, _OPERATION) for leaf in leaves]
-    said = [rows for rows in counts if rows is not None]
-    if said:
-        yield at.dataset, AFFECTED_ROWS, "", sum(said)
+        leaves = ()
+    found: list[int] = []
+    for leaf in ("addedRecords", "removedRecords"):
+        rows = count(f"commitMetrics.{leaf}", getattr(said, leaf), at, _OPERATION) if leaf in leaves else None
+        if rows is not None:
+            found.append(rows)
+            at.reached(f"commitMetrics.{leaf}", "mapped", _AFFECTED)
+        elif getattr(said, leaf):
+            at.reached(f"commitMetrics.{leaf}", "kept", _OPERATION)
+    if found:
+        yield at.dataset, AFFECTED_ROWS, "", sum(found)
 
 
 def _totals(said: CommitMetrics | None, at: Place) -> Statements:
@@ -138,10 +147,10 @@ def _totals(said: CommitMetrics | None, at: Place) -> Statements:
     rows = count("commitMetrics.totalRecords", said.totalRecords, at, other)
     if rows is not None and not any(getattr(said, leaf) for leaf in _DELETES):
         yield at.dataset, METRIC, (TOTALS_RANK, "rowCount"), rows
-        at.reached("commitMetrics.totalRecords", "mapped", _ROWS, other)
-    elif rows is not None:
+        at.reached("commitMetrics.totalRecords", "mapped", _ROWS, *([other] if rows else []))
+    elif rows:
         at.reached("commitMetrics.totalRecords", "kept", other)
     size = count("commitMetrics.totalFilesSizeInBytes", said.totalFilesSizeInBytes, at, other)
     if size is not None:
         yield at.dataset, METRIC, (TOTALS_RANK, "sizeInBytes"), size
-        at.reached("commitMetrics.totalFilesSizeInBytes", "mapped", _BYTES, other)
+        at.reached("commitMetrics.totalFilesSizeInBytes", "mapped", _BYTES, *([other] if size else []))

@@ -9,7 +9,7 @@ from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_sta
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.beside import beside
-from dh_bridge.translation.reading.iceberg import count, metrics, snapshot, whole
+from dh_bridge.translation.reading.iceberg import count, metrics, snapshot, whole, zeros
 from dh_bridge.translation.reading.subsets import hashed
 from dh_bridge.translation.redaction import redacted, redacted_json
 from dh_bridge.translation.slots import EDGE_PROPERTIES, INPUT_FIELD, RUN_BY_DATASET, STATISTIC, Statements
@@ -87,6 +87,7 @@ def iceberg_scan_report(facet: IcebergScanReport, at: Place) -> Statements:
         yield from _filled(facet, at)
     elif facet.projectedFieldNames:
         report["projectedFieldNames"] = facet.projectedFieldNames
+    zeros("scanMetrics", facet.scanMetrics, _METRICS, at)
     if not report:
         return
     direction = "output" if at.role == "output" else "input"
@@ -144,3 +145,4 @@ def _filled(facet: IcebergScanReport, at: Place) -> Statements:
         number = count(f"scanMetrics.{metric}", getattr(facet.scanMetrics, metric), at, _RUN if at.run else _EDGE)
         if number is not None:
             yield at.task, STATISTIC, ("input", at.dataset, leaf), number
+            at.reached(f"scanMetrics.{metric}", "kept", *_BOTH.targets)

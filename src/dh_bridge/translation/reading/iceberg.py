@@ -48,6 +48,14 @@ def metrics(report: Struct | None, names: tuple[str, ...]) -> dict[str, Number]:
     return {name: number for name, number in found.items() if number}
 
 
+def zeros(part: str, report: Struct | None, names: tuple[str, ...], at: Place) -> None:
+    """Note the zeros that :func:`metrics` leaves out; not of those that were told to be elsewhere before."""
+    if at.notes is not None and report is not None:
+        for name in names:
+            if getattr(report, name) == 0:
+                at.withheld(f"{part}.{name}", "no-home:zero says nothing")
+
+
 def flat(prefix: str, numbers: dict[str, Number]) -> dict[str, str]:
     """Return numbers as properties."""
     return {f"{prefix}.{name}": text(number) for name, number in numbers.items()}
