@@ -60,7 +60,7 @@ class Leaf(msgspec.Struct, frozen=True):
     """What becomes of the leaves that match a row: verdict, targets (the first that is written counts), reason.
 
     ``{path}`` in a target is the leaf's path without positions, ``{name}`` its last step.
-    ``empty``: an empty object or array says something here.
+    ``empty``: an empty text, object or array says something here.
     """
 
     verdict: str
@@ -74,9 +74,9 @@ class Leaf(msgspec.Struct, frozen=True):
         return {"verdict": self.verdict, **about}
 
 
-def mapped(*targets: str) -> Leaf:
+def mapped(*targets: str, empty: bool = False) -> Leaf:
     """Return the row of a leaf that reaches typed fields, ``aspect.path`` each."""
-    return Leaf("mapped", targets)
+    return Leaf("mapped", targets, empty=empty)
 
 
 def kept(*targets: str, empty: bool = False) -> Leaf:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 from samples import dataset, dataset_event, event, job_event, packed
 from truth import (
@@ -10,11 +12,15 @@ from truth import (
     at_target,
     bears_out,
     bridge,
+    call,
     documents,
     golden,
     injected,
+    leaves,
     lies,
+    put,
     reported,
+    shown,
     with_secrets,
     written,
 )
@@ -66,6 +72,39 @@ def test_of_odd_columns_the_report_tells_the_truth():
     assert found == []
     assert tried["withheld"] > 8
     assert tried["mapped"] > 15
+
+
+#: Without a namespace or name, or what kind of thing it is, the same thing is named, and columns may be in order as they stand.
+OF_NAMES = ("namespace", "name", "type", "ordinal_position")
+
+
+def without(document, path):
+    found = copy.deepcopy(document)
+    inner = found
+    for step in path[:-1]:
+        inner = inner[step]
+    if isinstance(inner, list):
+        inner[path[-1]] = None
+    else:
+        del inner[path[-1]]
+    return found
+
+
+def test_an_empty_text_or_a_zero_is_told_to_be_somewhere_only_where_it_says_more_than_nothing_does():
+    found, tried = [], 0
+    for place, said in golden():
+        for path, value in leaves(said):
+            if isinstance(value, bool | None) or value in ({}, []) or path[-1] in (*OF_NAMES, "eventTime", "runId"):
+                continue
+            changed = put(said, [path], "" if isinstance(value, str) else 0)
+            line = reported(call(changed, whole=True), bridge("1.7"))[shown(path)]
+            if line["verdict"] == "withheld":
+                continue
+            tried += 1
+            if written(changed, whole=True, profile="1.7") == written(without(said, path), whole=True, profile="1.7"):
+                found.append((place, shown(path), line["target"]))
+    assert found == []
+    assert tried > 150
 
 
 def test_the_truth_test_finds_a_lie(monkeypatch):

@@ -44,9 +44,9 @@ _RUN = "dataProcessInstanceProperties.customProperties"
 _MOST_TRIES, _MOST_SECONDS = 2**31, 10**9
 
 DAG_LEAVES = {
-    "dag.description": mapped("dataFlowInfo.description"),
-    "dag.doc_md": mapped("dataFlowInfo.description"),
-    "dag.owner": mapped("ownership.owners"),
+    "dag.description": mapped("dataFlowInfo.description", _FLOW),
+    "dag.doc_md": mapped("dataFlowInfo.description", _FLOW),
+    "dag.owner": mapped("ownership.owners", _FLOW),
     "dag.tags": mapped("globalTags.tags", _FLOW),
     "dag.tags[]": mapped("globalTags.tags"),
     "dag.**": kept(_FLOW),

@@ -33,7 +33,7 @@ def airflow_state(opened: Open, at: Place) -> Statements:
     properties = {}
     for name, value in opened.body.items():
         written = kept_text(f"airflowState.{name}", value) if value not in ({}, []) else None
-        if written:
+        if written is not None:
             properties[f"airflowState.{name}"] = written
     if properties:
         yield property_statement(at, properties)

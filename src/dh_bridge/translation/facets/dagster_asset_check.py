@@ -43,9 +43,9 @@ _KEPT = kept(_PROPERTIES)
     reads=DagsterAssetCheck,
     leaves={
         "checks[].assertion": _KEPT,
-        "checks[].severity": mapped(INFO, RESULT, _PROPERTIES),
+        "checks[].severity": mapped(INFO, RESULT, _PROPERTIES, empty=True),
         "checks[].passed": _KEPT,
-        "checks[].check_metadata.**": _KEPT,
+        "checks[].check_metadata.**": kept(_PROPERTIES, empty=True),
     },
     producer="Dagster",
 )

@@ -83,7 +83,7 @@ _DELETES = ("totalPositionalDeletes", "totalEqualityDeletes")
         "commitMetrics.totalFilesSizeInBytes": mapped(_BYTES, _OPERATION),
         "commitMetrics.addedRecords": mapped(_AFFECTED),
         "commitMetrics.removedRecords": mapped(_AFFECTED),
-        "metadata.**": _KEPT,
+        "metadata.**": kept(_OPERATION, empty=True),
     },
     producer="Iceberg",
 )
@@ -92,7 +92,8 @@ def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
     properties = _properties(facet, at)
     if at.role != "output" or not at.run:
         for leaf in ("snapshotId", "sequenceNumber", "operation", "commitMetrics", "metadata"):
-            at.reached(leaf, "kept", _DATASET)
+            if getattr(facet, leaf) != "":
+                at.reached(leaf, "kept", _DATASET)
         if properties:
             yield property_statement(at, properties)
     else:

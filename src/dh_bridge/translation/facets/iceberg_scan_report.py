@@ -69,7 +69,7 @@ _COUNTS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "size"}
         **{f"scanMetrics.{name}": kept(_RUN) for name in _METRICS},
         "scanMetrics.resultDataFiles": _BOTH,
         "scanMetrics.totalFileSizeInBytes": _BOTH,
-        "metadata.**": kept(_RUN),
+        "metadata.**": kept(_RUN, empty=True),
     },
     producer="Iceberg",
 )

@@ -59,10 +59,11 @@ def job_type(facet: JobType, at: Place) -> Statements:
             properties[f"jobType.{leaf}"] = worded(f"jobType.{leaf}", word)
             if at.run:
                 yield at.run, RUN_TYPE, _HINTS[leaf], word
-    if (facet.processingType or "").upper() not in ("STREAMING", "SERVICE"):
+    if (facet.processingType or "").upper() in ("STREAMING", "SERVICE"):
+        if at.run:
+            yield at.run, RUN_TYPE, TYPE_STREAMING, True  # a later word does not take it back (ruling 2)
+    elif facet.processingType:
         at.reached("processingType", "kept", *_ON_JOB)  # no other word is a type of the run
-    elif at.run:
-        yield at.run, RUN_TYPE, TYPE_STREAMING, True  # a later word does not take it back (ruling 2)
     subtype = job_subtype(facet.jobType)
     if subtype:
         yield at.owner, SUBTYPES, "", subtype

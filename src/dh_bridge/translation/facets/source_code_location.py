@@ -34,7 +34,7 @@ class SourceCodeLocation(Facet):
     reads=SourceCodeLocation,
     leaves={
         "url": mapped("dataJobInfo.externalUrl", "dataFlowInfo.externalUrl", "assertionInfo.externalUrl"),
-        **{name: kept() for name in _KEPT},
+        **{name: kept(empty=True) for name in _KEPT},
     },
 )
 def source_code_location(facet: SourceCodeLocation, at: Place) -> Statements:

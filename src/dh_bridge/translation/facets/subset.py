@@ -31,21 +31,21 @@ _WHOLE = {"input": (), "output": ("operation.partitionSpec",)}
 def _rows(side: str) -> dict[str, Leaf]:
     """Return the rows of a condition on ``side``: conditions nest, so a row is about the end of a path."""
     properties = _targets(side)
-    row, name = kept(*properties), f"{side}Condition"
-    fields = mapped("dataJobInputOutput.inputDatasetFields", *properties) if side == "input" else row
+    row, said, name = kept(*properties), kept(*properties, empty=True), f"{side}Condition"
+    fields = mapped("dataJobInputOutput.inputDatasetFields", *properties, empty=True) if side == "input" else said
     ends = {
         "operator": row,
         "comparison": row,
-        "locations[]": row,
+        "locations[]": said,
         "field": fields,
-        "value": row,
+        "value": said,
         "type": withheld("duplicate-of:rendered predicate"),
     }
     return {
-        f"{name}.**.dimensions.**": row,
+        f"{name}.**.dimensions.**": said,
         f"{name}.**.identifier": row,
         **{f"{name}.{end}": found for end, found in ends.items()},
-        f"{name}.locations[]": kept(*properties, *_WHOLE[side]),
+        f"{name}.locations[]": kept(*properties, *_WHOLE[side], empty=True),
         **{f"{name}.**.{end}": found for end, found in ends.items()},
         f"{name}.**": row,
     }

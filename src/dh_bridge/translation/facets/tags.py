@@ -70,7 +70,8 @@ def _tags(facet: Tags, at: Place) -> Statements:
             at.withheld(f"tags[{position}]", "too-large")
         elif tag.field and at.attach == "dataset":
             for leaf in ("key", "value", "source"):
-                at.reached(f"tags[{position}].{leaf}", "mapped", "editableSchemaMetadata.editableSchemaFieldInfo")
+                if getattr(tag, leaf):
+                    at.reached(f"tags[{position}].{leaf}", "mapped", "editableSchemaMetadata.editableSchemaFieldInfo")
             column = at.name.column(tag.field) if at.name is not None else tag.field
             yield at.dataset, COLUMN_TAG, (column, tag_name(tag)), _context(tag)
         else:

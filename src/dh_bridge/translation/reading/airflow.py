@@ -72,7 +72,7 @@ def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
     yield from _tags(body, at.job, at)
     dag_id = body.pop("dag_id", None)
     properties = flattened("airflow.dag", body)
-    if written := kept_text("airflow.dag_id", dag_id):
+    if (written := kept_text("airflow.dag_id", dag_id)) is not None:
         properties["airflow.dag_id"] = written
     if properties:
         yield flow, JOB_PROPERTIES, "airflow.dag", properties

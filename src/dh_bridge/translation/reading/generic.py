@@ -134,7 +134,7 @@ def _mapped(key: str, body: dict[str, Any], alone: tuple[str, ...], at: Place) -
         properties[key] = written
     for name in alone:
         text = kept_text(f"{key}.{name}", values.get(name))
-        if text:
+        if text is not None:
             properties[f"{key}.{name}"] = text
     return properties
 

@@ -112,7 +112,7 @@ def _noted(reason: str, written: Aspects) -> _Verdict:
 
 
 def _envelope_leaf(path: Path, shown: str, value: Any, event: Event, written: Aspects) -> _Verdict:
-    if value in ({}, []):
+    if value in ({}, []) or (value == "" and path[-1] not in ("namespace", "name")):
         return "withheld", None, "no-home:empty"
     owner = {"run": ("dataProcessInstanceProperties",), "job": ("dataJobInfo", "dataFlowInfo")}.get(
         event.kind, ("datasetProperties",)
@@ -162,9 +162,19 @@ def _known(spec: FacetSpec, key: str, rest: Path, value: Any, written: Aspects) 
         # one that the facet's Struct does not know: what is in it is JSON
         return _unless_secret(_reached("kept", _property_targets(spec.at, key, rest), written), "", rest, value)
     targets = _targets(leaf, rest) if leaf.targets else _property_targets(spec.at, spec.keys[0], rest)
+    if value == "":
+        return _blank(spec, leaf, rest, targets, written)
     found = _reached(leaf.verdict, targets, written)
     whole = not leaf.targets or "{path}" in leaf.targets[0]
     return _unless_secret(found, spec.keys[0] if whole else "", rest, value)
+
+
+def _blank(spec: FacetSpec, leaf: Leaf, rest: Path, targets: Sequence[str], written: Aspects) -> _Verdict:
+    """Return the verdict of an empty text: no typed field holds one, the properties of a facet that is read as plain JSON do."""
+    if spec.reads is not None and not leaf.empty:
+        return "withheld", None, "no-home:empty"
+    properties = [target for target in targets if _holds_properties(target)]
+    return _reached("kept", properties or _property_targets(spec.at, spec.keys[0], rest), written)
 
 
 def _targets(leaf: Leaf, rest: Path) -> Sequence[str]:
