@@ -28,6 +28,31 @@ def test_each_parameter_is_a_property_and_what_people_call_it_is_one_json(profil
     }  # fmt: skip
 
 
+def test_a_value_that_is_no_text_is_kept_as_json_and_one_that_is_empty_is_none():
+    values = {
+        "tables": ["a", "b"],
+        "window": {"days": 3, "token": "t"},
+        "pwd": ["x"],
+        "off": False,
+        "none": None,
+        "empty": [],
+        "zero": 0,
+    }
+    found = of_run(KEY, facet(parameters=[{"key": key, "value": value} for key, value in values.items()]), report=True)
+    assert {key: found.kept(DPI)[f"{KEY}.{key}"] for key in values} == {
+        "tables": '["a","b"]', "window": '{"days":3,"token":"[REDACTED]"}', "pwd": '["[REDACTED]"]',
+        "off": "false", "none": "", "empty": "", "zero": "0",
+    }  # fmt: skip
+    verdicts, start = found.verdicts(), f"$.run.facets.{KEY}.parameters"
+    kept_there = ("kept", "dataProcessInstanceProperties.customProperties")
+    assert verdicts[f"{start}[0].value[1]"] == verdicts[f"{start}[1].value.days"] == kept_there
+    assert verdicts[f"{start}[1].value.token"] == verdicts[f"{start}[2].value[0]"] == ("withheld", "secret")
+    assert verdicts[f"{start}[4].value"] == ("withheld", "no-home:null says nothing")
+    assert verdicts[f"{start}[5].value"] == ("withheld", "no-home:empty")
+    strict = of_run(KEY, facet(parameters=[{"key": "n", "value": 0}, {"key": "l", "value": [1]}]), redaction="strict")
+    assert (strict.kept(DPI)[f"{KEY}.n"], strict.kept(DPI)[f"{KEY}.l"]) == ("[REDACTED]", "[REDACTED]")
+
+
 def test_secrets_are_masked_and_strict_keeps_keys_only():
     assert kept({"key": "db.password", "value": "x"}) == {"db.password": "[REDACTED]"}
     assert kept({"key": "mode", "value": "fast"}, redaction="strict") == {"mode": "[REDACTED]"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.reading.given import Given, given_properties
@@ -16,7 +16,7 @@ class EnvironmentVariable(Facet):
     """A variable."""
 
     name: str | None = None
-    value: str | None = None
+    value: Any = None
 
 
 class EnvironmentVariables(Facet):
@@ -32,7 +32,7 @@ _ROW = kept("dataProcessInstanceProperties.customProperties")
     "environmentVariables",
     at="run",
     reads=EnvironmentVariables,
-    leaves={"environmentVariables[].name": _ROW, "environmentVariables[].value": _ROW},
+    leaves={f"environmentVariables[].{leaf}": _ROW for leaf in ("name", "value", "value**")},
 )
 def environment_variables(facet: EnvironmentVariables, at: Place) -> Statements:
     """A property of the run for each variable, secrets masked by name and by shape; the first 100 of the alphabet."""

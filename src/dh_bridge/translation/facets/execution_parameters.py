@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.properties import worded
@@ -16,12 +16,12 @@ _META = "executionParameters.meta"
 
 
 class ExecutionParameter(Facet):
-    """A parameter: its key, its value, and what people call it."""
+    """A parameter: its key, its value, which the specification's own example has as a number, and what people call it."""
 
     key: str | None = None
     name: str | None = None
     description: str | None = None
-    value: str | None = None
+    value: Any = None
 
 
 class ExecutionParameters(Facet):
@@ -37,7 +37,7 @@ _ROW = kept("dataProcessInstanceProperties.customProperties")
     "executionParameters",
     at="run",
     reads=ExecutionParameters,
-    leaves={f"parameters[].{leaf}": _ROW for leaf in ("key", "value", "name", "description")},
+    leaves={f"parameters[].{leaf}": _ROW for leaf in ("key", "value", "value**", "name", "description")},
 )
 def execution_parameters(facet: ExecutionParameters, at: Place) -> Statements:
     """A property of the run for each parameter, as with environment variables; names and descriptions in one JSON."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.properties import kept
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.redaction import REDACTED, STRICT, names_only
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ _LONGEST_NAME = 200
 
 
 class Given(msgspec.Struct, frozen=True, gc=False):
-    """A name and its value; ``path`` is where the pair stands in the facet, ``leaf`` what the name is called there."""
+    """A name and its value, JSON where it is no text; ``path`` is where the pair stands in the facet, ``leaf`` what the name is called there."""
 
     path: str
     leaf: str
     name: str | None
-    value: str | None
+    value: Any
 
 
 def given_properties(prefix: str, pairs: list[Given], at: Place) -> dict[str, str]:
@@ -65,10 +65,12 @@ def configuration(values: dict[str, Any], path: str, at: Place) -> dict[str, Any
 
 
 def _value(key: str, one: Given, at: Place) -> str:
-    if at.options.settings.redaction == STRICT and one.value:
+    if one.value in (None, "", [], {}):
+        return ""
+    if at.options.settings.redaction == STRICT:
         at.withheld(f"{one.path}.value", "policy:redaction")
         return REDACTED
-    written = kept(key, one.value) or ""
+    written = worded(key, one.value)
     if written == REDACTED and one.value != REDACTED:
         at.withheld(f"{one.path}.value", "secret")
     return written
