@@ -14,6 +14,7 @@ import zipfile
 import pytest
 from samples import event, job_event
 
+from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of, read_events
 
@@ -260,6 +261,15 @@ def test_pages_within_pages_are_not_opened_without_end():
 @pytest.mark.parametrize("sent", [b"".join(LINES), b'{"events": [%s]}' % LINES[0]])
 def test_nothing_is_looked_for_within_what_has_a_bound(sent):
     assert [one.raw for one in events_of(sent, "x", most=9)] == [sent]
+
+
+def test_lines_that_have_a_bound_are_as_many_as_it_says():
+    sent = b"\n".join(LINES[:3])
+    assert [one.place for one in events_of(sent, "x", most=3)] == ["x:1", "x:2", "x:3"]
+    with pytest.raises(EventError, match="more than 2 lines"):
+        list(events_of(sent, "x", most=2))
+    pretty = json.dumps(json.loads(LINES[0]), indent=1).encode()
+    assert [one.place for one in events_of(pretty, "x", most=2)] == ["x"]
 
 
 def test_a_broken_array_stays_as_it_came_whatever_is_mended_elsewhere():

@@ -74,6 +74,19 @@ def test_of_many_events_the_good_ones_are_taken_and_the_others_named(tmp_path):
     assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
 
 
+@pytest.mark.parametrize("path", ["/api/v1/lineage", "/api/v1/lineage/batch"])
+@pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
+def test_events_may_stand_one_a_line_whatever_the_body_is_called(tmp_path, kind, path):
+    lines = b"\r\n".join([*packed([START]), b"", b'{"eventTime": "yesterday"}', *packed([END]), b"[]", b"{"])
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        status, said, _ = ask(found, lines, path=path, Content_Type=kind)
+    assert (status, said["received"], said["successful"]) == (207, 5, 2)
+    assert [(one["index"], one["error"].split(": ")[0]) for one in said["failed"]] == [
+        (1, "request 1:3"), (3, "request 1:5"), (4, "request 1:6"),
+    ]  # fmt: skip
+    assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
+
+
 def test_what_the_identity_of_jobs_refuses_is_named_like_the_rest(tmp_path):
     letters, odd = [], event(run="no-uuid")
     identity = {"mode": "compat", "compat": {"refuse": "error"}}

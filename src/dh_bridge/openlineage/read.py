@@ -70,7 +70,7 @@ def read_events(
 def events_of(
     raw: bytes, place: str, zone: tzinfo = timezone.utc, *, most: int | None = None
 ) -> Iterator[Event | DeadLetter]:
-    """Yield the event in ``raw``, or each of them when it is a JSON array; an EventError when that has more than ``most``.
+    """Yield the event in ``raw``, or each of them: of a JSON array, or one a line; an EventError when there are more than ``most``.
 
     Who sets no bound has also what is found :mod:`within <dh_bridge.openlineage.within>` other things. A dead letter, as
     :meth:`DeadLetter.row` writes it, can so be told again once the event is mended, or we are.
@@ -84,6 +84,9 @@ def events_of(
             return
         for position, member in enumerate(found):
             yield from _one(bytes(member), f"{place}[{position}]", zone, opened=most is None)
+    elif most is not None and (lines := _lines(raw, place, most)):
+        for number, line in lines:
+            yield from _one(line, f"{place}:{number}", zone, opened=False)
     else:
         yield from _one(raw, place, zone, opened=most is None)
 
@@ -102,6 +105,17 @@ def _one(raw: bytes, place: str, zone: tzinfo, *, opened: bool) -> Iterator[Even
                 yield from events_of(document, f"{place}[{position}]", zone)
         else:
             yield DeadLetter(place, str(error), raw)
+
+
+def _lines(raw: bytes, place: str, most: int) -> list[tuple[int, bytes]]:
+    """Return the lines of ``raw``, numbered, where the first is an object and others follow; an EventError when there are too many."""
+    end = raw.find(b"\n")
+    if end < 0 or not _is_object_line((1, raw[:end])):
+        return []
+    if raw.count(b"\n") >= most:
+        raise EventError(f"more than {most:,} lines", where=place, now="send fewer at a time")
+    lines = ((number, line.strip()) for number, line in enumerate(raw.split(b"\n"), 1))
+    return [(number, line) for number, line in lines if line]
 
 
 def standard_input() -> BinaryIO:
