@@ -117,6 +117,14 @@ def test_name_is_needed(run):
     assert "NAME is missing: dh-bridge urn --reverse URN" in result.stderr
 
 
+def test_name_before_its_namespace_is_told(run):
+    result = run("urn", "shop.public.orders", "postgres://db:5432", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["system"]) == (0, None)
+    assert result.stderr.endswith("the namespace comes first: dh-bridge urn postgres://db:5432 shop.public.orders\n")
+    for namespace, name in (("file", "s3://lake/a"), ("food://x", "s3://y"), ("food://x", "y"), ("s3://lake", "a")):
+        assert "comes first" not in run("urn", namespace, name).stderr
+
+
 def test_way_back_is_unique_where_the_urn_keeps_the_server(run):
     result = run("urn", "--reverse", "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a/b,PROD)")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "s3://lake  a/b\n", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -94,6 +95,10 @@ def urn(  # noqa: PLR0913 - one parameter per option
     else:
         row = _row(naming, Question(namespace, name or "", select))
         write([json_line(row)]) if as_json else write_pairs(row)
+        if row["system"] is None and "://" not in namespace and "://" in (name or ""):
+            say(
+                f"no system has such names; the namespace comes first: {shlex.join(['dh-bridge', 'urn', name or '', namespace])}"
+            )
 
 
 def _look_at_usage(namespace: str, name: str | None, *, reverse: bool, select: str | None, file: str | None) -> None:
