@@ -172,6 +172,10 @@ REFUSED = {
     "a text": (b'"event"', "a text, not an object"),
     "a number": (b"7", "a number, not an object"),
     "no known kind": (json.dumps({"eventTime": T0}).encode(), "neither run, job nor dataset"),
+    "a proposal": (
+        b'{"entityType": "dataset", "changeType": "UPSERT", "aspectName": "status", "aspect": {"json": {}}}',
+        "here: a proposal, not an event (tell the events that it was made of; proposals are for dh-bridge validate)",
+    ),
     "only a run that is null": (json.dumps({"eventTime": T0, "run": None}).encode(), "neither run, job nor dataset"),
     "no time": (json.dumps(without(event(), "eventTime")).encode(), "here $.eventTime: no eventTime"),
     "an empty time": (json.dumps(event(time="")).encode(), "here $.eventTime: no eventTime"),

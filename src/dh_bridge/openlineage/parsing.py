@@ -49,6 +49,8 @@ _WORDS = {
     bool: "true or false",
     type(None): "null",
 }
+#: What ``translate`` writes and DataHub takes has it, an event has not.
+_PROPOSAL = b'"aspectName"'
 _KINDS: dict[str, Kind] = {"RunEvent": "run", "JobEvent": "job", "DatasetEvent": "dataset"}
 
 
@@ -80,6 +82,12 @@ def _read(raw: bytes) -> tuple[_Envelope | None, tuple[str, ...]]:
 
 def _event(envelope: _Envelope, raw: bytes, place: str, zone: tzinfo, notes: tuple[str, ...]) -> Event:
     kind = _kind(envelope)
+    if kind is None and _PROPOSAL in raw:
+        raise EventError(
+            "a proposal, not an event",
+            where=place,
+            now="tell the events that it was made of; proposals are for dh-bridge validate",
+        )
     if kind is None:
         raise EventError("neither run, job nor dataset", where=place, now="send a RunEvent, JobEvent or DatasetEvent")
     if not envelope.eventTime:
