@@ -222,6 +222,8 @@ def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> di
     if named and area["server"] and place_of(named) != place_of(area["server"]):
         area |= dict.fromkeys(_LOGINS)
         area["headers"] = {}
+    if not named:
+        area["named_by"] = "rest.server" if area["server"] else next((one.origin for one in found if one.server), "")
     area["server"] = named or area["server"] or next((one.server for one in found if one.server), None)
     if area["server"] and not any(area[name] for name in _LOGINS):
         logins = (one.login_for(area["server"]) for one in found)

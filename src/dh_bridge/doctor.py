@@ -179,11 +179,10 @@ def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: b
     if loaded is None:
         return
     try:
-        server = rest_area(loaded.settings, "", os.environ)["server"]
-        server = server and address(server)
+        area = rest_area(loaded.settings, "", os.environ)
+        server = area["server"] and address(area["server"], area["named_by"])
     except BridgeError as error:
-        found = error.what if error.where == "--to" else error.fault  # the doctor has no such flag
-        yield Finding("connections", "rest", WRONG, found, error.now)
+        yield Finding("connections", "rest", WRONG, error.fault, error.now)
         return
     if server is None:
         found = "none configured: emit writes to files and catalogues"

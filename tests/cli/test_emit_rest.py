@@ -74,6 +74,26 @@ def test_a_wrong_address_is_exit_code_2(run):
     assert "rest: needs an address" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("environ", "options", "named"),
+    [
+        ({"DATAHUB_GMS_URL": "localhost:8080"}, (), "env DATAHUB_GMS_URL"),
+        ({"DATAHUB_GMS_HOST": "localhost:8080"}, (), "env DATAHUB_GMS_HOST"),
+        ({}, ("--set", "rest.server=localhost:8080"), "rest.server"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words", [("emit", EVENTS, "--to", "rest:"), ("plan", EVENTS, "--against", "rest:"), ("doctor",)]
+)
+def test_who_said_a_wrong_address_is_named(run, monkeypatch, environ, options, named, words):
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    result = run(*words, *options)
+    said = f"{named}: rest: needs an address, and 'localhost:8080' is none"
+    assert said in result.stdout + result.stderr
+    assert "rest:http" not in result.stdout + result.stderr
+
+
 def test_a_server_that_is_not_there_is_exit_code_3_before_anything_is_translated(run, gms):
     gms.stop()
     result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--set", "rest.retries=0")

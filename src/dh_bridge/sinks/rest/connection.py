@@ -44,7 +44,7 @@ class Connection:
     """One session with the server at ``where`` (``rest:http://host:8080``); one request at a time, in order."""
 
     def __init__(self, options: RestOptions) -> None:
-        self._url = address(options.server)
+        self._url = address(options.server, options.named_by)
         self.where = f"rest:{self._url}"
         self._options = options
         self._pace = Pace(options.max_rate)

@@ -14,6 +14,7 @@ from dh_bridge.sinks.base import shown
 GMS_LIMIT = 16_000_000
 """Bytes of a body, or of one text in it, that a server takes unless its operator allows more (datahub_wire 1.5)."""
 
+TARGET = "--to"
 _NO_PORT = re.compile(r":(?!//|\d{1,5}(?:/|$)).*", re.DOTALL)  # it may be a password, of a URL that lost its @
 
 
@@ -28,9 +29,13 @@ class OAuthOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """``dh_bridge.settings.rest`` describes each; times in seconds, sizes in bytes, ``max_rate`` in proposals a second."""
+    """``dh_bridge.settings.rest`` describes each; times in seconds, sizes in bytes, ``max_rate`` in proposals a second.
+
+    ``named_by``: what names the server.
+    """
 
     server: str | None = None
+    named_by: str = TARGET
     token: str | None = None
     token_file: str | None = None
     oauth: OAuthOptions | None = None
@@ -49,12 +54,12 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     batch_bytes: int = 15 * 1024 * 1024
 
 
-def address(url: str | None) -> str:
+def address(url: str | None, named_by: str = TARGET) -> str:
     """Return the address of GMS without its last slash; a SettingsError for what is none, or holds a password."""
     if not url:
         raise SettingsError(
             "rest: names no server, and neither does anything else",
-            where="--to",
+            where=TARGET,
             now="write rest:http://localhost:8080, or set DATAHUB_GMS_URL or rest.server",
         )
     try:
@@ -66,18 +71,20 @@ def address(url: str | None) -> str:
         said = shown(url) if "://" in url else shown(f"http://{url}").removeprefix("http://")
         said = _NO_PORT.sub(":…", said)
         raise SettingsError(
-            f"rest: needs an address, and {said!r} is none", where="--to", now="e.g. rest:http://localhost:8080"
+            f"rest: needs an address, and {said!r} is none",
+            where=named_by,
+            now=f"e.g. {'rest:' if named_by == TARGET else ''}http://localhost:8080",
         )
     if parts.username or parts.password:
         raise SettingsError(
             "the address holds a user or a password, which would be shown",
-            where="--to",
+            where=named_by,
             now="use rest.token or rest.headers",
         )
     if parts.query or parts.fragment:
         raise SettingsError(
             f"the address {shown(url)} has a query, which is not shown",
-            where="--to",
+            where=named_by,
             now="cut it off; a token goes into rest.token",
         )
     return url.rstrip("/")

@@ -13,7 +13,7 @@ from dh_bridge.sinks.rest.answers import TooOldError, too_old
 from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
 from dh_bridge.sinks.rest.connection import Connection
 from dh_bridge.sinks.rest.lateness import came_late
-from dh_bridge.sinks.rest.options import RestOptions
+from dh_bridge.sinks.rest.options import TARGET, RestOptions
 from dh_bridge.sinks.rest.reading import Reader
 from dh_bridge.sinks.rest.server import Server, server
 
@@ -167,7 +167,9 @@ def open_target(place: str, options: SinkOptions) -> RestSink:
     if options.file_format:
         raise SettingsError("rest: has one format", where="--format", now="leave it out")
     try:
-        rest = msgspec.convert({**options.rest, **({"server": place} if place else {})}, RestOptions)
+        rest = msgspec.convert(
+            {**options.rest, **({"server": place, "named_by": TARGET} if place else {})}, RestOptions
+        )
     except msgspec.ValidationError as error:
         raise SettingsError(str(error), where="rest") from error
     return RestSink(Connection(rest), rest, options)
