@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,16 @@ def test_stdout_that_takes_no_more_is_no_delivery(arguments):
     result = ran(">/dev/full", *arguments)
     assert result.returncode == 3
     assert result.stderr.splitlines()[-1] == "Error: the output cannot be written: No space left on device"
+
+
+@pytest.mark.parametrize("arguments", [("translate", EVENTS), ("systems",), ("config", "show")])
+def test_reader_that_goes_away_is_an_exit_code_of_its_own_and_no_word(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "dh_bridge", *arguments]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_signs_that_a_code_page_lacks_are_escaped_and_files_for_programs_have_them(tmp_path, monkeypatch):

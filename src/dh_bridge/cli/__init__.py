@@ -23,7 +23,7 @@ from dh_bridge.memory import collect_rarely
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
-EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY, EXIT_INTERRUPTED = 1, 2, 3, 130
+EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY, EXIT_INTERRUPTED, EXIT_UNREAD = 1, 2, 3, 130, 141
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What stdout says when it is a file on a full disk, and a file of --report or --dead-letters there."""
@@ -108,15 +108,23 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("\nInterrupted: what was written stays; run the same command again to finish.", err=True)
             ctx.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            _let_go_of_stdout()
+            ctx.exit(EXIT_UNREAD)
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
             click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
-            try:
-                sys.stdout.flush()
-            except OSError:  # what is buffered has no room either, and Python would try again at its end
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _let_go_of_stdout()
             ctx.exit(EXIT_DELIVERY)
+
+
+def _let_go_of_stdout() -> None:
+    """Drop what is buffered where it cannot be written: Python would try again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def exit_code(error: BridgeError) -> int:
@@ -129,7 +137,7 @@ def exit_code(error: BridgeError) -> int:
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    epilog="Exit codes: 0 all is well, 1 some events failed, 2 usage or settings, 3 translated but not delivered, 130 interrupted.",
+    epilog="Exit codes: 0 all is well, 1 some events failed, 2 usage or settings, 3 translated but not delivered, 130 interrupted, 141 not read to the end.",
 )
 @click.version_option(package_name="dh-bridge", message="%(prog)s %(version)s")
 @examples("dh-bridge urn postgres://db.example.com:5432 shop.public.orders")
