@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import pickle
+import shutil
 import threading
 import types
 from concurrent.futures import ProcessPoolExecutor
@@ -20,6 +21,7 @@ from samples import AIRFLOW, RUN, T0, dataset, dataset_event, event, examples, j
 
 import dh_bridge
 from dh_bridge import Bridge, Settings, bridge, translate
+from dh_bridge.bundled import MAPPINGS
 from dh_bridge.errors import MappingError, SettingsError, SinkError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
@@ -359,10 +361,14 @@ def test_folder_of_mappings_that_is_none_is_refused_at_the_start(tmp_path):
     [
         ("acmedb.yaml", "has no folder of mapping files"),  # the folder `naming` itself is named
         ("naming/acmedb.yml", "rename it to acmedb.yaml"),
+        ("producer/acme.yaml", "producer: is not read by this name .rename it to producers"),
+        ("Tables/owner_types.yaml", "rename it to tables"),
         ("tables/owners.yaml", "is no table of ours .one of .*owner_types.yaml"),
     ],
 )
 def test_a_mapping_file_that_nobody_reads_is_not_passed_over_in_silence(tmp_path, file, reason):
+    if "/" in file:  # beside a good one
+        shutil.copytree(MAPPINGS / "naming", tmp_path / "naming")
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).touch()
     with pytest.raises(MappingError, match=reason):
@@ -370,8 +376,9 @@ def test_a_mapping_file_that_nobody_reads_is_not_passed_over_in_silence(tmp_path
 
 
 def test_other_files_beside_the_folders_of_mappings_are_nobodys_business(tmp_path):
-    (tmp_path / "naming").mkdir()
-    for file in ("dh_bridge.yml", "README.md", "naming/README.md"):
+    for folder in ("naming", "schema", "samples"):
+        (tmp_path / folder).mkdir()
+    for file in ("dh_bridge.yml", "README.md", "naming/README.md", "schema/x.yaml", "samples/x.yaml"):
         (tmp_path / file).touch()
     assert Bridge(Settings(mappings=tmp_path)).translate(event()).proposals
 

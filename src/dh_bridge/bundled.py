@@ -7,6 +7,7 @@ stay a zip, as Spark's workers import it (``--py-files``): then they are read fr
 from __future__ import annotations
 
 import zipfile
+from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 from zipimport import zipimporter
@@ -111,6 +112,10 @@ def _look_at(overlay: Path) -> None:
     folders = [overlay / name for name in _FOLDERS if (overlay / name).is_dir()]
     if not folders and any(path.suffix in _YAML for path in overlay.iterdir()):
         raise MappingError("has no folder of mapping files", where=str(overlay), now=f"one of {', '.join(_FOLDERS)}")
+    for folder in sorted(overlay.iterdir()):
+        near = get_close_matches(folder.name.lower(), _FOLDERS, 1, 0.7) if folder.name not in _FOLDERS else []
+        if near and folder.is_dir() and any(path.suffix in _YAML for path in folder.iterdir()):
+            raise MappingError("is not read by this name", where=str(folder), now=f"rename it to {near[0]}")
     for path in (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _YAML):
         if path.suffix != ".yaml":
             raise MappingError("is not read by this name", where=str(path), now=f"rename it to {path.stem}.yaml")
