@@ -175,6 +175,8 @@ def test_what_holds_no_events_is_a_clear_error(nothing):
 def test_a_text_that_names_a_file_says_how_files_are_given():
     (letter,) = translate(__file__).dead
     assert letter.reason == f"event: is the name of a file, not an event (give Path({__file__!r}))"
+    (letter,) = translate("nosuch/events.ndjson").dead
+    assert letter.reason == "event: is the name of a file, not an event (give Path('nosuch/events.ndjson'))"
 
 
 def test_a_path_is_the_events_of_its_file_or_folder(tmp_path):

@@ -11,6 +11,7 @@ import msgspec
 
 from dh_bridge.encodable import encodable
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.folders import SUFFIXES
 from dh_bridge.openlineage.read import events_of, read_events
 
 if TYPE_CHECKING:
@@ -57,8 +58,10 @@ def _given(one: Any, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
 
 
 def _is_a_file(text: str) -> bool:
-    """Whether a text, which would be no JSON, names a file or folder that is there."""
-    return len(text) < _LONGEST_PATH and not text.lstrip().startswith(("{", "[")) and os.path.exists(text)  # noqa: PTH110 - a text that is no path is none
+    """Whether a text, which would be no JSON, names a file or folder that is there, or ends as files of events do."""
+    if len(text) >= _LONGEST_PATH or text.lstrip().startswith(("{", "[")):
+        return False
+    return text.lower().endswith(SUFFIXES) or os.path.exists(text)  # noqa: PTH110 - a text that is no path is none
 
 
 def _shown(one: Any) -> bytes:
