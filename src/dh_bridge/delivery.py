@@ -45,6 +45,8 @@ _LOGINS = ("token", "token_file", "oauth")
 _ASKED_FIRST = "is that DataHub's address? its version is asked first, unless the setting `profile` tells it"
 _SOON = 3.0
 """Seconds that a server may take to say its version where the last one will do: Airflow gives a listener ten for all it does."""
+_TIMES = ("message.timeout.ms", "delivery.timeout.ms", "linger.ms", "queue.buffering.max.ms")
+"""Names of librdkafka that would win over ``kafka.timeout``, or that it wants to be shorter than that."""
 
 
 class Destination(NamedTuple):
@@ -229,6 +231,24 @@ def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> di
         logins = (one.login_for(area["server"]) for one in found)
         area |= next((login for login in logins if login), {})
     return area
+
+
+def hurried_settings(settings: Settings, left: float) -> Settings:
+    """Return the settings with no wait longer than the seconds that are ``left``, and no tries but those of who delivers.
+
+    A sink that waits and tries by itself would go on doing so when nobody waits for it any more.
+    """
+    rest, kafka = settings.rest, settings.kafka
+
+    def shorter(area: BaseModel, *names: str) -> dict[str, float]:
+        return {name: min(getattr(area, name), left) for name in names}
+
+    registry = kafka.registry.model_copy(update=shorter(kafka.registry, "timeout"))
+    producer = {name: value for name, value in kafka.producer.items() if name not in _TIMES}
+    hurried_rest = {**shorter(rest, "timeout", "connect_timeout", "longest_wait"), "retries": 0}
+    hurried_kafka = {**shorter(kafka, "timeout", "connect_timeout"), "registry": registry, "producer": producer}
+    areas = {"rest": rest.model_copy(update=hurried_rest), "kafka": kafka.model_copy(update=hurried_kafka)}
+    return settings.model_copy(update=areas)
 
 
 def plain(area: BaseModel) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
 from dh_bridge.airflow.sending import Sent, within
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
+from dh_bridge.delivery import hurried_settings
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings.loading import load
 from dh_bridge.sinks.base import Delivery, Failure
@@ -506,7 +507,7 @@ def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch)
 def test_what_the_settings_have_shorter_stays_shorter(monkeypatch):
     for name in ("REST__TIMEOUT", "REST__LONGEST_WAIT", "KAFKA__TIMEOUT", "KAFKA__REGISTRY__TIMEOUT"):
         monkeypatch.setenv(f"DH_BRIDGE_{name}", "0.5")
-    found = sending_module._hurried(load().settings, time.monotonic() + 5)
+    found = hurried_settings(load().settings, 5.0)
     assert (found.rest.timeout, found.rest.longest_wait) == (0.5, 0.5)
     assert (found.kafka.timeout, found.kafka.registry.timeout) == (0.5, 0.5)
 

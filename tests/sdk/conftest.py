@@ -10,7 +10,7 @@ from oracles import apache_finding, fastavro_finding, sdk_finding
 
 from dh_bridge import Settings
 from dh_bridge.datahub.profiles import profile
-from dh_bridge.sdk import Pipeline
+from dh_bridge.sdk import Pipeline, pipeline
 from dh_bridge.sinks.memory import MemorySink
 
 START = 1_700_000_000_000
@@ -21,6 +21,12 @@ STEP = 1_500
 def _main_has_a_file(monkeypatch):
     """PySpark, which Great Expectations imports, takes a main module without a file for a doctest and leaves; xdist's has none."""
     monkeypatch.setattr(sys.modules["__main__"], "__file__", __file__, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _owing(monkeypatch):
+    """What a test leaves untold is not told when pytest ends."""
+    monkeypatch.setattr(pipeline, "_owing", set())
 
 
 class Told:

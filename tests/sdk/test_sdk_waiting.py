@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+import time
+
+import msgspec
 import pytest
 from gms import Gms
 
@@ -10,6 +16,7 @@ from dh_bridge.call import PLATFORM
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import AspectError, EventError, SettingsError, SinkError
 from dh_bridge.sdk import Pipeline, waiting
+from dh_bridge.sdk import pipeline as pipeline_module
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
 
@@ -186,3 +193,60 @@ def test_the_exception_of_the_work_goes_on():
     run = pipeline.run(("nightly", "shop.load"))
     with pytest.warns(RuntimeWarning, match="is down"), pytest.raises(KeyError, match="mine"), run:
         raise KeyError("mine")
+
+
+LEFT = """
+import sys
+from dh_bridge import Bridge
+def work():
+    bridge = Bridge({"rest": {"retries": 0, "timeout": 2, "connect_timeout": 2}}, sink=sys.argv[1], on_error="warn")
+    if "opened" in sys.argv:
+        bridge.pipeline
+    print("ready", flush=True)
+    sys.stdin.readline()
+    with bridge.run(("nightly", "shop.load"), outputs=[("postgres://db:5432", "shop.public.orders")], run_id=sys.argv[2]):
+        pass
+work()
+print("worked", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("how", ["opened", "not opened"])
+def test_what_nobody_closed_is_told_when_the_process_ends(tmp_path, how):
+    gms = Gms(tmp_path / "gms.db", version="1.4.0")
+    if how != "opened":
+        gms.stop()
+    command = [sys.executable, "-c", LEFT, f"rest:{gms.url}", RUN_ID, how]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        if how == "opened":
+            gms.stop()
+        print(file=process.stdin, flush=True)
+        assert process.stdout.readline() == "worked\n"
+        gms.start()
+        said = process.communicate("\n", timeout=30)[1]
+    gms.stop()
+    assert "not told yet" in said
+    assert "Traceback" not in said
+    with Catalog(tmp_path / "gms.db", readonly=True) as catalog:
+        assert len(catalog.timeseries(RUN, EVENT)) == 2
+
+
+def test_the_end_of_the_process_waits_so_long_for_all_of_them_and_no_longer(monkeypatch):
+    monkeypatch.setattr(pipeline_module, "_LAST", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:  # takes connections, and never says a word
+        target = f"rest:http://127.0.0.1:{deaf.getsockname()[1]}"
+        for _ in range(2):
+            pipeline = Pipeline({"profile": "1.4", "rest": QUICK | {"timeout": 0.1}}, sink=target, on_error="warn")
+            with pytest.warns(RuntimeWarning, match="not told yet"):
+                work(pipeline)
+            pipeline.sink._connection._options = msgspec.structs.replace(pipeline.sink._connection._options, timeout=60)
+        began = time.monotonic()
+        with pytest.warns(RuntimeWarning) as found:
+            pipeline_module._at_exit()
+    assert time.monotonic() - began < 5
+    assert sum("lost: the pipeline is closed" in str(one.message) for one in found) == 2
+    assert pipeline_module._owing == set()

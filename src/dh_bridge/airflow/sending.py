@@ -7,14 +7,12 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.delivery import need_ledger, open_destination
+from dh_bridge.delivery import hurried_settings, need_ledger, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.rest.answers import LaterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from pydantic import BaseModel
 
     from dh_bridge.call import Translation
     from dh_bridge.datahub.proposal import Proposal
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE = 0.25
 """Seconds before something is sent again; each pause is twice as long as the one before."""
-_TIMES = ("message.timeout.ms", "delivery.timeout.ms", "linger.ms", "queue.buffering.max.ms")
-"""Names of librdkafka that would win over ``kafka.timeout``, or that it wants to be shorter than that."""
 
 
 class Sent(NamedTuple):
@@ -84,7 +80,9 @@ def _delivered(events: list[dict[str, Any]], settings: Settings, deadline: float
 
 def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
     need_ledger(settings.airflow.to, settings)
-    destination = open_destination(settings.airflow.to, _hurried(settings, deadline))
+    destination = open_destination(
+        settings.airflow.to, hurried_settings(settings, max(0.1, deadline - time.monotonic()))
+    )
     with destination.sink as sink:
         if (until := getattr(sink, "until", None)) is not None:  # REST, which may take many requests for one emit
             until(deadline)
@@ -111,22 +109,3 @@ def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) ->
 
 def _mistakes(translation: Translation) -> list[str]:
     return [letter.reason for letter in translation.dead] + [ours.text for ours in translation.rejected]
-
-
-def _hurried(settings: Settings, deadline: float) -> Settings:
-    """Return the settings with no wait longer than the time that is left, and no tries beside those that are made here.
-
-    A sink that waits and tries by itself would go on doing so when the callback is back and the task has moved on.
-    """
-    left = max(0.1, deadline - time.monotonic())
-    rest, kafka = settings.rest, settings.kafka
-
-    def shorter(area: BaseModel, *names: str) -> dict[str, float]:
-        return {name: min(getattr(area, name), left) for name in names}
-
-    registry = kafka.registry.model_copy(update=shorter(kafka.registry, "timeout"))
-    producer = {name: value for name, value in kafka.producer.items() if name not in _TIMES}
-    hurried_rest = {**shorter(rest, "timeout", "connect_timeout", "longest_wait"), "retries": 0}
-    hurried_kafka = {**shorter(kafka, "timeout", "connect_timeout"), "registry": registry, "producer": producer}
-    areas = {"rest": rest.model_copy(update=hurried_rest), "kafka": kafka.model_copy(update=hurried_kafka)}
-    return settings.model_copy(update=areas)

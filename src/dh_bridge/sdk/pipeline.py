@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import math
 import os
 import time
 import warnings
@@ -12,7 +14,7 @@ from weakref import WeakSet
 from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.validation import validator
-from dh_bridge.delivery import need_ledger, open_destination, refused
+from dh_bridge.delivery import hurried_settings, need_ledger, open_destination, refused
 from dh_bridge.errors import AspectError, SettingsError, SinkError
 from dh_bridge.sdk.arguments import mapping
 from dh_bridge.sdk.assertion import ENTITY as ASSERTION
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
     from dh_bridge.sinks.base import Sink
 
 _every: WeakSet[Pipeline] = WeakSet()
+_owing: set[Pipeline] = set()
+"""Those that hold what is not told yet, and so are not forgotten before the process ends."""
+_LAST = 10.0
+"""Seconds that the end of the process waits for all of them."""
 PRODUCER = "dh_bridge.sdk"
 """The ``producer`` of runs that say no other: it belongs to no family, so jobs are of ``identity.default_platform``."""
 
@@ -50,9 +56,9 @@ class Pipeline(Closing):
 
     ``on_error``: with ``"raise"`` a SinkError ends what could not be told, with ``"warn"`` the caller's work goes on: what
     does not arrive, or cannot be opened, is a RuntimeWarning, and is sent with what comes next (up to a minute later where
-    the place was slow to fail), the last time by :meth:`close`. What the caller says wrong is an error either way. ``clock``
-    returns nanoseconds since 1970. What was opened here is closed by :meth:`close` or at the end of ``with``. Threads may
-    share a pipeline: one of them sends at a time.
+    the place was slow to fail), the last time by :meth:`close`, or where nobody calls that, when the process ends, which waits ten
+    seconds for it. What the caller says wrong is an error either way. ``clock`` returns nanoseconds since 1970. What was opened
+    here is closed by :meth:`close` or at the end of ``with``. Threads may share a pipeline: one of them sends at a time.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Pipeline(Closing):
         self.clock = clock
         self.on_error = on_error
         self._lock = RLock()
+        self._end = math.inf
         _every.add(self)
         self._target = sink if isinstance(sink, str) else None
         self._sink = None if isinstance(sink, str) else sink
@@ -93,10 +100,15 @@ class Pipeline(Closing):
         if self._sink is None:
             target = str(self._target)
             need_ledger(target, self.options.settings)
-            destination = open_destination(target, self.options.settings)
+            settings = self.options.settings
+            if self._end < math.inf:
+                settings = hurried_settings(settings, max(0.1, self._end - time.monotonic()))
+            destination = open_destination(target, settings)
             if destination.settings.profile != self.options.settings.profile:
                 self.options = Options(destination.settings)
             self._sink = destination.sink
+        if self._end < math.inf and (until := getattr(self._sink, "until", None)) is not None:
+            until(self._end)
         return self._sink
 
     def run(  # noqa: PLR0913 - what may be said of a run
@@ -196,7 +208,10 @@ class Pipeline(Closing):
         if not found:
             return
         if self._waiting is not None:
+            _owing.add(self)
             self._waiting.tell(found)
+            if not self._waiting.owes:
+                _owing.discard(self)
         elif failed := self.sink.emit(found).failed:
             raise refused(failed, len(found))
         self._introduced = self._introduced or first
@@ -221,15 +236,33 @@ class Pipeline(Closing):
         with self._lock:
             if self._waiting is not None:
                 self._waiting.last()
+                _owing.discard(self)
             if self._target is not None and self._sink is not None:
                 self._sink.close()
+
+    def end(self, end: float) -> None:
+        """Close it as the process ends; a place that can be hurried is waited for until ``end`` (of the monotonic clock)."""
+        if self._lock.acquire(timeout=max(0.0, end - time.monotonic())):
+            try:
+                self._end = end
+                self.close()
+            finally:
+                self._lock.release()
 
     def begin_anew(self) -> None:
         """Begin anew in a process that was forked: a thread of the parent's that was sending goes on there alone."""
         self._lock = RLock()
 
 
+@atexit.register
+def _at_exit() -> None:
+    end = time.monotonic() + _LAST
+    for pipeline in list(_owing):
+        pipeline.end(end)
+
+
 def _after_fork_in_child() -> None:
+    _owing.clear()  # the parent tells it
     for pipeline in list(_every):
         pipeline.begin_anew()
 

@@ -34,6 +34,11 @@ class Waiting:
         self._kept: list[Proposal] = []
         self._until = -math.inf
 
+    @property
+    def owes(self) -> bool:
+        """Whether something is kept."""
+        return bool(self._kept)
+
     def tell(self, proposals: list[Proposal]) -> None:
         """Send ``proposals``, and before them what is kept."""
         batch, self._kept = [*self._kept, *proposals], []
