@@ -30,7 +30,8 @@ def urn(name, platform="postgres", env="PROD"):
         (urn("shop.orders"), urn("shop.public.orders"), "instance or tiers"),
         (urn("shop.public.orders"), urn("shop.public.orders", "redshift"), "platform"),
         (urn("h.example.com/a/b", "abs"), urn("h/a/b", "abs"), "host"),
-        (urn("shop.public.Orders"), urn("east.shop.public.orders", env="DEV"), "env, instance or tiers"),
+        (urn("shop.public.Orders"), urn("east.shop.public.orders", env="DEV"), "env, instance or tiers, case"),
+        (urn('shop."public".orders'), urn("east.shop.public.orders"), "instance or tiers, quoting"),
     ],
 )
 def test_each_difference_is_named(ours, theirs, differs):
@@ -41,9 +42,13 @@ def test_each_difference_is_named(ours, theirs, differs):
 @pytest.mark.parametrize(
     ("ours", "theirs", "rule"),
     [
-        ("db.t", 'inst."DB".t', {"platform_instance": "inst"}),
-        ("b.straße", '"I".b.STRASSE', {"platform_instance": '"I"'}),
-        ("tier.b.straße", "b.STRASSE", {"name": "tier.{*rest}", "rename": "{rest}"}),
+        ("db.t", 'inst."DB".t', {"platform_instance": "inst", "name": "db.t", "rename": '"DB".t', "case": "keep"}),
+        (
+            "b.straße",
+            '"I".b.STRASSE',
+            {"platform_instance": '"I"', "name": "b.straße", "rename": "b.STRASSE", "case": "keep"},
+        ),
+        ("tier.b.straße", "b.STRASSE", {"name": "tier.b.straße", "rename": "b.STRASSE", "case": "keep"}),
     ],
 )
 def test_what_stands_before_a_name_is_found_in_another_spelling(ours, theirs, rule):
@@ -125,14 +130,26 @@ EVENT = {
         urn("public.Orders"),
         urn("shop.public.Orders", "redshift"),
         urn("east.shop.public.orders", env="DEV"),
+        urn("East.SHOP.PUBLIC.ORDERS"),
+        urn("east.Shop.public.orderS"),
+        urn("public.orders"),
+        urn("Public.oRDERS"),
     ],
 )
 def test_the_rule_makes_them_one(theirs):
-    (found,) = near_misses([(urn("shop.public.Orders"), "postgres://db:5432")], [theirs])
+    assert_one("shop.public.Orders", theirs)
+
+
+@pytest.mark.parametrize("theirs", ["shop.public.orders", "SHOP.PUBLIC.ORDERS", "Shop.PUBLIC.orderS"])
+def test_the_rule_names_the_schema_that_a_name_lacks_and_its_case(theirs):
+    assert_one("shop.Orders", urn(theirs))
+
+
+def assert_one(name, theirs):
+    (found,) = near_misses([(urn(name), "postgres://db:5432")], [theirs])
+    event = {**EVENT, "inputs": [{"namespace": "postgres://db:5432", "name": name}]}
     settings = Settings(**yaml.safe_load(found.rule))
-    if "east" in theirs and "DEV" in theirs:  # the case is told once the rest is mended
-        theirs = theirs.replace("orders", "Orders")
-    urns = {one.entity_urn for one in translate(EVENT, settings=settings).proposals}
+    urns = {one.entity_urn for one in translate(event, settings=settings).proposals}
     assert theirs in urns, json.dumps(sorted(urns))
 
 

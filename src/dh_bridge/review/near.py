@@ -48,6 +48,14 @@ class _Dataset(NamedTuple):
         return _folded(self.name)
 
 
+class _Same(NamedTuple):
+    """One name in two spellings, but for the tiers that only one of them has, and all of theirs that a rule may rename to."""
+
+    ours: str
+    theirs: str
+    whole: str
+
+
 def near_misses(new: Iterable[tuple[str, str | None]], known: Iterable[str]) -> Iterator[Near]:
     """Yield the near misses of ``new``, (URN, namespace if it is known), among the ``known`` URNs, few for each."""
     ours = [(one, namespace) for urn, namespace in new if (one := _dataset(urn)) is not None]
@@ -109,18 +117,19 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
         tiers = _tiers(ours, theirs, namespace)
         if tiers is not None:
             differs.append("instance or tiers")
-            rule |= tiers
+            added, same = tiers
+            rule |= added
+            if same.ours != same.theirs:
+                differs.append(_spelling(same))
+                rule |= _respelled(ours.name, same, namespace)
         elif _host(ours.name) and _host(ours.name) == _host(theirs.name):
             differs.append("host")
         else:
             return None
     elif ours.name != theirs.name:
-        if ours.name.translate(_QUOTES) == theirs.name.translate(_QUOTES):
-            differs.append("quoting")
-            rule |= {"name": _told(ours.name, namespace), "rename": _told(theirs.name, namespace)}
-        else:
-            differs.append("case")
-            rule |= _recased(ours, theirs, namespace)
+        same = _Same(ours.name, theirs.name, theirs.name)
+        differs.append(_spelling(same))
+        rule |= _respelled(ours.name, same, namespace)
     return (
         Near(ours.urn, theirs.urn, ", ".join(differs), _written(rule, differs, _hosts(ours, theirs)))
         if differs
@@ -128,26 +137,39 @@ def _near(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> Near | Non
     )
 
 
-def _tiers(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> dict[str, str] | None:
-    """Return what makes a name theirs, which has a part more or less than ours; None where it is another name."""
+def _tiers(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> tuple[dict[str, str], _Same] | None:
+    """Return what gives a name the parts of theirs, which has one more or less, and what is then the same; None for another name."""
     mine, other = ours.folded, theirs.folded
     if other.endswith(f".{mine}"):
-        return {"platform_instance": _before(mine, theirs.name)}
+        instance = _before(mine, theirs.name)
+        rest = theirs.name[len(instance) + 1 :]
+        return {"platform_instance": instance}, _Same(ours.name, rest, rest)
     if mine.endswith(f".{other}"):
-        return {"name": f"{_before(other, ours.name)}{_REST}", "rename": "{rest}"}
+        before = _before(other, ours.name)
+        rule = {"name": f"{before}{_REST}", "rename": "{rest}"}
+        return rule, _Same(ours.name[len(before) + 1 :], theirs.name, theirs.name)
     if _inner(theirs) != ("inner", mine):
         return None
-    first, schema, _ = theirs.name.split(".", 2)
+    first, schema, rest = theirs.name.split(".", 2)
+    same = _Same(ours.name, f"{first}.{rest}", theirs.name)
     if (namespace or "").endswith(f"/{first}"):
-        return {"default_schema": schema}
-    return {"name": f"{_before(mine.partition('.')[2], ours.name)}{_REST}", "default_schema": schema}
+        return {"default_schema": schema}, same
+    return {"name": f"{_before(mine.partition('.')[2], ours.name)}{_REST}", "default_schema": schema}, same
 
 
-def _recased(ours: _Dataset, theirs: _Dataset, namespace: str | None) -> dict[str, str]:
-    """Return what makes the case of a name theirs: a rule for all names where theirs has one case, else for this name alone."""
-    if theirs.name in (theirs.name.lower(), theirs.name.upper()):
-        return {"case": "lower" if theirs.name == theirs.name.lower() else "upper"}
-    return {"name": _told(ours.name, namespace), "rename": _told(theirs.name, namespace), "case": "keep"}
+def _spelling(same: _Same) -> str:
+    """Return how two spellings differ."""
+    return "quoting" if same.ours.translate(_QUOTES) == same.theirs.translate(_QUOTES) else "case"
+
+
+def _respelled(name: str, same: _Same, namespace: str | None) -> dict[str, str]:
+    """Return what spells a name as theirs: a rule for the case of all names where theirs has one case, else for this name alone."""
+    alone = {"name": _told(name, namespace), "rename": _told(same.whole, namespace)}
+    if _spelling(same) == "quoting":
+        return alone
+    if same.whole in (same.whole.lower(), same.whole.upper()):
+        return {"case": "lower" if same.whole == same.whole.lower() else "upper"}
+    return {**alone, "case": "keep"}
 
 
 def _inner(one: _Dataset) -> tuple[str, str] | None:
