@@ -138,6 +138,26 @@ def test_a_batch_that_is_run_again_after_all_became_one_tells_the_same_and_the_s
     assert sorted((row.key[-1], row.batch) for row in rows) == [("1", 0), ("1", 0), ("2", 1), ("2", 1)]
 
 
+def test_what_is_removed_goes_whole_also_after_a_crash_on_the_way(session, tmp_path, monkeypatch):
+    for mark in ("batch=0", "batch=1", "base=1", "batch=2"):
+        for name in (*state.TABLES, "done"):
+            (tmp_path / name / mark).mkdir(parents=True)
+    found = state.State(session, str(tmp_path), 3)
+    files_of = found._files
+
+    def crash(name):
+        if name == "pieces/batch=0":
+            raise BrokenOffError
+        return files_of(name)
+
+    monkeypatch.setattr(found, "_files", crash)
+    with pytest.raises(BrokenOffError):
+        found._forget()
+    monkeypatch.setattr(found, "_files", files_of)
+    found._forget()
+    assert {path.name for path in tmp_path.glob("*/*")} == {"base=1", "batch=2"}
+
+
 def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(session, tmp_path):
     settings = Settings(profile="1.7", filters={"through": ["*.tmp*"]})  # so every run is folded again
     folder = str(tmp_path / "state")

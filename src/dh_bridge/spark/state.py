@@ -124,7 +124,7 @@ class State:
         """Remove what the base before this one made one: the batches up to it can not be run again."""
         for kind, at in self._marks():
             if at <= self._base and not (kind == "base" and at == self._base):
-                for name in ("done", *TABLES):
+                for name in (*TABLES, "done"):  # the mark last: what it names is found again after a crash
                     files, path = self._files(f"{name}/{kind}={at}")
                     files.delete(path, True)  # noqa: FBT003
 
