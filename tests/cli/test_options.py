@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import pytest
 from samples import dataset, event
@@ -38,6 +40,58 @@ def test_a_place_where_events_belong_is_told_where_places_stand(run, command, pl
     assert result.exit_code == 2
     assert "begins a place, not a file of events: places stand behind --to or --against." in result.stderr
     assert "geheim" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        (
+            "https://x.example/events.json",
+            "pipe what is there: curl https://x.example/events.json | dh-bridge validate -",
+        ),
+        (
+            "s3://lake/events",
+            "s3://lake/events is an address, not a file: copy it here, or let `dh-bridge spark` read it",
+        ),
+    ],
+)
+def test_an_address_where_events_belong_is_told_how_to_read_it(run, address, said):
+    result = run("validate", address)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("lineage", "urn:li:tag:x", "--catalog", "there/x"),
+        ("emit", "events.json", "--to", "catalog:there/x"),
+        ("emit", "events.json", "--to", "file:out.ndjson", "--ledger", "there/x"),
+        ("explain", "events.json", "--set", "mappings=there"),
+    ],
+)
+def test_a_folder_that_nobody_may_enter_is_named(run, tmp_path, monkeypatch, command):
+    """Tests may run as root, who may enter every folder."""
+    stat = os.stat
+
+    def refuse(path, *said, **more):
+        if "there" in str(path) and str(path) != "there":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, *said, **more)
+
+    (tmp_path / "events.json").write_text(json.dumps(EVENT))
+    (tmp_path / "there").mkdir()
+    monkeypatch.setattr(os, "stat", refuse)
+    result = run(*command)
+    assert result.exit_code == 3
+    assert "cannot be reached: Permission denied" in result.stderr
+
+
+def test_a_link_that_leads_to_itself_is_no_crash(run, tmp_path):
+    (tmp_path / "events.json").write_text(json.dumps(EVENT))
+    (tmp_path / "loop").symlink_to("loop")
+    result = run("translate", "events.json", "--report", "loop/x")
+    assert (result.exit_code, "--report loop/x cannot be written" in result.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("command", [("translate",), ("emit", "--to", "memory:"), ("explain",), ("validate",)])

@@ -350,6 +350,13 @@ def test_a_file_of_another_kind_is_one_message(told, reason):
     assert told(STRANGE[reason]) == [("events.json", reason)]
 
 
+@pytest.mark.parametrize("document", [RUNS[0], RUNS])
+@pytest.mark.parametrize("coding", ["UTF-16", "UTF-16-LE", "UTF-16-BE", "UTF-32", "UTF-32-LE", "UTF-32-BE"])
+def test_a_file_in_another_unicode_is_one_message_with_a_mark_or_without(told, coding, document):
+    reason = f"{coding[:6]} text, not JSON (save it as UTF-8)"
+    assert told("\n".join([json.dumps(document)] * 3).encode(coding)) == [("events.json", reason)]
+
+
 def test_a_pipe_that_breaks_off_is_a_dead_letter():
     pipe = io.BytesIO(gzip.compress(LINES[0])[:30])
     assert [reason[:16] for _, reason in summary(read_events(["-"], stdin=pipe))] == ["cannot be read: "]

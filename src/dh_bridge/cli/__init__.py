@@ -27,6 +27,8 @@ EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY, EXIT_INTERRUPTED, EXIT_UNREAD = 1, 2, 3,
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What stdout says when it is a file on a full disk, and a file of --report or --dead-letters there."""
+_NO_WAY = (errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP)
+"""What a file or folder says that nobody can come to; the same of those that can is said where they are opened."""
 
 #: Section of the help -> command -> its first line; the first section holds the everyday ones.
 MENU: dict[str, dict[str, str]] = {
@@ -112,6 +114,9 @@ class Commands(click.Group):
             _let_go_of_stdout()
             ctx.exit(EXIT_UNREAD)
         except OSError as error:
+            if error.errno in _NO_WAY and error.filename is not None:
+                click.echo(f"Error: {error.filename}: cannot be reached: {error.strerror}", err=True)
+                ctx.exit(EXIT_DELIVERY)
             if error.errno not in _NO_ROOM:
                 raise
             click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)

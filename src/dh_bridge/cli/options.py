@@ -21,7 +21,7 @@ _NAMED = {"profile": "profile", "env": "naming.env", "max_rate": "rest.max_rate"
 
 
 class _EventsPath(click.Path):
-    """A file or folder of events; of a place that stands there the message says where it belongs."""
+    """A file or folder of events; of a place or an address that stands there the message says where it belongs."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -30,6 +30,11 @@ class _EventsPath(click.Path):
             self.fail(
                 f"{scheme}: begins a place, not a file of events: places stand behind --to or --against.", param, ctx
             )
+        if "://" in str(value) and not Path(value).exists():
+            now = f"pipe what is there: curl {value} | {ctx.command_path if ctx is not None else 'dh-bridge'} -"
+            if not scheme.startswith("http"):
+                now = "copy it here, or let `dh-bridge spark` read it."
+            self.fail(f"{value} is an address, not a file: {now}", param, ctx)
         return super().convert(value, param, ctx)
 
 

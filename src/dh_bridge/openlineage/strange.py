@@ -14,10 +14,12 @@ _SIGNS = {
     b"Obj\x01": ("an Avro file", _EXPORT),
     b"ORC": ("an ORC file", _EXPORT),
     b"SQLite format 3\x00": ("an SQLite database", _EXPORT),
-    b"\xff\xfe{\x00": ("UTF-16 text", _ENCODE),
-    b"\xff\xfe[\x00": ("UTF-16 text", _ENCODE),
-    b"\xfe\xff\x00{": ("UTF-16 text", _ENCODE),
-    b"\xfe\xff\x00[": ("UTF-16 text", _ENCODE),
+    **{
+        sign.encode(f"{coding}-{order}"): (f"{coding} text", _ENCODE)
+        for coding in ("UTF-32", "UTF-16")  # in this order: the one may begin as the other does
+        for order in ("LE", "BE")
+        for sign in ("\ufeff{", "\ufeff[", "{", "[")
+    },
 }
 _TAR, _TAR_AT = b"ustar", 257
 HEAD = _TAR_AT + len(_TAR)
