@@ -88,17 +88,21 @@ def schema_bytes(file: str) -> bytes:
 def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
     """Yield the YAML files of ``mappings/<folder>``, by stem; a file of the user's ``overlay`` shadows ours of that name.
 
-    A SettingsError when ``overlay`` is no folder, a MappingError for what would be passed over in it; it need not have one of the
-    name ``folder``.
+    A SettingsError when ``overlay`` is no folder that can be read, a MappingError for what would be passed over in it; it need not
+    have one of the name ``folder``.
     """
     files = {path.stem: path for path in _yaml_files(MAPPINGS / folder)}
     if overlay is not None:
-        if not overlay.is_dir():
+        now = "name the folder of your mapping files"
+        try:
+            if not overlay.is_dir():
+                raise SettingsError(f"{overlay} is no folder", where="mappings", now=now)
+            _look_at(overlay)
+            files |= {path.stem: path for path in _yaml_files(overlay / folder)}
+        except OSError as error:
             raise SettingsError(
-                f"{overlay} is no folder", where="mappings", now="name the folder of your mapping files"
-            )
-        _look_at(overlay)
-        files |= {path.stem: path for path in _yaml_files(overlay / folder)}
+                f"{error.filename} cannot be read: {error.strerror}", where="mappings", now=now
+            ) from error
     return iter(files[stem] for stem in sorted(files))
 
 

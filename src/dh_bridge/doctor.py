@@ -159,12 +159,13 @@ def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Find
         return
     yield Finding("settings", "file", OK, str(loaded.file) if loaded.file else "none; the defaults hold")
     yield from _profile(loaded.settings.profile)
-    if loaded.settings.mappings is not None:
-        yield _own_mappings(loaded.settings.mappings)
     try:
         Options(loaded.settings.model_copy(update={"profile": None}))
     except BridgeError as error:
         yield Finding("settings", error.where or "settings", WRONG, error.what, error.now)
+        return
+    if loaded.settings.mappings is not None:
+        yield _own_mappings(loaded.settings.mappings)
 
 
 def _own_mappings(folder: Path) -> Finding:
