@@ -222,8 +222,8 @@ def test_what_is_said_of_an_inside_that_has_no_place_is_told():
     inner = f("_0", "array", f("_element", "int", description="lost"))
     field = f("u", "union", inner, f("_1", "array", f("x", "int", description="kept")))
     found = schema_fields(columns(field), platform="x", paths="v1").fields
-    (lost,) = left_out(columns(field), paths="v1").values()
-    assert [leaf for leaf in lost if "description" in leaf] == ["fields[0].fields[0].fields[0].description"]
+    lost = left_out(columns(field), paths="v1")
+    assert lost["no-home:the inside of a container"] == ["fields[0].fields[0].fields[0].description"]
     assert {one["fieldPath"]: one.get("description") for one in found} == {"u": None, "u.x": "kept"}
 
 
@@ -231,10 +231,6 @@ INSIDE = {
     "the members of a key": (
         f("m", "map", f("key", "struct", f("k", "int", description="d")), f("value", "int")),
         ["fields[0].fields[0].fields[0]." + leaf for leaf in ("name", "type", "description")],
-    ),
-    "what a null of a union is called, and what is said of it": (
-        f("u", "union", f("_0", "null", description="d"), f("_1", "int"), f("_2", "string")),
-        ["fields[0].fields[1].name", "fields[0].fields[2].name"],
     ),
     "where key and value stand": (
         f("m", "map", f("key", "string", ordinal_position=1), f("value", "int", ordinal_position=2)),
@@ -246,6 +242,13 @@ INSIDE = {
 @pytest.mark.parametrize(("field", "lost"), INSIDE.values(), ids=INSIDE)
 def test_what_is_lost_of_the_inside_of_a_container_is_told(field, lost):
     assert left_out(columns(field)) == {"no-home:the inside of a container": lost}
+
+
+def test_what_branches_are_called_is_told_except_of_one_whose_description_names_it():
+    field = f("u", "union", f("_0", "null", description="d"), f("_1", "int"), f("_2", "string"))
+    ((reason, lost),) = left_out(columns(field)).items()
+    assert reason == "no-home:branches of a union have types, neither names nor an order"
+    assert lost == ["fields[0].fields[1].name", "fields[0].fields[2].name"]
 
 
 def test_positions_that_not_every_column_has_order_nothing():

@@ -23,6 +23,7 @@ _V2 = "[version=2.0]."
 TOO_LARGE = "too-large"
 _LOOP = "no-home:inside a type that contains itself"
 _INSIDE = "no-home:the inside of a container"
+_BRANCH = "no-home:branches of a union have types, neither names nor an order"
 LEAVES = ("name", "type", "description", "ordinal_position")
 _RECORD = ColumnType("RecordType", {}, "", "struct", "struct")
 
@@ -248,7 +249,7 @@ class Walk:
         named = set(map(id, said))
         for branch in branches:
             lost = ("ordinal_position",) if id(branch) in named else ("name", "ordinal_position")
-            self.left.append(Left(branch, _INSIDE, lost))
+            self.left.append(Left(branch, _BRANCH, lost))
         return said
 
     def _path(self, chain: list[ColumnType], name: str, at: _At) -> str:
