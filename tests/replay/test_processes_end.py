@@ -56,6 +56,8 @@ def emit(tmp_path):
     """Return a function that starts `emit` with two processes in a session of its own, whose input goes on and on."""
     started = []
     said = tmp_path / "stderr"
+    # a job that a shell runs in the background ignores Ctrl-C, and so does all that it starts
+    heeded = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def start():
         command = [sys.executable, "-m", "dh_bridge", "emit", "-", "--to", f"file:{tmp_path / 'out.ndjson'}"]
@@ -71,6 +73,7 @@ def emit(tmp_path):
         return process, said
 
     yield start
+    signal.signal(signal.SIGINT, heeded)
     for process in started:
         for one, _ in living(process.pid):
             os.kill(one, signal.SIGKILL)
