@@ -51,8 +51,8 @@ What one by one lacks is what no single event knows: durations, the ends of runs
 The goal is a fifth of one by one. *Stateless* over a whole day is the floor, as it sends everything once; beyond it are the edges of
 jobs, whose last use changes with every batch, and runs whose START and COMPLETE lie in two batches. With 1.7 the goal is out of
 reach: one by one sends 44.1 proposals for a run of this day, and 9.25 of them say what is of that run alone, each once:
-properties, relationships, inputs, outputs, two run events, an operation for each of 1.25 outputs, and, as that version knows them
-(ruling 25), platform and subtype. That is 21.0 % before the first job or table is told of; nothing in it follows from the rest.
+properties, relationships, inputs, outputs, two run events, an operation for each of 1.25 outputs, and, as that version knows
+them, platform and subtype. That is 21.0 % before the first job or table is told of; nothing in it follows from the rest.
 """
 
 

@@ -1,4 +1,4 @@
-"""What a change of settings moves, and that DataHub's own command takes the file (identity.md 4 and 5)."""
+"""What a change of settings moves, and that DataHub's own command takes the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order in which events arrive, and how often, changes nothing (rulings 1 to 13, facets.md 3.8).
+"""The order in which events arrive, and how often, changes nothing.
 
 One ``translate`` call over every permutation of a small group, or over a sample of them, gives the same proposals, byte for
 byte. What cannot hold in state mode *none*, and why, is ``BEYOND_ONE_CALL`` at the end.
@@ -196,7 +196,7 @@ def test_job_and_dataset_events_that_come_twice_are_written_once():
 
 BEYOND_ONE_CALL = {
     "hash and size of withheld bulk": "are of the bytes as sent; two spellings of one event may leave either",
-    "events of one run in two calls": "each call is a fold of its own (ruling 1): the second sends what it knows, no Properties",
+    "events of one run in two calls": "each call is a fold of its own: the second sends what it knows, no Properties",
     "filters.through over two calls": "a temporary dataset is replaced by what its writers in the same call read",
 }
 

@@ -1,4 +1,4 @@
-"""Which runs close while a long input goes on: memory stays flat, what comes late is another call (ruling 1)."""
+"""Which runs close while a long input goes on: memory stays flat, what comes late is another call."""
 
 from __future__ import annotations
 

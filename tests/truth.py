@@ -1,7 +1,7 @@
 """Whether the leaf report tells the truth: each leaf gets another value, and the change is looked for at the line's target.
 
 A line ``mapped`` or ``kept`` names ``aspect.path`` (``ownership.owners[].type``; ``…customProperties[key]``): the change has
-to be among the leaves of that aspect below that path, a withheld leaf may not change anything (ruling 29).
+to be among the leaves of that aspect below that path, a withheld leaf may not change anything.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def statement(path):
     words = [step for step in path if isinstance(step, str)]
     bag = next((word for word in ("facets", "inputFacets", "outputFacets") if word in words), None)
     words = words[words.index(bag) + 1 :] if bag else words
-    # The facets of checks are merged by name (facets.md 2.3.3); ``type`` is ``assertion`` there.
+    # The facets of checks are merged by name; ``type`` is ``assertion`` there.
     return tuple("assertion" if word == "type" and "test" in words else _SAME.get(word, word) for word in words)
 
 
@@ -223,13 +223,13 @@ def repeated(document, path, value):
 
 #: Leaves that are told to be mapped or kept, and yet lose to another statement of the same call.
 LOSING = {
-    r"\.hive_query\.operationName$": "a lifecycle word of the output stands on a higher rung of the ladder (facets.md 4.6)",
+    r"\.hive_query\.operationName$": "a lifecycle word of the output stands on a higher rung of the ladder",
     r"^\$\.eventTime$": "an event without a type is no point, and neither the first nor the last of its run",
 }  # fmt: skip
 #: Targets of which the highest rung speaks: a leaf of a lower one changes only what it is besides (a property, a reason).
 LADDERS = {
     "dataJobInfo.type": "the namespace's scheme tells the platform before the producer",
-    "dataProcessInstanceProperties.name": "the best label of facets.md 3.2",
+    "dataProcessInstanceProperties.name": "the best label",
     "dataProcessInstanceProperties.type": "streaming, scheduled or ad hoc: several facets tell, most values mean none of them",
     "dataProcessInstanceProperties.externalUrl": "the best page",
     "dataProcessInstanceRunEvent.externalUrl": "the best page",
@@ -254,7 +254,7 @@ def bears_out(line, before, after):
 
 
 def exempt(line, document, path, value, **how):
-    """Return whether the leaf is one that ruling 29 excuses."""
+    """Return whether the leaf need not bear its line out."""
     profile = bridge(how["profile"])
     changed = put(document, [path], other(path, value))
     again = reported(call(changed, how["whole"]), profile).get(shown(path))
@@ -263,7 +263,7 @@ def exempt(line, document, path, value, **how):
     if line["verdict"] == "withheld":
         return line["reason"] in JUDGING
     if line["target"] in LADDERS and (not how["whole"] or written(changed, **how) != written(document, **how)):
-        return True  # ruling 29: it does not win; in a call without a START it is no property either
+        return True  # it does not win; in a call without a START it is no property either
     if path[-1] == "ordinal_position":
         columns = document
         for step in path[:-2]:
@@ -271,7 +271,7 @@ def exempt(line, document, path, value, **how):
         return len(columns) == 1  # a single column has no order
     same = repeated(document, path, value)
     if len(same) > 1 and written(put(document, same, other(path, value)), **how) != written(document, **how):
-        return True  # said twice is one statement (facets.md 0.6.1)
+        return True  # said twice is one statement
     return any(re.search(pattern, line["path"]) for pattern in LOSING)
 
 

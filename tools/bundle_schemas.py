@@ -2,7 +2,7 @@
 
     python tools/bundle_schemas.py [--wheels FOLDER] [--check]
 
-Each profile is the last wheel of its minor line, pinned by version and sha256 (ruling 24). Kept are the aspects that the
+Each profile is the last wheel of its minor line, pinned by version and sha256. Kept are the aspects that the
 bridge writes, the keys of their entities (with ``entityAspects``) and the envelope (MetadataChangeProposal); doc texts and
 annotations about search are stripped. ``<profile>/index.json`` names the file of each aspect: a schema that equals that of
 the profile before stays in the folder where it first appeared. ``--wheels`` takes wheels that are already downloaded;

@@ -111,14 +111,9 @@ def systems_block() -> str:
 
 def facets_block() -> str:
     """Return the table of facets."""
-    rows = [
-        (f"`{row['facet']}`", row["at"], ", ".join(row["targets"]), _first(uncited(row["what"])))
-        for row in facet_rows()
-    ]
+    rows = [(f"`{row['facet']}`", row["at"], ", ".join(row["targets"]), _first(row["what"])) for row in facet_rows()]
     return table(("facet", "of a", "goes to", "what it is"), rows)
 
-
-_CITATION = re.compile(r"\s*\((?:[^()]*?\b(?:facets|identity|producers|systems|datahub_wire)\.md|rulings?)\b[^()]*\)")
 
 BLOCKS: dict[str, Callable[[], str]] = {"commands": commands_block, "systems": systems_block, "facets": facets_block}
 PAGES: dict[Path, Callable[[], str]] = {
@@ -156,7 +151,7 @@ def _area(leaf: Leaf) -> str:
 
 
 def _sentence(model: Any) -> str:
-    return uncited(" ".join((model.__doc__ or "").split()))
+    return " ".join((model.__doc__ or "").split())
 
 
 def _default(value: Any) -> str:
@@ -169,11 +164,6 @@ def _default(value: Any) -> str:
 
 def _code(text: Any) -> str:
     return f"`{text}`" if text else ""
-
-
-def uncited(text: str) -> str:
-    """Return ``text`` without its citations of our specification, which readers of the pages do not have."""
-    return _CITATION.sub("", text)
 
 
 def _first(text: str) -> str:

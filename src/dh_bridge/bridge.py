@@ -32,7 +32,7 @@ __all__ = ["Bridge", "Counts", "Translation"]
 
 
 class Bridge(Closing):
-    """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*, ruling 1).
+    """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*).
 
     One with a sink is closed at the end of ``with``, or by :meth:`close`.
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PLATFORM = "openlineage"
 PLATFORM_FLOWS = f"urn:li:dataFlow:({_PLATFORM},"
-#: DataHub has no platform ``openlineage`` by itself (ruling 17).
+#: DataHub has no platform ``openlineage`` by itself.
 PLATFORM = upsert(
     "dataPlatform",
     f"urn:li:dataPlatform:{_PLATFORM}",
@@ -193,7 +193,7 @@ class Call:
             return self._fold.close(chosen)
 
     def _with_platform(self, proposals: list[Proposal]) -> tuple[list[Proposal], Counts]:
-        """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself (ruling 17)."""
+        """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself."""
         flows, counts = counted(proposals)
         if not self._introduced and any([urn.startswith(PLATFORM_FLOWS) for urn in flows]):  # noqa: C419 - faster
             self._introduced = True

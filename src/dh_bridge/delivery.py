@@ -95,7 +95,7 @@ class Guarded(Around):
 
 
 def new_run_id() -> str:
-    """Return an id for what is written now: ``dh_bridge-2026_11_22-01_02_03-9f3a1c`` (ruling 33)."""
+    """Return an id for what is written now: ``dh_bridge-2026_11_22-01_02_03-9f3a1c``."""
     return f"dh_bridge-{datetime.now(timezone.utc):%Y_%m_%d-%H_%M_%S}-{secrets.token_hex(3)}"
 
 
@@ -109,7 +109,7 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     last_version: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Destination:
-    """Open ``target``; its server is asked for its version unless the settings choose a profile (ruling 24).
+    """Open ``target``; its server is asked for its version unless the settings choose a profile.
 
     ``last_version``: what the server said the last time, for those who can keep what is not delivered; the server is then asked
     once and briefly, and it stands in when there is no answer. ``dry_run`` opens no place that opening would change: the sink is

@@ -133,7 +133,7 @@ class Moves:
 
 
 def _with_parents(options: Options) -> Options:
-    """Return the options of a home that keeps states: it writes parents that only their children name (ruling 10).
+    """Return the options of a home that keeps states: it writes parents that only their children name.
 
     What ``compat`` names was written by DataHub's endpoint, which does not.
     """

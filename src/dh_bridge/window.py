@@ -1,4 +1,4 @@
-"""Which runs may be closed while a long input goes on (ruling 1)."""
+"""Which runs may be closed while a long input goes on."""
 
 from __future__ import annotations
 

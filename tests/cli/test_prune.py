@@ -1,4 +1,4 @@
-"""``prune``: old runs go, the newest of each job and all that runs said of others stay (ruling 14)."""
+"""``prune``: old runs go, the newest of each job and all that runs said of others stay."""
 
 from __future__ import annotations
 

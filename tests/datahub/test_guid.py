@@ -15,7 +15,7 @@ with warnings.catch_warnings():
 
 
 def test_a_known_run_has_its_known_guid():
-    # datahub_wire 6.1: computed by acryl-datahub 1.7.0.17 for an Airflow run.
+    # computed by acryl-datahub 1.7.0.17 for an Airflow run.
     key = {"cluster": "PROD", "id": "run-uuid", "orchestrator": "airflow"}
     assert datahub_guid(key) == "2a4632e48b7331b41542ec90f32f989c"
 

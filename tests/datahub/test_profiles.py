@@ -7,7 +7,7 @@ import pytest
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.errors import SettingsError
 
-# facets.md 0.3: what the default profile writes, and what it may write when asked to.
+# what the default profile writes, and what it may write when asked to.
 DEFAULT = {
     "dataFlow": "dataFlowInfo ownership globalTags subTypes dataPlatformInstance",
     "dataJob": "dataJobInfo dataJobInputOutput ownership globalTags subTypes dataPlatformInstance",

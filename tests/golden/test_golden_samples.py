@@ -95,7 +95,6 @@ def test_no_attach_point_is_without_a_golden_file():
     ],
 )
 def test_the_bags_in_which_a_facet_was_seen_have_a_golden_file(key, bags):
-    """facets.md 0.6.1."""
     told = set().union(*(places(path) for path in (HERE / "facets").glob(f"{key}.*.events.json")))
     assert bags <= {(part, bag) for _, part, bag, _ in told}
 

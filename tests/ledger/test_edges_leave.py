@@ -1,4 +1,4 @@
-"""Edges leave, where the settings say so (facets.md 3.8, ruling 11)."""
+"""Edges leave, where the settings say so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upstream runs by what was read, over batches: as one call over all events, in whatever order they come (identity.md 3i)."""
+"""Upstream runs by what was read, over batches: as one call over all events, in whatever order they come."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def story(seed):
 
 @pytest.mark.parametrize("block", range(3))
 def test_batches_end_as_one_call(block):
-    """The incremental answer is that of one call over all events, whatever the order (identity.md 3i)."""
+    """The incremental answer is that of one call over all events, whatever the order."""
     some = 0
     for seed in range(block * 6, block * 6 + 6):
         events = story(seed)

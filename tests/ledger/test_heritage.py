@@ -1,4 +1,4 @@
-"""A run has its type from those above it, whenever they come (facets.md 3.3: re-evaluated when the parent arrives)."""
+"""A run has its type from those above it, whenever they come (re-evaluated when the parent arrives)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_a_parent_had_from_above_it_hands_down_when_both_were_let_go():
 
 
 def test_a_run_that_a_mode_knows_by_two_ids_hands_down_by_both():
-    """Beside DataHub's Airflow plugin a task's run has the plugin's id; its children name OpenLineage's (identity.md 3c)."""
+    """Beside DataHub's Airflow plugin a task's run has the plugin's id; its children name OpenLineage's."""
     joined = Settings(identity={"mode": "join", "join": {"tools": ["airflow"], "airflow": {"runs": "plugin"}}})
     said = {
         "airflow": {

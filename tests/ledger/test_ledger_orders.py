@@ -1,4 +1,4 @@
-"""Order, doubles and batches change nothing: the catalogue is a function of the set of events (rulings 1 to 13)."""
+"""Order, doubles and batches change nothing: the catalogue is a function of the set of events."""
 
 from __future__ import annotations
 

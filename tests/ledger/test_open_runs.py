@@ -1,4 +1,4 @@
-"""Open runs whose end was lost are let go as well, later than those that ended; those that somebody tells of stay (ruling 12)."""
+"""Open runs whose end was lost are let go as well, later than those that ended; those that somebody tells of stay."""
 
 from __future__ import annotations
 

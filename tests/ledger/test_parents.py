@@ -1,4 +1,4 @@
-"""Parents that only their children name: no stub on a platform that is a mere guess (identity.md 3a, ruling 10)."""
+"""Parents that only their children name: no stub on a platform that is a mere guess."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ledger lets go of, and what stays all the same (ruling 12)."""
+"""What the ledger lets go of, and what stays all the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DataHub's garbage collector removes what has no runs for long; the next run brings it back (ruling 14)."""
+"""DataHub's garbage collector removes what has no runs for long; the next run brings it back."""
 
 from __future__ import annotations
 

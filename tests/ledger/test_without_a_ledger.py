@@ -1,4 +1,4 @@
-"""State mode *none* against the ledger: each event by itself writes a part of the folded catalogue, in any order (ruling 1)."""
+"""State mode *none* against the ledger: each event by itself writes a part of the folded catalogue, in any order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 
 SEED = 2026
-_REPLACED = ("customProperties", "typeNames")  # by a later facet, whole (facets.md 0.6.4)
+_REPLACED = ("customProperties", "typeNames")  # by a later facet, whole
 _POINTS = ("dataProcessInstanceRunEvent", "operation", "datasetProfile", "assertionRunEvent")
 
 

@@ -1,4 +1,4 @@
-"""One event from bytes: what is mended and noted, and what is refused with its place (facets.md 0.6, ruling 27)."""
+"""One event from bytes: what is mended and noted, and what is refused with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times as producers write them (facets.md 0.6, producers.md 33)."""
+"""Times as producers write them."""
 
 from __future__ import annotations
 

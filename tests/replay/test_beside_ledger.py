@@ -1,4 +1,4 @@
-"""In parts as with a ledger: the same catalogue, but for what only a ledger may say (ruling 1, docs/spark.md).
+"""In parts as with a ledger: the same catalogue, but for what only a ledger may say (docs/spark.md).
 
 A ledger knows that nothing came before; a batch does not. So the ledger alone writes stubs of parents that sent no events, and
 properties and relationships of runs whose START is not among the events. And it alone lets a run have its type from those above it.

@@ -1,4 +1,4 @@
-"""In parts as in one: runs folded apart, what they share folded by entity, give the catalogue of one call (ruling 13)."""
+"""In parts as in one: runs folded apart, what they share folded by entity, give the catalogue of one call."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_a_job_stands_alone_unless_it_may_be_the_twin_of_its_flow():
 @example("app" * 150, "ns", SPARK, "live")
 @example("ä,(" * 60, "n" * 300, AIRFLOW, None)
 def test_every_twin_is_of_its_flows_group(name, namespace, producer, instance):
-    """Ruling 5: also where names are cut, and where an instance comes before the flow's."""
+    """Also where names are cut, and where an instance comes before the flow's."""
     rules = [{"namespace": ".*", "instance": instance}] if instance else []
     identity = bridge(Settings(identity={"rules": rules})).options.identity
     job = identity.job(namespace, name, producer)
@@ -222,7 +222,7 @@ def test_who_handed_data_down_cannot_be_told_in_parts():
 
 
 def test_silent_tasks_have_their_runs_in_parts_too():
-    """producers.md 20: what their DAG's run says of them is shared, as jobs and datasets are."""
+    """What their DAG's run says of them is shared, as jobs and datasets are."""
     tasks = {"a": {"emits_ol_events": False}, "b": {}}
     states = {"tasksState": {"a": "success", "b": "skipped"}, "dagRunState": "success"}
     story = [

@@ -1,4 +1,4 @@
-"""Each law by itself: the order and number of statements must not matter (ruling 1, facets.md 3.8)."""
+"""Each law by itself: the order and number of statements must not matter."""
 
 from __future__ import annotations
 

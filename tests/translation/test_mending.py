@@ -1,4 +1,4 @@
-"""A facet's JSON bent into its Struct: one bad leaf goes, the rest stays (facets.md 0.6.2)."""
+"""A facet's JSON bent into its Struct: one bad leaf goes, the rest stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kept values: their text, their caps, and how many of them an aspect holds (facets.md 0.4)."""
+"""Kept values: their text, their caps, and how many of them an aspect holds."""
 
 from __future__ import annotations
 

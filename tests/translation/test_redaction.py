@@ -1,4 +1,4 @@
-"""Secrets do not reach a property, and what is no secret stays readable (facets.md 0.5)."""
+"""Secrets do not reach a property, and what is no secret stays readable."""
 
 from __future__ import annotations
 

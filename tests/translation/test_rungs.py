@@ -14,7 +14,7 @@ QUERY = {"jobType": facet(processingType="BATCH", integration="TRINO", jobType="
 APPLICATION = {"jobType": facet(processingType="BATCH", integration="SPARK", jobType="APPLICATION")}
 DAG_RUN = {"dag": {"dag_id": "daily"}, "dagRun": {"run_id": "dag-run"}}
 
-#: facets.md 3.2, first to last: (facets of the run, what the run is called by them)
+#: First to last: (facets of the run, what the run is called by them)
 NAMES = [
     ({"dataRentgen_run": facet(external_id="rentgen")}, "rentgen"),
     ({"airflowDagRun": facet(**DAG_RUN)}, "dag-run"),
@@ -24,7 +24,7 @@ NAMES = [
     ({"hive_query": facet(queryId="hive")}, "hive"),
 ]
 
-#: facets.md 3.4, first to last: (facets of the run, its page)
+#: First to last: (facets of the run, its page)
 PAGES = [
     ({"airflow": facet(**DAG_RUN, taskInstance={"log_url": "https://log"})}, "https://log"),
     ({"dataRentgen_run": facet(persistent_log_url="https://lasting")}, "https://lasting"),
@@ -37,7 +37,7 @@ PAGES = [
     ({"flink_job": facet(jobId="f")}, "https://base/#/job/completed/f"),
 ]  # fmt: skip
 
-#: facets.md 3.9, first to last: (facets of the run, its user)
+#: First to last: (facets of the run, its user)
 USERS = [
     ({"spark_applicationDetails": facet(userName="spark")}, "spark"),
     ({"hive_session": facet(username="ann")}, "ann"),
@@ -104,7 +104,7 @@ def test_the_first_user_wins(lower, upper):
     assert told(pair(run=upper[0])).kept(DPI)["user"] == upper[1]
 
 
-#: facets.md 3.3, first to last
+#: First to last
 TYPES = [
     ({}, {"jobType": facet(processingType="STREAMING")}, "STREAMING"),
     ({"dataRentgen_run": facet(start_reason="MANUAL")}, {}, "BATCH_AD_HOC"),
@@ -140,7 +140,7 @@ def test_a_page_is_what_a_browser_can_open(value, page):
 
 
 def test_the_operation_is_that_of_the_first_word():
-    """facets.md 4.6: lifecycle, Hive, dbt, SQL, Trino, streams."""
+    """Lifecycle, Hive, dbt, SQL, Trino, streams."""
     model = {"dbt_model": facet(config={"materialized": "table"})}
     word = {"lifecycleStateChange": facet(lifecycleStateChange="DROP")}
     sql = {"sql": facet(query="delete from totals")}

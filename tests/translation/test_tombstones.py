@@ -1,4 +1,4 @@
-"""Facets that are deleted: where state is kept, the properties that they stated go (facets.md 0.6.3, ruling 11)."""
+"""Facets that are deleted: where state is kept, the properties that they stated go."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def verdicts(body, *, stateful, key="storage"):
 
 
 def test_a_query_whose_facet_is_deleted_has_no_dialect():
-    """The text of a run cannot be withdrawn (ruling 9), a property can."""
+    """The text of a run cannot be withdrawn, a property can."""
     sql = {"query": "select 1", "dialect": "ansi"}
     events = [
         event("START", job_facets={"sql": sql}),

@@ -1,4 +1,4 @@
-"""What a call makes of its events, ruling by ruling: names, folds, snapshots, SQL, parents, twins, filters, tombstones."""
+"""What a call makes of its events: names, folds, snapshots, SQL, parents, twins, filters, tombstones."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def edges(translation, side, job=None):
     return found
 
 
-# -- ruling 1: without state ---------------------------------------------------------------------------------------------
+# -- without state ---------------------------------------------------------------------------------------------
 
 
 def test_a_call_without_the_start_sends_points_inputs_outputs_and_patches_but_no_properties_of_the_run():
@@ -110,7 +110,7 @@ def test_the_type_of_a_job_is_the_platform_whatever_its_events_say():
     assert [o["value"] for o in operations if o["path"] == "/type"] == [{"string": "spark"}]
 
 
-# -- rulings 5 and 6: twins and placeholders ----------------------------------------------------------------------------------
+# -- twins and placeholders ----------------------------------------------------------------------------------
 
 
 def jobs_and_template(*events):
@@ -184,7 +184,7 @@ def test_each_named_event_s_facets_belong_to_its_own_job():
         assert {"op": "add", "path": "/description", "value": text} in one(found, "dataJobInfo", job_of(found, name))
 
 
-# -- ruling 7: snapshots --------------------------------------------------------------------------------------------------
+# -- snapshots --------------------------------------------------------------------------------------------------
 
 SNAPSHOT = {"jobType": {"emissionPattern": {"eventContentMode": "COMPLETE_SNAPSHOT"}, "integration": "X"}}
 
@@ -216,7 +216,7 @@ def test_a_snapshot_replaces_the_inputs_and_the_outputs_each_by_itself():
 
 
 def test_what_a_snapshot_leaves_out_takes_its_columns_along():
-    """Of lineage between columns the same law holds as of inputs and outputs (facets.md 3.8)."""
+    """Of lineage between columns the same law holds as of inputs and outputs."""
 
     def made(name, source):
         about = {**data(source), "field": "c"}
@@ -235,7 +235,7 @@ def test_what_a_snapshot_leaves_out_takes_its_columns_along():
     assert columns(SNAPSHOT) == {"fineGrainedLineages": 1, "inputDatasetFields": 1}
 
 
-# -- ruling 9: SQL -------------------------------------------------------------------------------------------------------
+# -- SQL -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_the_sql_of_the_last_run_is_the_job_s():
     assert properties(one(found, "dataJobInfo"))["sql.query"] == "select 2"
 
 
-# -- ruling 10: parents ------------------------------------------------------------------------------------------------------
+# -- parents ------------------------------------------------------------------------------------------------------
 
 OTHER = "01a1fbd4-f500-7934-91a3-fb1391ff71ba"
 
@@ -299,7 +299,7 @@ def test_no_stub_is_written_for_a_parent():
     assert {p.entity_urn for p in found.proposals if p.entity_type == "dataProcessInstance"} == {DPI}
 
 
-# -- ruling 11: what cannot be taken back ---------------------------------------------------------------------------------------
+# -- what cannot be taken back ---------------------------------------------------------------------------------------
 
 
 def lifecycle(word, kind="COMPLETE"):
@@ -342,7 +342,7 @@ def test_a_facet_that_is_absent_or_null_takes_nothing_back():
     assert {"op": "add", "path": "/description", "value": "text"} in one(found, "dataJobInfo")
 
 
-# -- edges, ruling 13 ----------------------------------------------------------------------------------------------------------
+# -- edges ----------------------------------------------------------------------------------------------------------
 
 
 def test_an_edge_is_created_with_its_first_run_and_modified_with_those_that_ended():
@@ -512,7 +512,7 @@ def test_columns_of_temporary_datasets_are_forgotten():
     assert set(edges(found, "output")) == {B}
 
 
-# -- leniency inside facets (facets.md 0.6) -----------------------------------------------------------------------------------------
+# -- leniency inside facets -----------------------------------------------------------------------------------------
 
 
 def test_a_facet_in_the_wrong_bag_is_read_and_the_one_in_its_own_bag_wins():
@@ -561,7 +561,7 @@ def test_unknown_leaves_of_a_known_facet_are_kept():
     assert own["openlineage.processing_engine.mood"] == '{"now":"fine"}'
 
 
-# -- ruling 2: points of one millisecond -------------------------------------------------------------------------------------------
+# -- points of one millisecond -------------------------------------------------------------------------------------------
 
 
 def test_two_ends_in_one_millisecond_leave_one_operation_and_one_result():

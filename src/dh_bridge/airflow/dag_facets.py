@@ -1,7 +1,7 @@
 """What a DAG, a DAG run and a task say of themselves, as Airflow's OpenLineage provider tells it.
 
 Names of the leaves: apache-airflow-providers-openlineage 2.20, ``utils/utils.py`` (``DagInfo``, ``DagRunInfo``,
-``TaskInfo``, ``TaskInstanceInfo``). Lists stay lists, where the provider writes their Python text (producers.md 27).
+``TaskInfo``, ``TaskInstanceInfo``). Lists stay lists, where the provider writes their Python text.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def operator_path(task: Any) -> str:
 
 
 def graph_leaves(dag: Any) -> dict[str, Any]:
-    """Return what the job facet ``airflow`` says of each task of a DAG, those that never speak among them (producers.md 20)."""
+    """Return what the job facet ``airflow`` says of each task of a DAG, those that never speak among them."""
     return {
         str(task.task_id): {
             "operator": operator_path(task),

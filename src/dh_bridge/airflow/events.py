@@ -1,6 +1,6 @@
 """OpenLineage events of one callback, as Airflow's OpenLineage provider would have sent them.
 
-The end of a run is told together with its START: a call that holds both gives the whole run (ruling 1), and saying a START
+The end of a run is told together with its START: a call that holds both gives the whole run, and saying a START
 twice changes nothing.
 """
 

@@ -104,7 +104,7 @@ def occasion(context: Mapping[str, Any]) -> Occasion:
         instance=instance,
         error=error if isinstance(error, (BaseException, str)) else None,
         outlet_events=context.get("outlet_events"),
-        # A sensor that was put off starts again within one try (producers.md 22).
+        # A sensor that was put off starts again within one try.
         rescheduled=bool(attribute(task, "reschedule")) and bool(context.get("task_reschedule_count")),
     )
 

@@ -1,4 +1,4 @@
-"""Run ids as Airflow's OpenLineage provider makes them, so that both give one run the same URN (producers.md 17).
+"""Run ids as Airflow's OpenLineage provider makes them, so that both give one run the same URN.
 
 apache-airflow-providers-openlineage 2.x, ``utils/utils.py``; openlineage-python, ``client/uuid.py``.
 """

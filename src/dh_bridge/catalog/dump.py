@@ -1,7 +1,7 @@
 """The whole catalogue as canonical NDJSON: two catalogues say the same iff their dumps are equal.
 
 Each line is a proposal that writes the aspect or point again. What is only layout is evened out: keys and keyed arrays are
-sorted, nulls dropped, an emptied aspect equals an absent one and ``status{removed: false}`` equals none (rulings 11, 13).
+sorted, nulls dropped, an emptied aspect equals an absent one and ``status{removed: false}`` equals none.
 The catalogue stores no systemMetadata, receive times or version counters, so none are in a dump.
 """
 

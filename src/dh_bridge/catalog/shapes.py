@@ -1,8 +1,7 @@
 """How DataHub's server lays out an aspect while it patches it: arrays become maps, keyed by what makes an element unique.
 
 A shape turns a JSON value into its tree (``tree``), the tree back into JSON (``value``) and knows the shape one path
-segment further down (``child``). Source: ArrayMergingTemplate and its sub-classes in DataHub's entity-registry;
-datahub_wire.md 6.2.
+segment further down (``child``). Source: ArrayMergingTemplate and its sub-classes in DataHub's entity-registry.
 """
 
 from __future__ import annotations

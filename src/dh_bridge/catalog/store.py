@@ -28,7 +28,7 @@ _RAW_NAMES = (
     ("openlineage.namespace", "openlineage.name"),
     ("openlineage.job.namespace", "openlineage.job.name"),
 )
-"""Custom properties that keep the pair a URN was made of: datasets (facets.md 1.0), jobs and flows (identity.md 3a)."""
+"""Custom properties that keep the pair a URN was made of: datasets, jobs and flows."""
 
 
 class Catalog(Closing):
@@ -151,7 +151,7 @@ class Catalog(Closing):
         return cast("Iterator[tuple[str, str, str]]", rows)
 
     def raw_names(self, urn: str) -> list[tuple[str, str]]:
-        """Return the OpenLineage ``(namespace, name)`` pairs that the entity was written under (ruling 21), sorted."""
+        """Return the OpenLineage ``(namespace, name)`` pairs that the entity was written under, sorted."""
         bags = [value.get("customProperties") or {} for value in self.aspects(urn).values()]
         pairs = {(bag[one], bag[two]) for bag in bags for one, two in _RAW_NAMES if one in bag and two in bag}
         return sorted(pairs)

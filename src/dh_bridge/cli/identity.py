@@ -17,7 +17,7 @@ from dh_bridge.translation.identity.lints import Sightings
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
-#: Name of a mode for people -> `identity.mode`, and the tools to join (identity.md 3).
+#: Name of a mode for people -> `identity.mode`, and the tools to join.
 MODES: dict[str, tuple[str, tuple[str, ...]]] = {
     "default": ("default", ()),
     "datahub-openlineage": ("compat", ()),

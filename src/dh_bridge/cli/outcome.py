@@ -130,7 +130,7 @@ class Outcome:
         return lines + [f"noted {note}: {number:,}" for note, number in sorted(self.counts.notes.items())]
 
     def warn_of_profile(self, bridge: Bridge) -> None:
-        """Say once that nobody chose a profile, and what that costs (ruling 24)."""
+        """Say once that nobody chose a profile, and what that costs."""
         if bridge.settings.profile is None and self.counts.newer:
             say(unchosen(f"{self.counts.newer:,} aspects"))
 
@@ -146,7 +146,7 @@ class Outcome:
 
 
 def unchosen(lost: str) -> str:
-    """Return what it costs that nobody chose a profile: ``lost`` (ruling 24)."""
+    """Return what it costs that nobody chose a profile: ``lost``."""
     return (
         f"written for DataHub {DEFAULT}, as no profile is chosen: {lost} of newer versions are left out"
         " (--profile VERSION writes them)"

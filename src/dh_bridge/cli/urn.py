@@ -160,7 +160,7 @@ def _question(line: bytes, known: set[str]) -> Question:
 
 
 def _pairs(naming: Naming, text: str, file: str | None) -> list[tuple[str, str]]:
-    """Return what ``text`` stands for: what it says itself, or else what the catalogue kept (ruling 21)."""
+    """Return what ``text`` stands for: what it says itself, or else what the catalogue kept."""
     pairs = naming.reverse(text)
     if len(pairs) != 1 and file is not None:
         with Catalog(file, readonly=True) as catalog:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 _UNUSABLE = ("malformed", "non-serializable")
-"""What the report says of a leaf that could not be read (facets.md 0.8, ruling 28)."""
+"""What the report says of a leaf that could not be read."""
 
 
 @click.command()
@@ -86,7 +86,7 @@ def _proposal_document(raw: bytes) -> dict[str, Any] | None:
 
 
 def _refusal(document: dict[str, Any], checker: Validator) -> str | None:
-    """Return why a proposal is refused; its aspect is ``{"json": …}``, or text as in DataHub's file source (ruling 32)."""
+    """Return why a proposal is refused; its aspect is ``{"json": …}``, or text as in DataHub's file source."""
     aspect = document.get("aspect")
     try:
         if isinstance(aspect, dict) and isinstance(aspect.get("value"), str):

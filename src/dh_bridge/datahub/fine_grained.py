@@ -74,7 +74,7 @@ _remembered: Memory[Built] = Memory()
 def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> Built:
     """Return one addition for each (operation, downstream field URN, upstream field URN), sorted, at most 2,000.
 
-    One downstream each; ``query`` is the URN of the one that made them (facets.md 4.4). A set that came twice is remembered:
+    One downstream each; ``query`` is the URN of the one that made them. A set that came twice is remembered:
     do not change what you get.
     """
     key = pairs, query

@@ -17,7 +17,7 @@ _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 def datahub_guid(key: Mapping[str, Any]) -> str:
     """Return the md5, in hex, of the sorted, compact, ASCII JSON of ``key``; entries that are None are left out.
 
-    The same as ``datahub.emitter.mcp_builder.datahub_guid``, so that ids join those of DataHub's own tools (datahub_wire 6.1).
+    The same as ``datahub.emitter.mcp_builder.datahub_guid``, so that ids join those of DataHub's own tools.
     """
     said = {name: value for name, value in key.items() if value is not None}
     return hashlib.md5(_encode(said).encode(), usedforsecurity=False).hexdigest()

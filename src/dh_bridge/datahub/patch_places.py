@@ -2,7 +2,7 @@
 
 A shape names a field of the aspect and what its elements are keyed by: ``{name}`` is the element's field of that name,
 ``{}`` the element itself, ``{*}`` the key of a map. The values of one shape are checked by one conversion. The shapes are those
-of DataHub's patch builders (datahub_wire 6.2); aspects without a template that servers since 0.15 have are not here (facets.md 0.2).
+of DataHub's patch builders; aspects without a template that servers since 0.15 have are not here.
 """
 
 from __future__ import annotations

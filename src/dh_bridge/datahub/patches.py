@@ -13,7 +13,7 @@ from dh_bridge.datahub.fine_grained import Built
 from dh_bridge.datahub.patch_places import TEMPLATES, Slot, places_of
 from dh_bridge.datahub.structs import REFUSALS, conform
 
-# The templates of these start from an object without the fields that the schema requires (facets.md 0.2, trap a).
+# The templates of these start from an object without the fields that the schema requires.
 REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
 
 # The server rebuilds an element of editableSchemaFieldInfo without its key: a tag on a column that has none yet fails with

@@ -1,4 +1,4 @@
-"""Version profiles: which entities, aspects and fields a DataHub server knows (ruling 24)."""
+"""Version profiles: which entities, aspects and fields a DataHub server knows."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Payload(msgspec.Struct, frozen=True, gc=False):
 class Proposal(msgspec.Struct, frozen=True, rename="camel"):
     """One proposal, in the field order of its NDJSON line.
 
-    ``aspect.json`` holds the wire JSON of datahub_wire (keys in Avro field order, unions tagged ``com.linkedin.…``);
+    ``aspect.json`` holds DataHub's wire JSON (keys in Avro field order, unions tagged ``com.linkedin.…``);
     ``str(proposal)`` is not meant for logs: it holds the payload.
     """
 

@@ -1,7 +1,7 @@
 """Avro types compiled to msgspec types: ``conform(json, type)`` is then the whole check of a value.
 
 A record becomes a Struct that forbids unknown fields; a field without default is required; an explicit null is refused for
-an optional field (Pegasus refuses it, datahub_wire 9.2); an enum becomes a Literal; a number gets the bounds of its Avro type,
+an optional field (Pegasus refuses it); an enum becomes a Literal; a number gets the bounds of its Avro type,
 which also keep NaN and infinity out; a string that the schema calls a URN, and a union of several branches, become markers
 that ``dec_hook`` looks up. A hook costs 90 ns per URN against 340 ns for a pattern, and nothing where the field is absent.
 """

@@ -1,6 +1,6 @@
 """URNs: how DataHub's names of things are written, taken apart and checked.
 
-The builders are plain string work; every part they are given is a raw name, and is percent-encoded here (datahub_wire 6.3).
+The builders are plain string work; every part they are given is a raw name, and is percent-encoded here.
 What DataHub's server refuses is refused by :func:`is_urn`: more than 512 bytes when URL-encoded, surrounding white space,
 U+241F, parentheses or empty parts where none belong (UrnValidationUtil of datahub-project/datahub).
 """

@@ -34,7 +34,7 @@ _KEYED_SINCE = (1, 5)
 
 
 def keyed_patches(version: str | None) -> bool:
-    """Say whether a server of that version wants tags and owners patched with their keys (facets.md 0.2, trap b)."""
+    """Say whether a server of that version wants tags and owners patched with their keys, as `patches.KEYED` tells."""
     return version is not None and profile(version).at_least(*_KEYED_SINCE)
 
 

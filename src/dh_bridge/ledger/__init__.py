@@ -1,4 +1,4 @@
-"""States that outlive a call: what every run said, what runs share, what was sent (ruling 1, state mode *ledger*)."""
+"""States that outlive a call: what every run said, what runs share, what was sent (state mode *ledger*)."""
 
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.opening import Nowhere, noted, opened, refuse_beside_catalogue, trial

@@ -63,7 +63,7 @@ class LedgerFold:
         known = (self.runs, self.shared, self._kin, self._heritage, self._handover)
         self.retention = Retention(connection, ledger, *known, leaving=leaving)
         self.rejected: list[Rejected] = []
-        #: events of this batch that came after the ledger had let go of their run (ruling 12)
+        #: events of this batch that came after the ledger had let go of their run
         self.late = 0
         #: what this batch renders, changed or not: URNs of what runs share, keys of runs
         self.again: Iterable[str] = ()
@@ -199,7 +199,7 @@ class LedgerFold:
         return carried
 
     def _pour_for_good(self, state: RunState, done: Settled) -> None:
-        """Settle what will not be asked for again: a job event, or a run of which too little is known (ruling 12)."""
+        """Settle what will not be asked for again: a job event, or a run of which too little is known."""
         (copy,), _ = settled([state], self.shared.cells)
         if state.kind != "job":
             copy.whole = False

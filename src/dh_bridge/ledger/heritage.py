@@ -1,4 +1,4 @@
-"""Who has what from whom above: a run that comes, or says more, after those below it changes them, too (facets.md 3.3).
+"""Who has what from whom above: a run that comes, or says more, after those below it changes them, too.
 
 Of a run that is let go stays what it hands down, for as long as a run below it is kept.
 """

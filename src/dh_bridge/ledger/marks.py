@@ -44,7 +44,7 @@ def whole_of(proposal: Proposal) -> bytes:
 
 
 def point_key(proposal: Proposal) -> bytes:
-    """Return the key of a point: its aspect and the server's document (ruling 2)."""
+    """Return the key of a point: its aspect and the server's document."""
     return proposal.aspect_name.encode() + document_id(proposal.entity_urn, proposal.value)
 
 
@@ -63,5 +63,5 @@ def is_buried(known: Aspects) -> bool:
 
 
 def is_removed(known: Aspects) -> bool:
-    """Whether the last status that was sent removed the entity (ruling 11: only our own removal is undone)."""
+    """Whether the last status that was sent removed the entity (only our own removal is undone)."""
     return "status" in known and known["status"].whole == REMOVED

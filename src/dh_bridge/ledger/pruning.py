@@ -1,4 +1,4 @@
-"""Old runs of ours and retired checks, for `dh-bridge prune`: which they are, and how the ledger forgets them (ruling 14).
+"""Old runs of ours and retired checks, for `dh-bridge prune`: which they are, and how the ledger forgets them.
 
 A run is as old as its last terminal event; one that never ended, as what was last told of it. The newest runs of each job
 stay, whatever their age. What a run said of jobs and datasets stays, too.

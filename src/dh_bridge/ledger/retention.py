@@ -1,4 +1,4 @@
-"""How the ledger stays bounded: runs that were not told of for long are let go (ruling 12), later those that have not ended.
+"""How the ledger stays bounded: runs that were not told of for long are let go, later those that have not ended.
 
 What such a run contributes stays for good in what runs share; its state goes, and with it what was sent of the run itself.
 Its key stays, so that a late event is known for one, and is handled as a stateless run without START. With it stays what the

@@ -50,7 +50,7 @@ class Runs(dict[str, RunState]):
         self._new: dict[int, str] = {}
         self._next = 1
         self.facts = Facts(connection)
-        #: runs of which the ledger remembers only that they were there (ruling 12)
+        #: runs of which the ledger remembers only that they were there
         self.evicted: set[str] = set()
 
     def get(self, key: str, default: RunState | None = None) -> RunState | None:  # type: ignore[override]
@@ -119,7 +119,7 @@ class Runs(dict[str, RunState]):
         return Record(row[0], *self.facts.unpacked(row[1], where=f"run {key}"))
 
     def evict(self, number: int) -> str:
-        """Forget the state of a run, not that it was there (ruling 12); return its key.
+        """Forget the state of a run, not that it was there; return its key.
 
         What is no run goes altogether: told again, it says what it said, and is let go of once more.
         """

@@ -1,7 +1,7 @@
 """What was sent last, so that only what changed is sent again (one proposal per aspect and batch).
 
 Of an UPSERT a hash is kept, of a PATCH one for each of its operations, of a point in time one for each point. Paths that we
-added and that are no longer said are removed where that is ours to do (ruling 11): edges of a job, our custom properties.
+added and that are no longer said are removed where that is ours to do: edges of a job, our custom properties.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Sent:
     ``points``: the age at which points in time are forgotten. Those that a run still comes to must not be, or they would be
     sent again at that age: they are noted anew at half of it. What is noted of ``new`` runs was of ones that were pruned.
 
-    ``revive``: a flow or job of that age is made visible again with it (ruling 14). ``refuses`` says what is
+    ``revive``: a flow or job of that age is made visible again with it. ``refuses`` says what is
     withheld: what that says, and takes back, is not noted, so it is still to be sent.
     """
 
@@ -272,7 +272,7 @@ def _taken_back(urn: str, proposals: list[Proposal], known: Aspects) -> list[Pro
 
 
 def _completed(name: str, operations: list[dict[str, Any]], paths: set[str]) -> list[dict[str, Any]]:
-    """Return the operations of ``paths``, with those that the server's template needs beside them (facets.md 0.2)."""
+    """Return the operations of ``paths``, with those that the server's template needs beside them."""
     needed = {*paths, *REQUIRED.get(name, ())}
     if name in KEYED:
         field, key = KEYED[name]

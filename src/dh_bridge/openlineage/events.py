@@ -9,7 +9,7 @@ import msgspec
 Facets = dict[str, msgspec.Raw]
 Kind = Literal["run", "job", "dataset"]
 
-#: facets.md 3.8: of two events of one microsecond, the later type wins.
+#: Of two events of one microsecond, the later type wins.
 RANKS = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "ABORT": 4, "FAIL": 5}
 TERMINAL = frozenset(("COMPLETE", "ABORT", "FAIL"))
 

@@ -1,4 +1,4 @@
-"""From bytes to an Event: strictly typed first, leniently where a producer strays (facets.md 0.6, ruling 27)."""
+"""From bytes to an Event: strictly typed first, leniently where a producer strays."""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ def _start(minute: int) -> str:
 def instant(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, bool]:
     """Return (microseconds since the epoch, whether the text named its zone).
 
-    Lenient as facets.md 0.6: fractions of any length are floored to microseconds, a missing zone is ``default_zone``
-    (producers.md 33: Great Expectations sends local times without one), ``[Europe/Berlin]`` behind an offset is ignored.
+    Lenient: fractions of any length are floored to microseconds, a missing zone is ``default_zone``
+    (Great Expectations sends local times without one), ``[Europe/Berlin]`` behind an offset is ignored.
     ValueError when the text is no time.
     """
     if text[-1:] == "Z" and len(text) in _USUAL and _READS_Z:

@@ -1,7 +1,7 @@
 """Stage two: pieces of what many runs share, folded by entity, into proposals.
 
 A *piece* is ``(group, urn, slots)``: what some runs contribute to one entity. Entities whose aspects look at each other are
-of one group: a flow and the job that is its twin (ruling 5), a dataset and its checks. The other jobs of a flow stand alone, so
+of one group: a flow and the job that is its twin, a dataset and its checks. The other jobs of a flow stand alone, so
 that a flow of a million jobs is no group of a million.
 """
 
@@ -35,7 +35,7 @@ def pieces(shared: Cells, options: Options) -> Iterator[Piece]:
     tags: set[str] = set()
     platform = False
     for urn, slots in shared.items():
-        if not slots or urn.startswith("?"):  # of placeholders that no named event gave a job (ruling 6)
+        if not slots or urn.startswith("?"):  # of placeholders that no named event gave a job
             continue
         tags.update(slots.get(TAG, ()))
         tags.update(name for _, name in slots.get(COLUMN_TAG, ()))

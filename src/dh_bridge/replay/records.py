@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """An event as it came: ``key`` is the run's URN (ruling 13), ``time`` in microseconds, ``place`` where it stood."""
+    """An event as it came: ``key`` is the run's URN, ``time`` in microseconds, ``place`` where it stood."""
 
     key: str
     time: int

@@ -1,8 +1,7 @@
-"""State mode *read* (ruling 1): what a proposal would replace is read first, and what it does not say itself stays.
+"""State mode *read*: what a proposal would replace is read first, and what it does not say itself stays.
 
 PATCH merges on the server; this is for what is written whole. Of the aspects that are only ours, sets grow, properties are
-joined, ours win; a schema that another writer holds is left alone where the settings say ``schema.write: if_absent``
-(ruling 26).
+joined, ours win; a schema that another writer holds is left alone where the settings say ``schema.write: if_absent``.
 """
 
 from __future__ import annotations

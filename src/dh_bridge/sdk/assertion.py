@@ -163,7 +163,7 @@ class Assertion:
     def _ended(self, ended: Outcome, word: str | None, found: dict[str, Any]) -> dict[str, Any]:
         """Return the result's type, and the typed severity of a failure.
 
-        Else, and before 1.5, the severity's word is among the results (facets.md 0.3).
+        Else, and before 1.5, the severity's word is among the results.
         """
         if word is None:
             return {"type": ended}
@@ -271,7 +271,7 @@ def _left_out(where: str, given: Mapping[str, Any], written: Mapping[str, str]) 
 
 
 def _lines(urn: str, lost: Iterable[str], reason: str = "too-large") -> list[dict[str, Any]]:
-    """Return lines as those of the report of events: what was withheld, for want of room by default (facets.md 0.4, 0.8)."""
+    """Return lines as those of the report of events: what was withheld, for want of room by default."""
     return [
         {"event": urn, "path": f"$.{path}", "verdict": "withheld", "target": None, "reason": reason} for path in lost
     ]

@@ -139,7 +139,7 @@ def _defined(pipeline: Pipeline, on: Table, check: Definition, said: Checked) ->
 
 
 def _without_values(body: dict[str, Any]) -> dict[str, Any]:
-    """Return what is checked without the texts that may be values of a column with a telling name (facets.md 0.5)."""
+    """Return what is checked without the texts that may be values of a column with a telling name."""
     found = {key: _without_values(one) if isinstance(one, dict) else one for key, one in body.items()}
     if "parameters" in body and body["operator"] != "REGEX_MATCH":
         limits = body["parameters"].items()

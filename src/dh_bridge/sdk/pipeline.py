@@ -194,7 +194,7 @@ class Pipeline(Closing):
 
     def _send(self, found: list[Proposal]) -> None:
         first = not self._introduced and any(map(_of_ours, found))
-        if first:  # the platform `openlineage` before what is first said to be of it, as for events (ruling 17)
+        if first:  # the platform `openlineage` before what is first said to be of it, as for events
             found.insert(0, PLATFORM)
         check = validator(self.options.profile).check
         try:

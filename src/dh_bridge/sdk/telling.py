@@ -108,7 +108,7 @@ def _proposals(told: Told, moments: list[Moment], options: Options) -> list[Prop
     written += [rejected.proposal for rejected in found.rejected]  # the pipeline refuses them by name
     last = moments[-1]
     if last.result is not None or len(moments) == 1 or moments[-2].time // 1000 != last.time // 1000:
-        # one point a millisecond: a try that begins in the one in which another ended leaves that point (facets.md 3.6)
+        # one point a millisecond: a try that begins in the one in which another ended leaves that point
         written.append(upsert(ENTITY, told.urn, POINT, _point(told, last)))
     return written
 
@@ -195,7 +195,7 @@ def _amended(told: Told, proposal: Proposal) -> Proposal:
 
 
 def _point(told: Told, moment: Moment) -> dict[str, Any]:
-    """Return the run event of a moment, as facets.md 3.6 writes it."""
+    """Return the run event of a moment."""
     time = moment.time // 1000
     found: dict[str, Any] = {
         "timestampMillis": time,

@@ -1,4 +1,4 @@
-"""Assertions: how checks and their results become DataHub's (facets.md 2)."""
+"""Assertions: how checks and their results become DataHub's."""
 
 from __future__ import annotations
 

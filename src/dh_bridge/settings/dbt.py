@@ -1,4 +1,4 @@
-"""What holds for the events of dbt alone (producers.md)."""
+"""What holds for the events of dbt alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity of jobs and runs: what becomes which dataFlow, dataJob and run (identity.md 4)."""
+"""Identity of jobs and runs: what becomes which dataFlow, dataJob and run."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class JobRule(BaseModel):
 
 
 class CompatSettings(BaseModel):
-    """`mode: compat`: the ids that DataHub's own OpenLineage endpoint gives (identity.md 3b)."""
+    """`mode: compat`: the ids that DataHub's own OpenLineage endpoint gives."""
 
     model_config = _MODEL
 
@@ -116,7 +116,7 @@ class CompatSettings(BaseModel):
 
 
 class AirflowJoin(BaseModel):
-    """`mode: join` with DataHub's Airflow plugin: its ids for flows, tasks and their runs (identity.md 3c)."""
+    """`mode: join` with DataHub's Airflow plugin: its ids for flows, tasks and their runs."""
 
     model_config = _MODEL
 
@@ -137,7 +137,7 @@ class AirflowJoin(BaseModel):
 
 
 class DbtJoin(BaseModel):
-    """`mode: join` with DataHub's dbt source: its ids for the runs of nodes (identity.md 3c)."""
+    """`mode: join` with DataHub's dbt source: its ids for the runs of nodes."""
 
     model_config = _MODEL
 

@@ -1,4 +1,4 @@
-"""The ledger: the file that keeps what was said of each run, and what was sent (ruling 1, state mode *ledger*)."""
+"""The ledger: the file that keeps what was said of each run, and what was sent (state mode *ledger*)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LedgerSettings(BaseModel):
         " ones.",
     )
     stub_parents: bool = Field(
-        default=True, description="Write a parent that only its children name: run, template, job or flow (ruling 10)."
+        default=True, description="Write a parent that only its children name: run, template, job or flow."
     )
     outbox_limit: int = Field(
         default=1_000_000,

@@ -1,4 +1,4 @@
-"""Links: pages that only an address of yours makes of the ids in events (facets.md 3.4, 5.1, 5.2)."""
+"""Links: pages that only an address of yours makes of the ids in events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written: one small model per concern, each field a choice that facets.md or a ruling leaves to the user."""
+"""What is written: one small model per concern, each field a choice of the user's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Containers = Literal["off", "on"]
 
 
 class PropertySettings(BaseModel):
-    """Custom properties: what has no field of its own in DataHub is kept there (facets.md 0.4)."""
+    """Custom properties: what has no field of its own in DataHub is kept there."""
 
     model_config = _MODEL
 
@@ -43,7 +43,7 @@ class PropertySettings(BaseModel):
 
 
 class RunSettings(BaseModel):
-    """Runs of a job: their events and their results (rulings 2 and 23)."""
+    """Runs of a job: their events and their results."""
 
     model_config = _MODEL
 
@@ -105,7 +105,7 @@ class RunSettings(BaseModel):
 
 
 class JobSettings(BaseModel):
-    """Jobs (facets.md 1.1/19)."""
+    """Jobs."""
 
     model_config = _MODEL
 
@@ -127,7 +127,7 @@ class JobSettings(BaseModel):
 
 
 class OperationSettings(BaseModel):
-    """What a run did to a dataset (facets.md 4.5 and 4.6)."""
+    """What a run did to a dataset."""
 
     model_config = _MODEL
 
@@ -142,7 +142,7 @@ class OperationSettings(BaseModel):
 
 
 class SchemaSettings(BaseModel):
-    """Schemas of datasets (facets.md 4.1)."""
+    """Schemas of datasets."""
 
     model_config = _MODEL
 
@@ -172,7 +172,7 @@ class SchemaSettings(BaseModel):
 
 
 class ColumnLineageSettings(BaseModel):
-    """Lineage between columns (facets.md 4.4)."""
+    """Lineage between columns."""
 
     model_config = _MODEL
 
@@ -194,7 +194,7 @@ class ColumnLineageSettings(BaseModel):
 
 
 class LifecycleSettings(BaseModel):
-    """Datasets that come and go (facets.md 4.9)."""
+    """Datasets that come and go."""
 
     model_config = _MODEL
 
@@ -218,7 +218,7 @@ class SubsetSettings(BaseModel):
 
 
 class OwnerSettings(BaseModel):
-    """Owners (facets.md 1.1, 25)."""
+    """Owners."""
 
     model_config = _MODEL
 
@@ -234,7 +234,7 @@ class OwnerSettings(BaseModel):
 
 
 class SymlinkSettings(BaseModel):
-    """Other names of datasets (facets.md 4.8)."""
+    """Other names of datasets."""
 
     model_config = _MODEL
 
@@ -246,7 +246,7 @@ class SymlinkSettings(BaseModel):
 
 
 class TagSettings(BaseModel):
-    """Tags (facets.md 1.1, 35 to 37)."""
+    """Tags."""
 
     model_config = _MODEL
 

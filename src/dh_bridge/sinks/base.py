@@ -63,7 +63,7 @@ class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a sink is told beside its target, as plain values; a sink refuses with a SettingsError what it cannot heed.
 
     ``file_format``: ``ndjson`` or ``json``. ``rest`` and ``kafka``: the settings areas of these names, secrets as text.
-    ``run_id`` and ``pipeline_name`` go into the systemMetadata of every proposal (ruling 33); without a run id none is written.
+    ``run_id`` and ``pipeline_name`` go into the systemMetadata of every proposal; without a run id none is written.
     ``profile``: the version that the proposals are rendered for, where somebody chose one.
     """
 
@@ -153,7 +153,7 @@ def absent(place: Readable, urns: Iterable[str]) -> set[str]:
 
 @runtime_checkable
 class Versioned(Protocol):
-    """A sink whose server tells its version: the profile follows it unless somebody chose one (ruling 24)."""
+    """A sink whose server tells its version: the profile follows it unless somebody chose one."""
 
     def version(self) -> str | None:
         """Return the server's version, None when it does not say; a SinkError when it does not answer."""

@@ -35,7 +35,7 @@ _encode = msgspec.json.encode
 
 
 def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, keyed: bool = False) -> bytes:
-    """Return the proposal as an item of the file source's array; a PATCH as text with its content type (ruling 32).
+    """Return the proposal as an item of the file source's array; a PATCH as text with its content type.
 
     ``metadata`` is its systemMetadata; ``keyed`` as :func:`dh_bridge.datahub.wire.keyed_patches` says of the server.
     """

@@ -18,7 +18,7 @@ BEFORE, AFTER, BOTH = 1, 2, 3
 def changes(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]:
     """Yield what is to be sent so that a place that holds ``before`` holds ``after``.
 
-    A PATCH takes back what is gone; a removal of ours that nothing calls for any more is undone (ruling 11).
+    A PATCH takes back what is gone; a removal of ours that nothing calls for any more is undone.
     """
     known = {(one.entity_urn, one.aspect_name): one for one in before}
     for proposal in after:

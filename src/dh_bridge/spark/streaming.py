@@ -55,7 +55,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
     ``checkpoint`` holds Spark's offsets and, under ``dh_bridge``, our state; ``every`` is the time between batches
     (``10 seconds``); without it the query takes what there is and ends. A run whose last event is ``retain`` days older than
     the newest one, or than the clock's now if that is earlier, is let go: what it said of jobs and datasets stays, and later
-    events of it are a run of their own (ruling 12).
+    events of it are a run of their own.
     ``counted`` is told of each batch what the runs that it touches come to, with all of their events; ``rejected`` the proposals of
     ours that their schema refuses (columns as of ``Translated.rejected``): they are left out, and the others go on.
     """

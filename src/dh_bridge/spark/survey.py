@@ -55,7 +55,7 @@ class Survey:
     def jobs(self, *, sums: bool = False) -> DataFrame:
         """Return for each job its runs by result, and the last one; with ``sums``, the milliseconds of all of them.
 
-        ``last``: run, result, ended, duration of the run with the last terminal event (ruling 13); null when none ended.
+        ``last``: run, result, ended, duration of the run with the last terminal event; null when none ended.
         """
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
@@ -73,7 +73,7 @@ class Survey:
     def datasets(self, *, sums: bool = False) -> DataFrame:
         """Return for each job and dataset the rows, bytes and files that the last run counted, or with ``sums`` all runs.
 
-        The last run is, as on DataHub's edges, the one with the last terminal event (ruling 13); others take no part.
+        The last run is, as on DataHub's edges, the one with the last terminal event; others take no part.
         """
         from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 

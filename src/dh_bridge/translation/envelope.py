@@ -1,4 +1,4 @@
-"""Where the leaves around the facets go: a row for each leaf of an event's envelope (facets.md 1.0)."""
+"""Where the leaves around the facets go: a row for each leaf of an event's envelope."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def kept(*targets: str, empty: bool = False) -> Leaf:
 
 
 def withheld(reason: str) -> Leaf:
-    """Return the row of a leaf that is not stored (reasons: facets.md 0.8 and ruling 28)."""
+    """Return the row of a leaf that is not stored, and why."""
     return Leaf("withheld", (), reason)
 
 
@@ -193,7 +193,7 @@ class _Remembered:
 
 
 def readable(raw: msgspec.Raw, at: Place) -> dict[str, Any] | None:
-    """Return the facet's JSON object; None, noted, when it is something else (rulings 27 and producers.md 38)."""
+    """Return the facet's JSON object; None, noted, when it is something else."""
     try:
         document = _decode_any(raw)
     except (msgspec.DecodeError, RecursionError):
@@ -208,12 +208,12 @@ def readable(raw: msgspec.Raw, at: Place) -> dict[str, Any] | None:
 
 
 def body_of(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a facet's JSON without its provenance (facets.md 0.6.5)."""
+    """Return a facet's JSON without its provenance."""
     return {key: value for key, value in document.items() if key not in ("_producer", "_schemaURL", "_deleted")}
 
 
 def withdrawn(document: dict[str, Any], at: Place, *, known: bool = True) -> Iterator[Statement]:
-    """Yield that the properties of a facet of a job or dataset that is deleted are gone (facets.md 0.6.3, ruling 11).
+    """Yield that the properties of a facet of a job or dataset that is deleted are gone.
 
     ``known``: what it said before can be known; what stands beside ``_deleted`` says nothing in either case.
     """
@@ -234,7 +234,7 @@ def _is_property(leaf: Leaf, at: Attach) -> bool:
 
 
 def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statement]:
-    """Yield the unknown leaves of a known facet as kept properties, positions left out (facets.md 0.6.5)."""
+    """Yield the unknown leaves of a known facet as kept properties, positions left out."""
     found: dict[str, list[Any]] = {}
     for path, value in extra:
         if value is not None and path not in ("_producer", "_schemaURL", "_deleted"):

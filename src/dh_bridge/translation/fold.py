@@ -64,7 +64,7 @@ def value(slots: Slots, slot: Slot, key: Any = "") -> Any:
 
 
 def standing(slots: Slots, slot: Slot, tombstone: Any) -> dict[Any, Cell]:
-    """Return the elements of a slot that were added after its last tombstone (ruling 11)."""
+    """Return the elements of a slot that were added after its last tombstone."""
     elements = slots.get(slot)
     if not elements or tombstone not in elements:
         return elements or {}

@@ -1,7 +1,7 @@
 """How two statements about one thing become one.
 
 A cell is ``(stamp, value)``. Each law is commutative, associative and idempotent, so the order in which statements
-arrive cannot matter (ruling 1, facets.md 3.8). A stamp is ``(time, rank, digest, weight)``: the event's time in
+arrive cannot matter. A stamp is ``(time, rank, digest, weight)``: the event's time in
 microseconds, the rank of its type, its content, and the place of the statement inside the event.
 """
 
@@ -23,7 +23,7 @@ _canonical = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Digest:
-    """The sha256 of an event's canonical JSON, computed only when two stamps tie on time and type (ruling 9)."""
+    """The sha256 of an event's canonical JSON, computed only when two stamps tie on time and type."""
 
     __slots__ = ("_hash", "_raw")
 
@@ -113,7 +113,7 @@ def joined(old: Cell, new: Cell) -> Cell:
 def edge(old: Cell, new: Cell) -> Cell:
     """Keep the first (created, actor), the last (modified, actor) and the properties of the last run that has any.
 
-    The stamp is that of the properties alone: the smallest one where a run has none (ruling 13).
+    The stamp is that of the properties alone: the smallest one where a run has none.
     """
     last = new if new[0] > old[0] else old
     return (last[0], (min(old[1][0], new[1][0]), max(old[1][1], new[1][1]), last[1][2]))

@@ -1,4 +1,4 @@
-"""Lenient types (facets.md 0.6.2): a facet's JSON bent into the shape that its Struct wants, one bad leaf at a time."""
+"""Lenient types: a facet's JSON bent into the shape that its Struct wants, one bad leaf at a time."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Options:
     def __init__(self, settings: Settings, *, stateful: bool = False) -> None:
         self.settings = settings
         self.stateful = stateful
-        #: whether parents that only their children name are written: where their own events will be known, too (ruling 10)
+        #: whether parents that only their children name are written: where their own events will be known, too
         self.stubs = stateful and settings.ledger.stub_parents
         self.profile: Profile = profile(settings.profile or DEFAULT_PROFILE)
         if settings.profile is not None:

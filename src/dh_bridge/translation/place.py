@@ -111,7 +111,7 @@ class Place:
 
     @cached_property
     def tested(self) -> tuple[str, ...]:
-        """The URNs that the event's tests are about: its inputs, else its outputs (ruling 8)."""
+        """The URNs that the event's tests are about: its inputs, else its outputs."""
         return tuple(sorted(self.inputs)) or tuple(sorted(self.outputs))
 
     @cached_property

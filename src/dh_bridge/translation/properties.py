@@ -1,4 +1,4 @@
-"""Kept values: what a leaf is called as a custom property, and how long it may be (facets.md 0.4)."""
+"""Kept values: what a leaf is called as a custom property, and how long it may be."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def capped(value: str, cap: int = VALUE_CAP) -> str:
 
 
 def head_and_tail(value: str, head: int = 2600, tail: int = 1300) -> str:
-    """Return a stack trace cut in the middle: Java puts the cause at the end, Python too (facets.md 0.4)."""
+    """Return a stack trace cut in the middle: Java puts the cause at the end, Python too."""
     if len(value) <= head + tail + 100:
         return value
     digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]

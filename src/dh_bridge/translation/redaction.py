@@ -1,4 +1,4 @@
-"""Secrets out of kept strings, before anything is capped (facets.md 0.5)."""
+"""Secrets out of kept strings, before anything is capped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ladders: where several facets tell one thing, the lowest rung that any of them stands on wins (facets.md 3 and 4.6).
+"""The ladders: where several facets tell one thing, the lowest rung that any of them stands on wins.
 
 A ladder is a priority list, not an arrival order, so the answer is a function of what was said, whenever it was said.
 """
@@ -9,7 +9,7 @@ from typing import Any
 
 from dh_bridge.translation.redaction import redacted
 
-# -- RUN_NAME: what a run is called (facets.md 3.2); a run of which nothing is said is called by its run id -----------
+# -- RUN_NAME: what a run is called; a run of which nothing is said is called by its run id -----------
 NAME_DATA_RENTGEN = 0
 NAME_DAG_RUN = 1
 NAME_TASK = 2
@@ -25,7 +25,7 @@ NAME_EXTERNAL_QUERY = 8
 #: by `spark.run_name` alone: before the application
 NAME_DATABRICKS = -1
 
-# -- RUN_URL: the page of a run (facets.md 3.4) ------------------------------------------------------------------------
+# -- RUN_URL: the page of a run ------------------------------------------------------------------------
 URL_AIRFLOW_LOG = 0
 URL_PERSISTENT_LOG = 1
 URL_SPARK_HISTORY = 2
@@ -45,7 +45,7 @@ URL_DATABRICKS = 12
 #: where a STARTED event shows the page of the running thing: rung of the run's page -> rung to show instead
 URL_WHILE_RUNNING = {URL_PERSISTENT_LOG: URL_RUNNING_LOG, URL_FLINK: URL_FLINK_RUNNING}
 
-# -- RUN_USER: who ran it (facets.md 3.9); the owner of a DAG is not who ran it ----------------------------------------
+# -- RUN_USER: who ran it; the owner of a DAG is not who ran it ----------------------------------------
 USER_SPARK = 0
 USER_HIVE = 1
 USER_TRINO = 2
@@ -59,9 +59,9 @@ USER_TARGETS = (
     "dataJobInputOutput.inputDatasetEdges[].created.actor",
 )
 
-# -- RUN_TYPE: hints by name; `identity.runs.run_type` weighs them in the order of facets.md 3.3 -----------------------
+# -- RUN_TYPE: hints by name; `identity.runs.run_type` weighs them in its order -----------------------------------------
 TYPE_PROCESSING = "processing_type"
-#: what the parent says of its own job (ruling 10), where the run's own says nothing
+#: what the parent says of its own job, where the run's own says nothing
 TYPE_INHERITED = "inherited_processing_type"
 #: what the nearest run above has of both, where states are kept (`heritage.py`)
 TYPE_PROCESSING_ABOVE = "processing_type_above"
@@ -72,18 +72,18 @@ TYPE_NOMINAL = "nominal"
 TYPE_JOB = "job_type"
 TYPE_INTEGRATION = "integration"
 TYPE_EXTERNAL_TRIGGER = "external_trigger"
-#: not a rung: whether any event said STREAMING or SERVICE (ruling 2)
+#: not a rung: whether any event said STREAMING or SERVICE
 TYPE_STREAMING = "streaming"
 #: not a rung: whether it says RUNNING once when it goes on after a failure, and then nothing for a long time (Debezium)
 TYPE_RESTARTS = "restarts"
 #: not a rung: whether what begins after an end is its next batch, not its next attempt (dbt)
 TYPE_BATCHES = "batches"
 
-# -- ATTEMPT: the number of the try (facets.md 3.6) --------------------------------------------------------------------
+# -- ATTEMPT: the number of the try --------------------------------------------------------------------
 ATTEMPT_DATA_RENTGEN = 0
 ATTEMPT_AIRFLOW = 1
 
-# -- OPERATION: what was done to an output (facets.md 4.6); a word that says nothing about it is passed over -----------
+# -- OPERATION: what was done to an output; a word that says nothing about it is passed over -----------
 OPERATION_LIFECYCLE = 0
 OPERATION_ICEBERG = 1
 OPERATION_HIVE = 2
@@ -99,7 +99,7 @@ FIELD_STATED = 0
 FIELD_DAG = 1
 FIELD_OPERATION = 2
 FIELD_WEAK = 3
-# of the field externalUrl: the page of a job (facets.md 5.1 and 5.2)
+# of the field externalUrl: the page of a job
 PAGE_CODE = 0
 PAGE_NODE = 1
 #: of Airflow's user interface; without a version by guess

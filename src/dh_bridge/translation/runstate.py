@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.slots import Slot
 
-#: Entities that stand for the jobs a placeholder event belongs to, until a named event of the run tells (ruling 6).
+#: Entities that stand for the jobs a placeholder event belongs to, until a named event of the run tells.
 ANY_OWNER = "?owner"
 ANY_TASK = "?task"
 _NONE: Mapping[str, str] = {}
@@ -55,7 +55,7 @@ class RunState:
         self.urn = urn
         self.run_id = run_id
         self.kind = kind
-        #: dataset URNs that any event listed as output, where snapshots left some of them out (ruling 2)
+        #: dataset URNs that any event listed as output, where snapshots left some of them out
         self.listed = _NOTHING
         self.cells: Cells = {}
         self.events: list[tuple[Stamp, str | None]] = []
@@ -72,7 +72,7 @@ class RunState:
         self.producer: tuple[Stamp, str] | None = None
         self.schema_url: tuple[Stamp, str] | None = None
         self.single = False
-        #: whether this is all that was ever said of the run; None: it is when its START is there (ruling 1)
+        #: whether this is all that was ever said of the run; None: it is when its START is there
         self.whole: bool | None = None
 
     @property
@@ -106,7 +106,7 @@ class RunState:
             self.jobs[job.job_urn] = (job, rank)
 
     def job(self) -> Job | None:
-        """Return the job that the run's template is: of the last terminal event, else of the last event (ruling 6)."""
+        """Return the job that the run's template is: of the last terminal event, else of the last event."""
         named = [entry for entry in self.jobs.values() if not entry[0].placeholder]
         if len(named) == 1:
             return named[0][0]
@@ -123,6 +123,6 @@ def kinds_of(states: Iterable[RunState]) -> set[Slot]:
 
 
 def state_without_run(event: Event, about: str | None, runs: dict[str, RunState], stamp: Stamp) -> RunState:
-    """Return the state of an event without a run; those ``about`` one dataset and of one millisecond have one point (ruling 2)."""
+    """Return the state of an event without a run; those ``about`` one dataset and of one millisecond have one point."""
     key = f"dataset:{about} {event.time // 1000}" if about is not None else f"job:{stamp[2].value.hex()}"
     return runs.get(key) or runs.setdefault(key, RunState("", "", event.kind, key))

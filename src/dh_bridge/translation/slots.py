@@ -35,7 +35,7 @@ class Slot:
 
 
 class Gone:
-    """The value of a tombstone: a facet said ``_deleted`` (facets.md 0.6.3)."""
+    """The value of a tombstone: a facet said ``_deleted``."""
 
     def __repr__(self) -> str:
         return "GONE"
@@ -51,27 +51,27 @@ _PROPERTIES = "dataProcessInstanceProperties"
 _RELATIONSHIPS = "dataProcessInstanceRelationships"
 _RUN_EVENT = "dataProcessInstanceRunEvent"
 
-#: facet key -> {custom property: text}; the later facet replaces the earlier one whole (facets.md 0.6.4)
+#: facet key -> {custom property: text}; the later facet replaces the earlier one whole
 RUN_PROPERTIES = Slot("RUN_PROPERTIES", _PROPERTIES, latest)
 #: name of a counter -> the largest number that any event said
 RUN_COUNT = Slot("RUN_COUNT", _PROPERTIES, largest)
 #: (custom property, dataset URN) -> JSON: one property for all datasets of the run
 RUN_BY_DATASET = Slot("RUN_BY_DATASET", _PROPERTIES, latest)
-#: rung of facets.md 3.2's ladder -> native id
+#: rung of a run's name (see `rungs.py`, as of the ladders below) -> name
 RUN_NAME = Slot("RUN_NAME", _PROPERTIES, latest)
-#: name of a hint of facets.md 3.3 -> its value
+#: name of a hint at the run's type -> its value
 RUN_TYPE = Slot("RUN_TYPE", _PROPERTIES, latest)
-#: rung of facets.md 3.4's ladder -> URL
+#: rung of a run's page -> URL
 RUN_URL = Slot("RUN_URL", _PROPERTIES, latest)
-#: rung of facets.md 3.9's ladder -> user name
+#: rung of who ran it -> user name
 RUN_USER = Slot("RUN_USER", _PROPERTIES, latest)
 #: "" -> (parent run URN, job namespace, job name)
 PARENT = Slot("PARENT", _RELATIONSHIPS, latest)
-#: URN of the assertion that a tool of DataHub writes for the run's check (identity.md 3c) -> None
+#: URN of the assertion that a tool of DataHub writes for the run's check -> None
 JOINED_CHECK = Slot("JOINED_CHECK", "assertionInfo", latest)
-#: "" -> name of the operation, where it folds into a task or an application (identity.md 3g)
+#: "" -> name of the operation, where it folds into a task or an application
 FOLDED = Slot("FOLDED", _RELATIONSHIPS, latest)
-#: URN by which other events know a run whose own URN is one of a tool of DataHub (identity.md 3c) -> its run id
+#: URN by which other events know a run whose own URN is one of a tool of DataHub -> its run id
 RUN_ALIAS = Slot("RUN_ALIAS", _RELATIONSHIPS, latest)
 #: run URN -> None
 UPSTREAM_RUN = Slot("UPSTREAM_RUN", _RELATIONSHIPS, latest)
@@ -81,7 +81,7 @@ ATTEMPT = Slot("ATTEMPT", _RUN_EVENT, latest)
 DURATION = Slot("DURATION", _RUN_EVENT, latest)
 #: "" -> batchSpec of a validation
 BATCH = Slot("BATCH", "assertionRunEvent", latest)
-#: task URN -> None: of a DAG run, tasks of which the DAG's START says that they send no events (producers.md 20)
+#: task URN -> None: of a DAG run, tasks of which the DAG's START says that they send no events
 QUIET_TASK = Slot("QUIET_TASK", _RUN_EVENT, latest)
 #: (task URN, time of the DAG run's end) -> (Job, Airflow's word, whether the task has run)
 TASK_STATE = Slot("TASK_STATE", _RUN_EVENT, latest)
@@ -102,7 +102,7 @@ STATISTIC = Slot("STATISTIC", "dataJobInputOutput", largest)
 EDGE_PROPERTIES = Slot("EDGE_PROPERTIES", "dataJobInputOutput", latest)
 #: dataset URN -> first time, last stamp: of a job or run that another one's lineage names as a target
 NAMED_INPUT = Slot("NAMED_INPUT", "dataJobInputOutput", span)
-#: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts (ruling 9)
+#: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts
 SQL = Slot("SQL", "dataTransformLogic", collected)
 
 # -- of a dataset within a run --------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ SQL = Slot("SQL", "dataTransformLogic", collected)
 TEMPORARY = Slot("TEMPORARY", "dataJobInputOutput", latest)
 #: "" -> None: a ``lineage`` facet says what it was made of
 EXPLICIT = Slot("EXPLICIT", "upstreamLineage", latest)
-#: rung of facets.md 4.6 -> the producer's word
+#: rung of what was done -> the producer's word
 OPERATION = Slot("OPERATION", "operation", latest)
 #: facet key -> {custom property: text}
 OPERATION_PROPERTIES = Slot("OPERATION_PROPERTIES", "operation", latest)
@@ -120,9 +120,9 @@ AFFECTED_ROWS = Slot("AFFECTED_ROWS", "operation", latest)
 METRIC = Slot("METRIC", "datasetProfile", latest)
 #: assertion URN -> Stated: the check as it was last described
 CHECKS = Slot("CHECKS", "assertionInfo", latest)
-#: (assertion URN, mark of the event's entry or None) -> Check that has a result; one without never replaces it (ruling 2)
+#: (assertion URN, mark of the event's entry or None) -> Check that has a result; one without never replaces it
 RESULTS = Slot("RESULTS", "assertionRunEvent", latest)
-#: mark of the event's entry that has a subset (see `Place.entry`) -> Part: partitionSpec of its points (ruling 2)
+#: mark of the event's entry that has a subset (see `Place.entry`) -> Part: partitionSpec of its points
 PARTITION = Slot("PARTITION", "operation", latest)
 
 # -- of what many runs share: jobs and flows --------------------------------------------------------------------------
@@ -150,7 +150,7 @@ SUBTYPES = Slot("SUBTYPES", "subTypes", latest, shared=True)
 
 #: lifecycle word -> None, each at its last stamp
 LIFECYCLE = Slot("LIFECYCLE", "status", latest)
-#: lifecycle word of a run that completed -> None (ruling 11)
+#: lifecycle word of a run that completed -> None
 STATUS = Slot("STATUS", "status", latest, shared=True)
 #: "" -> Stated
 ASSERTION = Slot("ASSERTION", "assertionInfo", latest, shared=True)
@@ -159,7 +159,7 @@ ASSERTION_URL = Slot("ASSERTION_URL", "assertionInfo", latest, shared=True)
 #: facet key -> {custom property: text}: what a job says of its checks
 ASSERTION_PROPERTIES = Slot("ASSERTION_PROPERTIES", "assertionInfo", latest, shared=True)
 
-# -- of parents, as their children name them: only where state is kept (ruling 10) -------------------------------------
+# -- of parents, as their children name them: only where state is kept -------------------------------------
 #: (run id, template URN or "") -> first time, last stamp
 STUB_RUN = Slot("STUB_RUN", "dataProcessInstanceRelationships", span)
 #: "" -> Job
@@ -173,7 +173,7 @@ SILENT_RUN = Slot("SILENT_RUN", _RUN_EVENT, latest, shared=True)
 ALL = ("", "")
 
 # -- of what many runs share: anything that can be owned and tagged ---------------------------------------------------
-#: tag name -> context JSON or None; "" -> None: a tombstone, what was added before it is gone (ruling 11)
+#: tag name -> context JSON or None; "" -> None: a tombstone, what was added before it is gone
 TAG = Slot("TAG", "globalTags", latest, shared=True)
 #: (owner URN, type) -> None; ALL as of TAG
 OWNER = Slot("OWNER", "ownership", latest, shared=True)
@@ -230,5 +230,5 @@ UPSTREAM_MARK = Slot("UPSTREAM_MARK", "upstreamLineage", latest, shared=True)
 #: (facet, frozenset of (operation, downstream field URN, upstream field or dataset URN)) -> None; a third member of the key
 #: is the URN of the query that made them
 UPSTREAM_FIELD = Slot("UPSTREAM_FIELD", "upstreamLineage", latest, shared=True)
-#: facet, "" for every one -> None: what it said before is withdrawn (ruling 11)
+#: facet, "" for every one -> None: what it said before is withdrawn
 UPSTREAM_GONE = Slot("UPSTREAM_GONE", "upstreamLineage", latest, shared=True)

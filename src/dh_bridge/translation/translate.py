@@ -109,7 +109,7 @@ def valid(found: Iterable[Proposal], validator: Validator, rejected: list[Reject
 
 
 def proposals(states: list[RunState], histories: list[History], shared: Cells, options: Options) -> Iterator[Proposal]:
-    """Yield the proposals of runs and of what they share: templates first, then datasets, runs, checks (facets.md 3.1)."""
+    """Yield the proposals of runs and of what they share: templates first, then datasets, runs, checks."""
     written = _written(states, shared)
     named = sorted(shared)
     yield from _tags(shared)

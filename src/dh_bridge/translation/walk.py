@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
     Bags = Sequence[Facets]
 
-#: The spec's own bag of a dataset facet wins over the other (facets.md 0.6.1); weights break ties inside one event.
+#: The spec's own bag of a dataset facet wins over the other; weights break ties inside one event.
 _BAGS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))
 #: Checks are a facet of inputs by the specification; dbt writes them into both bags, and values only here.
 _CHECKS, _ABOVE_BOTH = "dataQualityAssertions", 2
 _OUTPUT_WEIGHT = 1 << 20
 _RUN_WEIGHT = 1 << 40
 _POSITION_WEIGHT = 4
-#: Explicit lineage is read before columnLineage, which it replaces in its event (facets.md 4.3).
+#: Explicit lineage is read before columnLineage, which it replaces in its event.
 _EXPLICIT = "lineage"
 
 
@@ -100,7 +100,7 @@ class Walk:
             self._dataset(dataset, name, role, where, position, state, at)
         at.dataset, at.name, at.columns = "", None, None
         if event.kind == "run" and run_facets:
-            # A test of the run that merges with a check of a dataset is the fuller of the two (facets.md 2.3).
+            # A test of the run that merges with a check of a dataset is the fuller of the two.
             self._bag(run_facets, "run", "$.run.facets", (*stamp[:3], _RUN_WEIGHT), state, at)
         if event.kind != "dataset" and job_facets:
             self._bag(job_facets, "job", "$.job.facets", stamp, state, at)
@@ -295,6 +295,6 @@ def _later(old: tuple[Stamp, str] | None, new: tuple[Stamp, str]) -> tuple[Stamp
 
 
 def _said(event: Event) -> dict[str, str]:
-    """Return what a job or dataset event says of its sender; a run's own is on the run (facets.md 1.0)."""
+    """Return what a job or dataset event says of its sender; a run's own is on the run."""
     said = ("producer", event.producer), ("schemaURL", event.schema_url)
     return {key: capped(redacted(text)) for key, text in said if text}

@@ -1,4 +1,4 @@
-"""``assertions.type: native``: DataHub's own types, where all that they require is known (facets.md 2.2)."""
+"""``assertions.type: native``: DataHub's own types, where all that they require is known."""
 
 from __future__ import annotations
 

@@ -268,7 +268,6 @@ def test_owners_of_a_dag_that_are_placeholders_are_withheld():
     ],
 )
 def test_airflow_s_address_as_namespace_gives_the_page_of_the_task(version, index, page):
-    """facets.md 3.4."""
     facets = airflow(taskInstance={"map_index": index})
     facets["processing_engine"] = facet(name="Airflow", version=version)
     found = told(pair(run=facets, producer=AIRFLOW, namespace="https://airflow.example/"))

@@ -52,7 +52,7 @@ def job(task):
 
 
 def test_every_task_is_a_job_and_the_graph_is_edges_between_them():
-    """producers.md 20: tasks that never speak exist only here."""
+    """Tasks that never speak exist only here."""
     found = dag(tasks=GRAPH)
     assert found.entities("dataJob") == {job(task) for task in GRAPH}
     assert found.patched(job("start"), "dataJobInfo")["/name"] == "start"
@@ -87,7 +87,7 @@ def test_the_start_of_a_real_dag_gives_its_graph():
 
 
 def test_without_the_graph_tasks_are_jobs_all_the_same():
-    """Ruling 30: `airflow.task_graph`."""
+    """`airflow.task_graph`."""
     found = told(
         pair(job={"airflow": facet(tasks=GRAPH)}, producer=AIRFLOW, name="daily"),
         report=True,

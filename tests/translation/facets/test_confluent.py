@@ -1,4 +1,4 @@
-"""confluent, kafkaTopic and kafkaThroughput (dataset): one JSON each, as facets.md 1.4 keeps facets that nobody knows."""
+"""confluent, kafkaTopic and kafkaThroughput (dataset): one JSON each, as facets that nobody knows."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_the_bag_does_not_matter(bag):
 
 
 def test_the_same_check_in_two_bags_is_one_result():
-    """producers.md 2: dbt writes the same list in ``facets`` and ``inputFacets``."""
+    """Dbt writes the same list in ``facets`` and ``inputFacets``."""
     both = {"dataQualityAssertions": checks(NOT_NULL)}
     found = told(pair(inputs=[orders(facets=both, inputFacets=both)]))
     assert len(results(found)) == 1
@@ -90,7 +90,7 @@ def test_the_same_check_in_two_bags_is_one_result():
     ],
 )
 def test_how_a_check_of_dbt_ended(check, kind):
-    """producers.md 3, 4 and 35: an error has no actual value, a warning is a failure of low severity."""
+    """An error has no actual value, a warning is a failure of low severity."""
     body = checks({"assertion": "not_null", "column": "id", **check})
     found = told(
         pair(inputs=[orders(facets={"dataQualityAssertions": body})], producer=DBT), profile="1.7", report=True
@@ -248,7 +248,7 @@ def test_an_empty_list_says_nothing(body):
 
 
 def test_airflow_s_shapes_are_read():
-    """producers.md 28: ``params``, ``content``, ``expected`` as text."""
+    """``params``, ``content``, ``expected`` as text."""
     check = {
         "assertion": "accepted_range", "column": "amount", "success": True, "expected": ">=1", "actual": "7",
         "content": "SELECT 1", "contentType": "sql", "params": {"geq_to": 1},
@@ -365,7 +365,7 @@ def of_check(check, **settings):
 @pytest.mark.parametrize(("profile", "kind"), [("0.15.0", "auto"), ("1.7", "auto"), ("1.7", "native")])
 @pytest.mark.parametrize("more", [{}, {"column": None, "params": {"column": "api_key"}}])
 def test_what_a_column_that_is_named_a_secret_holds_is_in_no_check(profile, kind, more):
-    """As in profiles (facets.md 0.5); the URN is that of the check with its values."""
+    """As in profiles; the URN is that of the check with its values."""
     params = {
         "values": SECRETS,
         "equal_to": "hunter2",

@@ -89,7 +89,6 @@ def test_the_columns_are_counted_by_the_schema_alone():
 
 
 def test_great_expectations_copy_is_a_duplicate_and_read_when_it_is_alone():
-    """producers.md 36."""
     both = {"dataQuality": facet(rowCount=9), "dataQualityMetrics": facet(rowCount=10)}
     found = told(pair(inputs=[orders(inputFacets=both)]), report=True)
     assert profile(found)["rowCount"] == 10
@@ -185,7 +184,7 @@ SECRET = {
 @pytest.mark.parametrize("mode", ["default", "strict"])
 @pytest.mark.parametrize("column", ["api_key", "login.password", "password.hash"])
 def test_the_values_of_a_column_that_is_named_a_secret_are_in_no_profile(column, mode):
-    """facets.md 0.5: as the literals that such a column is compared with."""
+    """As the literals that such a column is compared with."""
     body = facet(columnMetrics={column: SECRET, "a": {"min": 7}})
     found = of_input("dataQualityMetrics", body, report=True, redaction=mode)
     shown, hidden = profile(found)["fieldProfiles"]

@@ -37,7 +37,6 @@ def test_name_type_and_user_of_the_run():
 
 
 def test_its_name_wins_over_every_other_and_its_user_over_none():
-    """facets.md 3.2, 3.9."""
     found = run({"flink_job": facet(jobId="f"), "hive_session": facet(username="bob")})
     assert properties(found)["name"] == "app_123"
     assert properties(found)["created"]["actor"] == "urn:li:corpuser:bob"

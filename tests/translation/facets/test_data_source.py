@@ -1,4 +1,4 @@
-"""dataSource (dataset): the connection; it also completes names that lack their database (producers.md 34)."""
+"""dataSource (dataset): the connection; it also completes names that lack their database."""
 
 from __future__ import annotations
 

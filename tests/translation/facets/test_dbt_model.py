@@ -103,7 +103,7 @@ def test_a_configuration_that_is_none_says_nothing(config):
 
 
 def test_an_ephemeral_model_is_no_dataset_and_its_edge_is_withheld():
-    """producers.md 7: the models that it is made of stay what column lineage says."""
+    """The models that it is made of stay what column lineage says."""
     hidden = {
         **orders(facets={"dbt_model": model("ephemeral"), "schema": facet(fields=[{"name": "a", "type": "int"}])})
     }
@@ -193,7 +193,6 @@ def audit(output, job_type="TEST", producer=DBT):
 
 
 def test_the_audit_table_of_a_dbt_test_is_withheld_as_a_phantom():
-    """producers.md 6."""
     found = audit({**AUDIT, "facets": {"dbt_model": model("test")}})
     assert found.entities("dataset") == {ORDERS}
     assert found.verdicts()["$.outputs[0].name"] == ("withheld", "phantom")

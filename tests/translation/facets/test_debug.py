@@ -1,4 +1,4 @@
-"""debug (run): bulk without lineage (producers.md 31)."""
+"""debug (run): bulk without lineage."""
 
 from __future__ import annotations
 

@@ -32,7 +32,6 @@ def test_an_expectation_is_a_check_of_its_column():
 
 
 def test_two_expectations_that_nothing_tells_apart_are_two_assertions():
-    """producers.md 35."""
     assert len(gx(NOT_NULL, NOT_NULL).entities("assertion")) == 2
 
 
@@ -68,7 +67,7 @@ def test_an_expectation_without_a_type_is_unknown_and_an_empty_list_says_nothing
 
 
 def test_one_terminal_event_is_all_that_a_validation_sends():
-    """producers.md 33: only COMPLETE; the run's properties are written all the same."""
+    """Only COMPLETE; the run's properties are written all the same."""
     found = gx(NOT_NULL)
     names = {one.aspect_name for one in found.proposals if one.entity_type == "dataProcessInstance"}
     assert {"dataProcessInstanceProperties", "dataProcessInstanceRelationships"} <= names

@@ -61,7 +61,7 @@ def validated(batch, definition=None, **bag):
     ],
 )  # fmt: skip
 def test_a_batch_that_is_a_part_of_the_table_says_nothing_of_the_whole(batch, definition, part):
-    """facets.md 2.8: its results and what was measured of it are those of the part, as DataHub's own action has it."""
+    """Its results and what was measured of it are those of the part, as DataHub's own action has it."""
     result, profile = validated(batch, definition)
     assert result["partitionSpec"] == profile["partitionSpec"] == part
     assert (result["result"]["rowCount"], result["result"]["missingCount"]) == (10, 2)

@@ -60,7 +60,7 @@ def test_files_and_bytes_fill_in_for_missing_input_statistics():
     assert edge(of_input(KEY, BODY, bag="inputFacets"))["openlineage.inputStatistics.fileCount"] == "3"
     bags = {KEY: BODY, "inputStatistics": facet(rowCount=5, fileCount=1)}
     kept = told(pair(inputs=[orders(inputFacets=bags)])).kept(DPI)
-    # each by itself: what the statistics count they know better (facets.md 1.2)
+    # each by itself: what the statistics count they know better
     assert (kept["inputs.fileCount"], kept["inputs.size"]) == ("1", str(BODY["scanMetrics"]["totalFileSizeInBytes"]))
 
 

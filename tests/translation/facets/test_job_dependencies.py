@@ -86,7 +86,7 @@ def test_a_flow_without_a_twin_keeps_its_upstream_jobs_on_the_run():
         pair(run=run, namespace="air", name="other_dag", producer=AIRFLOW, job={"jobType": facet(jobType="DAG")})
     )
     assert json.loads(found.kept(DPI)[f"{KEY}.upstream"])[0]["job"]["name"] == "dag.task"
-    assert found.entities("dataJob") == set()  # no dataJob comes of the edge alone (ruling 5)
+    assert found.entities("dataJob") == set()  # no dataJob comes of the edge alone
 
 
 def test_a_flow_with_a_twin_has_its_upstream_jobs_there_whichever_event_told_of_them():

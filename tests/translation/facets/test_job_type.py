@@ -50,7 +50,7 @@ def test_the_type_of_the_run(leaves, type_):
 
 
 def test_a_run_that_ever_streamed_keeps_its_heartbeats():
-    """Ruling 2: any of its own events; a later word does not take a point back."""
+    """Any of its own events; a later word does not take a point back."""
     events = [
         event("START", job=kind(processingType="STREAMING")),
         event("RUNNING", job=kind(processingType="BATCH"), time="2026-11-20T03:10:00Z"),
@@ -80,13 +80,13 @@ def test_a_complete_snapshot_replaces_what_was_said_before():
     for order in (snapshots("COMPLETE_SNAPSHOT"), snapshots("COMPLETE_SNAPSHOT")[::-1]):
         found = told(order)
         assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
-        # an empty list is no statement (ruling 7)
+        # an empty list is no statement
         assert len(found.one(DPI, "dataProcessInstanceInput")["inputs"]) == 1
     assert len(told(snapshots("ACCUMULATIVE")).one(DPI, "dataProcessInstanceOutput")["outputs"]) == 2
 
 
 def test_an_operation_is_a_point_that_no_snapshot_takes_back():
-    """Ruling 2: every dataset that any event of the run lists as output, snapshots ignored."""
+    """Every dataset that any event of the run lists as output, snapshots ignored."""
     found = told(snapshots("COMPLETE_SNAPSHOT"))
     assert {one.entity_urn for one in found.proposals if one.aspect_name == "operation"} == {
         TOTALS,

@@ -1,4 +1,4 @@
-"""Every text that is kept is redacted and capped, whatever it is supposed to hold (facets.md 0.4, 0.5)."""
+"""Every text that is kept is redacted and capped, whatever it is supposed to hold."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def sequence(*words):
     ],
 )
 def test_the_newest_of_drop_create_and_overwrite_decides(words, removed):
-    """Ruling 11: ALTER, RENAME and TRUNCATE take no part."""
+    """ALTER, RENAME and TRUNCATE take no part."""
     for order in (sequence(*words), sequence(*words)[::-1]):
         found = told(order)
         assert [one.value for one in found.proposals if one.aspect_name == "status"] == [{"removed": True}] * removed

@@ -15,7 +15,7 @@ def test_the_times_are_kept_and_the_run_is_scheduled():
     assert kept["nominalTime.nominalEndTime"] == "2020-01-02T04:00:00Z"
     properties = found.one(DPI, "dataProcessInstanceProperties")
     assert properties["type"] == "BATCH_SCHEDULED"
-    # a backfill lies in the past, the run does not (producers.md 30)
+    # a backfill lies in the past, the run does not
     assert properties["created"]["time"] == START_MS
 
 

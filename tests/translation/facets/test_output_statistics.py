@@ -50,7 +50,7 @@ def test_a_table_written_anew_has_exactly_these_rows(word):
 
 
 def test_a_later_word_does_not_take_the_profile_back():
-    """Ruling 2: the existence of a point never shrinks."""
+    """The existence of a point never shrinks."""
     words = [
         event("START", outputs=[totals(facets={"lifecycleStateChange": facet(lifecycleStateChange="CREATE")})]),
         event(

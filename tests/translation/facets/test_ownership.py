@@ -109,7 +109,6 @@ def test_what_is_deleted_cannot_be_known_without_state():
 
 
 def test_airflow_s_split_owners_are_two():
-    """producers.md 27."""
     assert len(of_job("ownership", owners("alice", "data-team")).patched(JOB, "ownership")) == 2
 
 

@@ -79,7 +79,6 @@ def test_a_parent_that_names_nobody_says_nothing(body):
 
 
 def test_dbt_s_empty_facets_inside_are_nothing():
-    """producers.md 32."""
     body = facet(run={"runId": PARENT, "facets": {}}, job={"namespace": "a", "name": "b c#d", "facets": {}})
     found = of_run("parent", body, report=True)
     assert found.kept(JOB)["parent.job"] == "a/b c#d"

@@ -81,7 +81,6 @@ def test_a_facet_says_what_it_is_and_what_becomes_of_its_leaves(spec):
     ],
 )
 def test_a_facet_that_is_no_object_is_absent_and_never_breaks_its_event(attach, key, value, reason):
-    """Ruling 27, producers.md 38."""
     found, start = placed(attach, key, value)
     assert set(verdicts(found, start).values()) == {("withheld", reason)}
     assert found.has(DPI, "dataProcessInstanceRunEvent")
@@ -97,7 +96,7 @@ def test_an_empty_facet_and_a_null_say_nothing_wrong(attach, key):
 @pytest.mark.parametrize(("attach", "key"), KEYS)
 @pytest.mark.parametrize("value", [None, [], {}, 0, "x", [None], [{}], {"a": None}, 1e308, "<<non-serializable: x>>"])
 def test_every_leaf_may_be_anything(attach, key, value):
-    """Lenient types (facets.md 0.6.2): one unusable leaf is reported and skipped, never the event."""
+    """Lenient types: one unusable leaf is reported and skipped, never the event."""
     spec = registry()[attach][key]
     leaves = {path.partition(".")[0].removesuffix("[]") for path in spec.leaves if "*" not in path.partition(".")[0]}
     body = facet(**dict.fromkeys(leaves or {"a"}, value))

@@ -320,7 +320,7 @@ def test_the_same_bytes_on_two_platforms_are_two_schemas():
 
 def test_the_specification_s_document_is_read():
     schema = of_output("schema", spec("SchemaDatasetFacet")["schema"]).one(TOTALS, "schemaMetadata")
-    # the union of two types needs paths of the second version, and one schema never mixes them (facets.md 4.1)
+    # the union of two types needs paths of the second version, and one schema never mixes them
     assert all(field["fieldPath"].startswith("[version=2.0]") for field in schema["fields"])
     by_path = {}
     for field in schema["fields"]:

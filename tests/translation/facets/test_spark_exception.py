@@ -1,4 +1,4 @@
-"""spark.exception (run): stands on the FAIL event only (producers.md 40)."""
+"""spark.exception (run): stands on the FAIL event only."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_tags_of_a_run_are_properties_because_runs_have_no_tags():
 
 
 def test_the_version_of_the_client_is_kept_once():
-    """producers.md 39: every event of the client carries it."""
+    """Every event of the client carries it."""
     found = of_run(
         "tags", tags({"key": "openlineage_client_version", "value": "1.54.0", "source": "OPENLINEAGE_CLIENT"})
     )

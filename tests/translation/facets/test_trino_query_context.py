@@ -36,7 +36,6 @@ def test_its_user_ran_the_query():
 
 
 def test_hive_and_spark_tell_the_user_first():
-    """facets.md 3.9."""
     assert query(run={"hive_session": facet(username="bob")}).kept(DPI)["user"] == "bob"
     assert query(run={"environment-properties": facet(user="eve")}).kept(DPI)["user"] == "ann"
 
@@ -62,7 +61,7 @@ def test_the_kind_of_query_is_the_operation_of_its_outputs(word, kind, inferred)
 
 
 def test_the_sql_says_more_and_a_lifecycle_word_most():
-    """Trino calls CREATE TABLE AS an INSERT (facets.md 4.6)."""
+    """Trino calls CREATE TABLE AS an INSERT."""
     sql = {"sql": facet(query="create table totals as select 1")}
     assert query(job=sql).one(TOTALS, "operation")["operationType"] == "CREATE"
     dropped = [totals(facets={"lifecycleStateChange": facet(lifecycleStateChange="DROP")})]

@@ -1,4 +1,4 @@
-"""unknownSourceAttribute (run): repeats airflow.task (producers.md 31)."""
+"""unknownSourceAttribute (run): repeats airflow.task."""
 
 from __future__ import annotations
 

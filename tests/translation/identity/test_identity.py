@@ -193,7 +193,7 @@ GX = "https://github.com/OpenLineage/OpenLineage/tree/1.54.0/integration/common/
 
 
 class TestParent:
-    """Who a job's parent is of: nobody says so in the event, but producers have their habits (identity.md 2 and 3a)."""
+    """Who a job's parent is of: nobody says so in the event, but producers have their habits."""
 
     @pytest.mark.parametrize(
         ("producer", "job", "parent", "platform"),
@@ -214,7 +214,7 @@ class TestParent:
         assert (found and found.platform) == platform
 
     def test_who_starts_its_own_jobs_starts_them_in_any_namespace(self):
-        """producers.md 13: under a parent, dbt's invocation moves into the parent's namespace."""
+        """Under a parent, dbt's invocation moves into the parent's namespace."""
         identity = Identity()
         node = identity.job("dbt", "model.shop.orders", DBT)
         assert identity.parent("airflow-prod", "dbt-run-shop", near=node) == identity.job(

@@ -1,4 +1,4 @@
-"""Modes beside the default: identity_vectors.yaml, and DataHub's own classes make the same ids (identity.md 3b, 3c)."""
+"""Modes beside the default: identity_vectors.yaml, and DataHub's own classes make the same ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules alone can meet the ids that DataHub's own tools write (identity_vectors.yaml, datahub_tools; identity.md 3c)."""
+"""Rules alone can meet the ids that DataHub's own tools write (identity_vectors.yaml, datahub_tools)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Column lineage as a whole: one entry a pair, where the pairs stand, and columns that join those of the schema (facets.md 4.4)."""
+"""Column lineage as a whole: one entry a pair, where the pairs stand, and columns that join those of the schema."""
 
 from __future__ import annotations
 

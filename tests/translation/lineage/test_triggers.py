@@ -1,4 +1,4 @@
-"""Who started a job as its upstream job, on request (identity.md 3h)."""
+"""Who started a job as its upstream job, on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A facet that says nothing takes the place of no other one (facets.md 0.6: a missing or null facet is no statement)."""
+"""A facet that says nothing takes the place of no other one (a missing or null facet is no statement)."""
 
 from __future__ import annotations
 

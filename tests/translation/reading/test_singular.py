@@ -1,4 +1,4 @@
-"""dbt's singular tests: one check, one result, whichever form they come in and however many tables they read (producers.md 5)."""
+"""dbt's singular tests: one check, one result, whichever form they come in and however many tables they read."""
 
 from __future__ import annotations
 

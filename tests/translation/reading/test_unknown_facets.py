@@ -1,4 +1,4 @@
-"""Facets that nobody knows: at most 20 of a bag are kept, and the report tells of the others (facets.md 1.4)."""
+"""Facets that nobody knows: at most 20 of a bag are kept, and the report tells of the others."""
 
 from __future__ import annotations
 

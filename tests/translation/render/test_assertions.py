@@ -1,4 +1,4 @@
-"""assertionRunEvent: what a run measured stands beside its results (facets.md 2.8)."""
+"""assertionRunEvent: what a run measured stands beside its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dataset, field by field (facets.md 4)."""
+"""dataset, field by field."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_an_output_says_more_than_an_input_of_the_same_event():
 
 
 def test_a_removed_dataset_is_never_revived_by_being_named():
-    """facets.md 0.2: ``removed: false`` would undelete what people deleted."""
+    """``removed: false`` would undelete what people deleted."""
     for word in ("CREATE", "OVERWRITE", "ALTER"):
         bag = {"lifecycleStateChange": facet(lifecycleStateChange=word)}
         assert not told(event("START"), event(outputs=[totals(facets=bag)])).has(TOTALS, "status")

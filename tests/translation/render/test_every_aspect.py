@@ -1,4 +1,4 @@
-"""What holds for every proposal of every event, whatever the profile: facets.md 7 has the traps of servers behind it."""
+"""What holds for every proposal of every event, whatever the profile."""
 
 from __future__ import annotations
 

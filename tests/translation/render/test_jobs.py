@@ -1,4 +1,4 @@
-"""dataFlow and dataJob, field by field (facets.md 5)."""
+"""dataFlow and dataJob, field by field."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_info_of_a_job():
 
 
 def test_every_patch_of_an_info_carries_the_name_that_a_new_entity_needs():
-    """The server's template of a missing aspect has no name, and a dataJob's has no type (facets.md 0.2)."""
+    """The server's template of a missing aspect has no name, and a dataJob's has no type."""
     for events in (pair(), pair(name="daily", outputs=[totals()]), [job_event(outputs=[totals()])]):
         found = told(events)
         for one in found.proposals:
@@ -88,7 +88,7 @@ def test_the_cluster_that_is_an_environment_is_told():
 
 
 def test_the_type_is_the_platform_whatever_a_facet_says():
-    """Ruling 1: no event can flap it."""
+    """No event can flap it."""
     found = told(pair(job={"jobType": facet(jobType="QUERY", integration="SPARK")}, producer=AIRFLOW))
     (job,) = found.entities("dataJob")
     assert found.patched(job, "dataJobInfo")["/type"] == {"string": "airflow"}
@@ -173,7 +173,6 @@ def test_an_edge_tells_when_it_was_first_and_last_seen():
 
 
 def test_a_run_that_has_not_ended_tells_only_when_an_edge_was_first_seen():
-    """Ruling 13."""
     found = told(event("START", inputs=[orders(inputFacets={"inputStatistics": facet(rowCount=1)})]))
     assert edges(found) == {
         f"inputDatasetEdges/{ORDERS}": {"destinationUrn": ORDERS, "created": {"time": START_MS, "actor": DATAHUB}}
@@ -224,7 +223,6 @@ def test_slashes_in_urns_are_escaped_in_paths():
 
 
 def test_pandas_frames_are_no_datasets():
-    """producers.md 37."""
     found = told(pair(inputs=[{"namespace": "memory://pandas", "name": "dataframe"}], outputs=[totals()]), report=True)
     assert found.entities("dataset") == {TOTALS}
     assert found.verdicts()["$.inputs[0].name"][0] == "withheld"

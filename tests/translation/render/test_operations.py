@@ -1,4 +1,4 @@
-"""operation and datasetProfile of the outputs of a run (facets.md 4.5, 4.6; ruling 2)."""
+"""operation and datasetProfile of the outputs of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dataProcessInstance: what a run's aspects hold, field by field (facets.md 3)."""
+"""dataProcessInstance: what a run's aspects hold, field by field."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_run_never_has_what_no_server_takes():
 
 
 def test_without_the_start_an_event_adds_and_never_overwrites():
-    """Ruling 1: a later call would erase what an earlier one wrote."""
+    """A later call would erase what an earlier one wrote."""
     for kind in ("RUNNING", "COMPLETE", "FAIL", "OTHER"):
         found = told(event(kind, inputs=[orders()], outputs=[totals()]))
         assert not found.has(DPI, "dataProcessInstanceProperties")
@@ -278,7 +278,7 @@ def test_the_template_of_a_job_is_the_job_and_of_a_flow_the_flow_or_its_twin():
 
 
 def test_inputs_of_another_job_of_the_run_make_no_twin():
-    """Ruling 5: those of this run's events that belong to that job."""
+    """Those of this run's events that belong to that job."""
     found = told(event("START", name="daily"), event("RUNNING", name=NAME, outputs=[totals()]), event(name="daily"))
     assert relationships(found)["parentTemplate"] == FLOW
     assert not found.has(TWIN, "dataJobInfo")
@@ -299,7 +299,7 @@ def test_a_placeholder_that_names_nothing_writes_no_relationships():
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_what_a_placeholder_says_belongs_to_the_job_that_the_run_names(reverse):
-    """Ruling 6: Spark's START may carry the name ``unknown``."""
+    """Spark's START may carry the name ``unknown``."""
     events = [
         event("START", name="unknown", inputs=[orders()], job={"sql": facet(query="select 1")}),
         event("COMPLETE", name="daily", outputs=[totals()]),
@@ -502,7 +502,7 @@ def test_a_rule_s_instance_stands_on_flow_job_and_run():
 
 
 def test_a_run_of_a_placeholder_has_the_platform_of_what_ran_it():
-    """Rulings 23 and 25: the platform comes of the producer, whatever the job is called."""
+    """The platform comes of the producer, whatever the job is called."""
     found = told(pair(name="unknown", producer=AIRFLOW), profile="1.7")
     assert found.one(DPI, "dataPlatformInstance") == {"platform": "urn:li:dataPlatform:airflow"}
     assert found.one(DPI, "dataProcessInstanceProperties")["customProperties"]["openlineage.orchestrator"] == "airflow"

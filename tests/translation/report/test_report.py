@@ -1,4 +1,4 @@
-"""The leaf report tells every leaf once, and tells the truth (facets.md 0.8, rulings 28 and 29)."""
+"""The leaf report tells every leaf once, and tells the truth."""
 
 from __future__ import annotations
 

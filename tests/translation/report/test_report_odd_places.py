@@ -1,4 +1,4 @@
-"""Facets at places that they are not made for: the report tells where their leaves really went (ruling 29)."""
+"""Facets at places that they are not made for: the report tells where their leaves really went."""
 
 from __future__ import annotations
 

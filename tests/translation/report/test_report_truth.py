@@ -1,4 +1,4 @@
-"""The leaf report tells the truth: what a line says of a leaf is what a change of the leaf does (ruling 29)."""
+"""The leaf report tells the truth: what a line says of a leaf is what a change of the leaf does."""
 
 from __future__ import annotations
 

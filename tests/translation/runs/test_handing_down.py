@@ -1,4 +1,4 @@
-"""Upstream runs by what was read (identity.md 3i): the scenarios of the specification, in any order of their events."""
+"""Upstream runs by what was read: the scenarios of the specification, in any order of their events."""
 
 from __future__ import annotations
 

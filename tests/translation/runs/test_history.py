@@ -1,4 +1,4 @@
-"""The history of a run: attempts, results, points (identity.md d, rulings 2 and 3)."""
+"""The history of a run: attempts, results, points."""
 
 from __future__ import annotations
 

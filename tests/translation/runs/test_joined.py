@@ -1,4 +1,4 @@
-"""Beside DataHub's own tools only what they lack is written (identity.md 3b, 3c)."""
+"""Beside DataHub's own tools only what they lack is written."""
 
 from __future__ import annotations
 

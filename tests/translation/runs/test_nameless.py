@@ -1,4 +1,4 @@
-"""Queries without a name share a job: what is said of it is the run's, and lineage stands on the datasets (identity.md 3a)."""
+"""Queries without a name share a job: what is said of it is the run's, and lineage stands on the datasets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that fold: the run above carries what they read and wrote (identity.md 3g)."""
+"""Operations that fold: the run above carries what they read and wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries as entities of their own (``queries: on``, facets.md 4.10)."""
+"""Queries as entities of their own (``queries: on``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks of Airflow that send no events: jobs and edges from the DAG's START, runs from the DAG run's end (producers.md 20)."""
+"""Tasks of Airflow that send no events: jobs and edges from the DAG's START, runs from the DAG run's end."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_an_end_alone_tells_of_the_tasks_that_cannot_have_run():
 
 
 def test_each_end_of_a_dag_run_has_its_point():
-    """The old provider keeps the run id of a DAG run that was cleared (identity.md f)."""
+    """The old provider keeps the run id of a DAG run that was cleared."""
     again = "2026-11-20T02:00:00Z"
     found = told(dag(), dag("FAIL"), dag(time="2026-11-20T01:30:00Z"), dag("COMPLETE", time=again), **RUNS)
     assert [time - END_MS for time, _, _ in results(found)[run_of("start")]] == [0, 3_570_000]

@@ -1,4 +1,4 @@
-"""dbt tests that dbt skipped, because their model failed under the same parent run (producers.md 3)."""
+"""dbt tests that dbt skipped, because their model failed under the same parent run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The envelope of a proposal as Avro in Confluent's framing: a zero byte, the schema's id, the record.
 
 The layout is that of the schema with this id and no other: it changed in DataHub 1.2 and 1.5, and a reader that takes one for
-the other loses fields without a word (datahub_wire 2.1).
+the other loses fields without a word.
 """
 
 from __future__ import annotations

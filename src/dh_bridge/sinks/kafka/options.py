@@ -15,7 +15,7 @@ TOPIC = "MetadataChangeProposal_v1"
 REGISTRY = "http://localhost:8080/schema-registry/api"
 """The registry that is part of DataHub's metadata service, where acryl-datahub looks for it, too."""
 TOPIC_LIMIT = 5 * 1024 * 1024
-"""Bytes of one message that DataHub's own topics take (datahub_wire 2)."""
+"""Bytes of one message that DataHub's own topics take."""
 
 _bootstrap = re.compile(r"[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*|(\[[0-9a-fA-F:.]+\]:\d{1,5},?)+").fullmatch
 

@@ -1,7 +1,7 @@
 """The schema registry (Confluent's API): which envelope to write, and under which id.
 
 The registry that is part of GMS knows two of its calls only: it takes a schema, answers with the id of its own whatever was
-posted, and gives the schema of an id (datahub_wire 2.1; SchemaRegistryController of datahub-project/datahub).
+posted, and gives the schema of an id (SchemaRegistryController of datahub-project/datahub).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Proposals as request bodies of rest.li: cut by number and size, their order kept (datahub_wire 1.3, 1.5)."""
+"""Proposals as request bodies of rest.li: cut by number and size, their order kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BATCH = "/aspects?action=ingestProposalBatch"
 SINGLE = "/aspects?action=ingestProposal"
 
-_ASYNC = b',"async":"false"}'  # ruling 31: a server that writes later refuses in silence
+_ASYNC = b',"async":"false"}'  # a server that writes later refuses in silence
 _ENVELOPE = 64
 """Bytes around the proposals of a body, or in the header of one, rounded up."""
 

@@ -12,7 +12,7 @@ from dh_bridge.errors import SettingsError
 from dh_bridge.sinks.base import shown
 
 GMS_LIMIT = 16_000_000
-"""Bytes of a body, or of one text in it, that a server takes unless its operator allows more (datahub_wire 1.5)."""
+"""Bytes of a body, or of one text in it, that a server takes unless its operator allows more."""
 
 TARGET = "--to"
 _NO_PORT = re.compile(r":(?!//|\d{1,5}(?:/|$)).*", re.DOTALL)  # it may be a password, of a URL that lost its @

@@ -1,4 +1,4 @@
-"""Who answers: ``GET /config`` of DataHub's metadata service, and the version that its proposals are rendered for (ruling 24)."""
+"""Who answers: ``GET /config`` of DataHub's metadata service, and the version that its proposals are rendered for."""
 
 from __future__ import annotations
 

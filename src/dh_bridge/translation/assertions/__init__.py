@@ -1,4 +1,4 @@
-"""Assertions: from checks as OpenLineage's facets report them to DataHub's assertions (facets.md 2)."""
+"""Assertions: from checks as OpenLineage's facets report them to DataHub's assertions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a check allows: the ends of a range, from its parameters or from words (facets.md 2.5, 2.6)."""
+"""What a check allows: the ends of a range, from its parameters or from words."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Bounds(msgspec.Struct):
 
 
 def number(value: Any) -> float | None:
-    """Return ``value`` as a finite number: a number, or text of one (``"(4,)"``: a row of one, producers.md 28)."""
+    """Return ``value`` as a finite number: a number, or text of one (``"(4,)"``: a row of one)."""
     if isinstance(value, bool):
         return None
     if isinstance(value, str):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Source = Literal["dataQualityAssertions", "test", "greatExpectations_assertions"]
 
 SPOILT = "<<non-serializable"
-"""How a text begins that a client wrote in place of what is no JSON (ruling 27)."""
+"""How a text begins that a client wrote in place of what is no JSON."""
 _FILLED = (
     *("success", "column", "severity", "description", "expected", "actual", "content", "content_type", "failures"),
     *("name", "status"),
@@ -45,7 +45,7 @@ class Check(msgspec.Struct, gc=False):
 
 
 def said(value: Any) -> Any:
-    """Return ``value``, None for what says nothing: empty text, NaN, what a client could not write (ruling 27)."""
+    """Return ``value``, None for what says nothing: empty text, NaN, what a client could not write."""
     if isinstance(value, str):
         return None if not value or value.isspace() or value.startswith(SPOILT) else value
     if isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 - NaN
@@ -54,15 +54,15 @@ def said(value: Any) -> Any:
 
 
 def merge(assertion: Check, test: Check) -> Check:
-    """Return ``assertion`` with what only ``test`` says: two entries of one event with one name (facets.md 2.3.3)."""
+    """Return ``assertion`` with what only ``test`` says: two entries of one event with one name."""
     missing = {field: getattr(test, field) for field in _FILLED if said(getattr(assertion, field)) is None}
     return msgspec.structs.replace(assertion, **missing, params={**test.params, **assertion.params})
 
 
 def distinct(bags: Iterable[list[Check]]) -> list[Check]:
-    """Return the checks of several bags of one dataset: what stands in two of them is one (producers.md 2).
+    """Return the checks of several bags of one dataset: what stands in two of them is one.
 
-    Equal entries of one bag stay apart: Great Expectations cannot tell two expectations on one column (producers.md 35).
+    Equal entries of one bag stay apart: Great Expectations cannot tell two expectations on one column.
     """
     found: list[Check] = []
     for bag in bags:

@@ -1,4 +1,4 @@
-"""Assertion URNs: the same check has the same URN in every run, job and mode (facets.md 2.4)."""
+"""Assertion URNs: the same check has the same URN in every run, job and mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assertionInfo aspect: what is checked (facets.md 2.2, 2.9)."""
+"""The assertionInfo aspect: what is checked."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def untold_parameters(
 ) -> list[str]:
     """Return the names of the parameters that there is no room for, neither among the native ones nor in a typed field.
 
-    DataHub's own types (``kind`` ``native``) keep them as custom properties, of which there is less (facets.md 0.4).
+    DataHub's own types (``kind`` ``native``) keep them as custom properties, of which there is less.
     """
     table = table if table is not None else default_table()
     told = native_parameters(check, table)
@@ -145,7 +145,7 @@ def _typed(check: Check, found: Reading, table: AssertionTable) -> dict[str, Any
 
 
 def _fields(found: Reading, dataset_urn: str, column_path: Callable[[str], str] | None) -> list[str]:
-    """Return the URNs of the columns; one that DataHub would refuse is left out (ruling 18)."""
+    """Return the URNs of the columns; one that DataHub would refuse is left out."""
     paths = [column_path(column) if column_path is not None else column for column in found.columns]
     fields = (urns.schema_field_urn(dataset_urn, path) for path in dict.fromkeys(paths))
     return [urn for urn in fields if urns.is_urn(urn)]

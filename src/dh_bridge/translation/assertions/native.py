@@ -1,4 +1,4 @@
-"""Checks in the types that DataHub evaluates itself: FIELD, VOLUME, FRESHNESS, SQL (facets.md 2.2; setting `assertions.type`).
+"""Checks in the types that DataHub evaluates itself: FIELD, VOLUME, FRESHNESS, SQL (setting `assertions.type`).
 
 Which of them a check may be is the word ``offers`` of its row in ``mappings/tables/assertions.yaml``. A type is taken only
 where all that it requires is known; nothing is invented to fill it.

@@ -1,4 +1,4 @@
-"""The rules that a row may name: how the operator and the standard parameters of a check are found (facets.md 2.5).
+"""The rules that a row may name: how the operator and the standard parameters of a check are found.
 
 ``range`` and its kin find the operator from what is allowed; the others fill in what the row's own operator takes.
 """
@@ -77,7 +77,7 @@ def _range(_: Check, found: Bounds) -> tuple[str, Parameters]:
         return "EQUAL_TO", {"value": parameter(equal)}
     if least is not None and greatest is not None:
         return "BETWEEN", {"maxValue": parameter(greatest), "minValue": parameter(least)}
-    # one end is not BETWEEN, which wants both (facets.md 2.5)
+    # one end is not BETWEEN, which wants both
     if least is not None:
         return "GREATER_THAN" if found.above else "GREATER_THAN_OR_EQUAL_TO", {"value": parameter(least)}
     if greatest is not None:

@@ -65,8 +65,8 @@ def read(check: Check, platform: str, table: AssertionTable | None = None) -> Re
 def _spelling(check: Check, platform: str, table: AssertionTable) -> tuple[str, bool]:
     """Return the producer's spelling of the kind, and whether that is the name of one single test.
 
-    A test without a type is called by its name's tail (facets.md 2.3.4). dbt reports a singular test as an assertion
-    called by its name and as a test ``test.<project>.<name>``: both are one check (producers.md 5).
+    A test without a type is called by its name's tail. dbt reports a singular test as an assertion
+    called by its name and as a test ``test.<project>.<name>``: both are one check.
     """
     kind, name = said(check.assertion) or "", said(check.name)
     if (

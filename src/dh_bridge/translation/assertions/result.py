@@ -1,4 +1,4 @@
-"""The result of a check: ``assertionRunEvent.result`` (facets.md 2.7, 2.8)."""
+"""The result of a check: ``assertionRunEvent.result``."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def outcome(check: Check, platform: str, table: AssertionTable | None = None) ->
     """Return how a check ended; SKIPPED and UNKNOWN (nothing readable was said) are no result.
 
     A dbt test that fails without a value, or without a failing row where none is allowed, did not run: it errored, or its
-    model failed (producers.md 3). Entries older than the facet's version 1-1-0 never have a value; they are told by the leaves of
-    1-1-0. Of a check that a test tells of as well, the test's word counts only where the check's own is missing (facets.md 2.3.3).
+    model failed. Entries older than the facet's version 1-1-0 never have a value; they are told by the leaves of
+    1-1-0. Of a check that a test tells of as well, the test's word counts only where the check's own is missing.
     """
     table = table if table is not None else default_table()
     if check.status is not None and (check.source == "test" or check.success is None):
@@ -64,7 +64,7 @@ def severity_of(word: Any, table: AssertionTable) -> str | None:
 
 
 def ended_as(ended: Outcome, severity: str | None, warn_as: WarnAs) -> Outcome:
-    """Return what a result is called: a failure of low severity may be a success by setting (facets.md 2.7)."""
+    """Return what a result is called: a failure of low severity may be a success by setting."""
     return "SUCCESS" if ended == "FAILURE" and severity == "LOW" and warn_as == "success" else ended
 
 
@@ -136,7 +136,7 @@ def _counts(
         if found[field] is None:
             found[field] = check.params.get(key)
     if found["unexpectedCount"] is None and platform == "dbt":
-        # what dbt measures is the number of failures (facets.md 2.8)
+        # what dbt measures is the number of failures
         found["unexpectedCount"] = check.actual
     counts = {field: count_of(value) for field, value in found.items()}
     return {field: value for field, value in counts.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The assertionRunEvent aspect: a check ended in a run (facets.md 2.8)."""
+"""The assertionRunEvent aspect: a check ended in a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_event(  # noqa: PLR0913 - the fields of the aspect
 
     ``mark`` tells the run from others, where ``run_id`` alone may not. The assertee is always the dataset, also for a check of a
     column. A dataset event has no run; the aspect wants an id, and gets its time. The message id makes a replay overwrite the
-    point in place (ruling 2).
+    point in place.
     """
     event: dict[str, Any] = {
         "timestampMillis": time,
@@ -94,7 +94,7 @@ def _limit(batch: Any) -> int | None:
 
 
 def untold_context(context: Mapping[str, Any]) -> set[str]:
-    """Return the keys of a runtime context that there is no room for (facets.md 0.4)."""
+    """Return the keys of a runtime context that there is no room for."""
     return {key for key, value in context.items() if kept(key, said(value)) is not None} - _texts(context).keys()
 
 

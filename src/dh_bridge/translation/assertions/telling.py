@@ -1,4 +1,4 @@
-"""Checks of columns whose names tell of secrets: what is in such a column is in no profile, nor in what checks say of it (facets.md 0.5)."""
+"""Checks of columns whose names tell of secrets: what is in such a column is in no profile, nor in what checks say of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which datasets a ``test`` of a run is about (facets.md 2.3)."""
+"""Which datasets a ``test`` of a run is about."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def datasets_of_test(
     """Return the URNs among ``datasets`` (the event's inputs, else its outputs) that ``check`` is about.
 
     The parameters ``dataset``, ``model`` or ``column`` may name one; without a hint, ``several`` decides: a
-    relationship concerns both. "First" is the smallest URN (ruling 8).
+    relationship concerns both. "First" is the smallest URN.
     """
     if len(datasets) < 2:
         return list(datasets)

@@ -1,4 +1,4 @@
-"""Columns: from the schema facet of OpenLineage to DataHub's schemaMetadata (facets.md 4.1, 4.2)."""
+"""Columns: from the schema facet of OpenLineage to DataHub's schemaMetadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested columns, one level after the other: paths, wrappers, unions, and the caps (facets.md 4.1)."""
+"""Nested columns, one level after the other: paths, wrappers, unions, and the caps."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Walk:
     ) -> None:
         held = self._paths.get(path)
         if held is not None:
-            # the same column twice is one column; other columns of that path need v2 (facets.md 4.1)
+            # the same column twice is one column; other columns of that path need v2
             self.dropped += 1
             self.left.append(Left(column, f"duplicate-of:{path}", LEAVES))
             self.ambiguous = self.ambiguous or held != (kind.native, prefix)

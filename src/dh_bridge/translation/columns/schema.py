@@ -1,4 +1,4 @@
-"""The schemaMetadata aspect around a list of fields (facets.md 4.1)."""
+"""The schemaMetadata aspect around a list of fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the columns of a schema facet to DataHub's schema fields (facets.md 4.1).
+"""From the columns of a schema facet to DataHub's schema fields.
 
 Children that only name a container's inside (``_element``, ``key``, ``value``, ``_0``) are no fields: what stands below
 them hangs on the container's path. Paths are dotted (v1); they are ``[version=2.0].[type=…].name`` (v2) when dots could
@@ -40,7 +40,7 @@ class SchemaFields(msgspec.Struct, gc=False):
     total: int = 0
 
 
-def schema_fields(  # noqa: PLR0913 - options of facets.md 4.1
+def schema_fields(  # noqa: PLR0913 - what the settings choose
     fields: list[Field],
     *,
     platform: str,

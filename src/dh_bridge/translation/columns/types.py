@@ -188,7 +188,7 @@ class TypeTable:
 
 
 def wire(kind: str, members: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return ``{"type": {"com.linkedin.schema.<kind>": {…}}}``, nulls left out (datahub_wire.md 9)."""
+    """Return ``{"type": {"com.linkedin.schema.<kind>": {…}}}``, nulls left out."""
     inside = {key: value for key, value in (members or {}).items() if value}
     return {"type": {f"com.linkedin.schema.{kind}": inside}}
 
@@ -207,7 +207,7 @@ def _keys(parts: type_text.TypeText) -> Iterable[str]:
 
 
 def _blank(text: str) -> bool:
-    """Return whether a text says nothing; a client that could not write a type says so in its place (ruling 27)."""
+    """Return whether a text says nothing; a client that could not write a type says so in its place."""
     return not text.strip() or text.startswith("<<non-serializable")
 
 

@@ -29,9 +29,9 @@ def registry() -> dict[Attach, dict[str, FacetSpec]]:
 
 
 def misplaced(attach: Attach, key: str, event: Event) -> FacetSpec | None:
-    """Return the facet of the other bag of the two, where that bag has none itself (facets.md 0.6.1).
+    """Return the facet of the other bag of the two, where that bag has none itself.
 
-    Producers put ``parent`` into the job and ``sql`` into the run; null in its own bag says nothing (ruling 27).
+    Producers put ``parent`` into the job and ``sql`` into the run; null in its own bag says nothing.
     """
     other: Attach = "job" if attach == "run" else "run"
     own = event.job_facets if attach == "run" else event.run_facets

@@ -119,7 +119,7 @@ def with_conf(dag_run: dict[str, Any], at: Place) -> dict[str, Any]:
 
 
 def _name(dag_run: dict[str, Any], instance: dict[str, Any], at: Place) -> Statements:
-    """Yield the label of a task's run: ``<dag run id>[map_index] #try`` (identity.md d)."""
+    """Yield the label of a task's run: ``<dag run id>[map_index] #try``."""
     run_id = text_of(dag_run.get("run_id"))
     if not run_id:
         return
@@ -161,7 +161,7 @@ def _external(task: dict[str, Any], at: Place) -> Statements:
     """Yield the tasks of another DAG that a sensor waits for; a marker names those that wait for it."""
     dag_id = task.get("external_dag_id")
     if not isinstance(dag_id, str) or not dag_id or str(task.get("operator_class")).endswith("Marker"):
-        return  # a DAG as a whole is no job: such an edge is not legal (facets.md 1.3)
+        return  # a DAG as a whole is no job: such an edge is not legal
     for name in listed(task.get("external_task_ids") or task.get("external_task_id") or ""):
         job = at.identity.job(at.event.namespace, f"{dag_id}.{name}", at.event.producer)
         if job.level == "job" and not job.placeholder and not job.skip:
@@ -184,7 +184,7 @@ def _instance(instance: dict[str, Any], at: Place) -> Statements:
 
 
 def _tries_left(tries: Any, retries: Any, at: Place) -> Statements:
-    """Yield whether Airflow tries again after this try; ``retries`` are those after the first try (identity.md f)."""
+    """Yield whether Airflow tries again after this try; ``retries`` are those after the first try."""
     tries, retries = whole_of(tries), whole_of(retries)
     if tries is not None and tries > 0 and retries is not None:
         yield at.run, TRIES_LEFT, "", tries <= retries

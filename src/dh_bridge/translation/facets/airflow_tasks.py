@@ -55,7 +55,7 @@ def _without_colours(task: Any) -> Any:
 
 
 def _graph(tasks: dict[str, Any], at: Place) -> Statements:
-    """Yield the job of each task, also of those that never speak (producers.md 20), and the edges between them."""
+    """Yield the job of each task, also of those that never speak, and the edges between them."""
     jobs = task_jobs(tasks, at)
     for task, job in jobs.items():
         yield job.job_urn, JOB, "", job

@@ -92,10 +92,10 @@ def _retracts(_: dict[str, Any], at: Place) -> Statements:
 def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
     """One fine-grained entry per pair of columns; columns that touch every output become the job's input fields.
 
-    Nothing where a ``lineage`` facet of the same event tells of this dataset (facets.md 4.3).
+    Nothing where a ``lineage`` facet of the same event tells of this dataset.
     """
     if at.role == "input":
-        # Lineage is a matter of outputs; some producers repeat it on the other side (facets.md 0.6.1).
+        # Lineage is a matter of outputs; some producers repeat it on the other side.
         yield whole_statement(at)
         return
     if (other := replaced_by(at)) is not None:
@@ -198,7 +198,7 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
             column = known[2].called(column) or column
             up = known[1][column]
             if not down or not up:
-                at.withheld(f"fields.{name}.inputFields[{position}].field", "too-large")  # ruling 18
+                at.withheld(f"fields.{name}.inputFields[{position}].field", "too-large")
                 continue
             operation, described = told_by(source.transformations, legacy, whole)
             if drop and only_indirect(operation):

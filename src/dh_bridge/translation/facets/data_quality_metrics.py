@@ -45,14 +45,14 @@ class DataQualityMetrics(Facet):
     columnMetrics: dict[str, ColumnMetrics] | None = None
 
 
-#: Rank of the sources of a profile's numbers (facets.md 4.5): metrics win over Iceberg totals, those over statistics.
+#: Rank of the sources of a profile's numbers: metrics win over Iceberg totals, those over statistics.
 METRICS_RANK = 0
 _PROFILE = "datasetProfile.fieldProfiles"
 _LEAVES = ("rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics")
 _PROPERTIES = "datasetProperties.customProperties"
 _MEDIAN = 0.5
 _COUNTS = ("nullCount", "distinctCount")
-#: What tells of the values in a column; how many they are tells nothing of them (facets.md 0.5).
+#: What tells of the values in a column; how many they are tells nothing of them.
 _VALUES = ("sum", "min", "max")
 #: What gives a profile nothing by itself, and what it takes beside it: one of these.
 _WITH = {"sum": ("count",), "count": ("sum", "distinctCount")}
@@ -86,7 +86,7 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
         and not beside(at, "dataQualityMetrics").keys().isdisjoint(_LEAVES)
     ):
         for leaf in _LEAVES:
-            at.withheld(leaf, "duplicate-of:dataQualityMetrics")  # Great Expectations writes it twice (producers.md 36)
+            at.withheld(leaf, "duplicate-of:dataQualityMetrics")  # Great Expectations writes it twice
         return
     for leaf, field in (("rowCount", "rowCount"), ("bytes", "sizeInBytes")):
         count = getattr(facet, leaf)

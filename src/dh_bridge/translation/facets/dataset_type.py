@@ -13,7 +13,7 @@ from dh_bridge.translation.slots import SUBTYPES, Statements
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
-#: Says how it came about, not what it is: it is kept and no more (facets.md 4.8).
+#: Says how it came about, not what it is: it is kept and no more.
 _NO_TYPE = "JOB_OUTPUT"
 _LONGEST = 100
 

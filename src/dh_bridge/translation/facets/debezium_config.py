@@ -13,7 +13,7 @@ from dh_bridge.translation.slots import RUN_TYPE, Statements
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
-#: The rest holds hosts, users and paths: it is counted (facets.md 1.3).
+#: The rest holds hosts, users and paths: it is counted.
 _TELLING = frozenset((
     "connector.class", "name", "topic.prefix", "tasks.max", "snapshot.mode",
     "table.include.list", "schema.include.list", "database.include.list", "collection.include.list",

@@ -57,7 +57,7 @@ class IcebergCommitReport(Facet):
 
 
 _METRICS = tuple(name for name in CommitMetrics.__struct_fields__ if name not in Facet.__struct_fields__)
-#: Rank among the sources of a profile: below dataQualityMetrics, above statistics of a rewrite (facets.md 4.5).
+#: Rank among the sources of a profile: below dataQualityMetrics, above statistics of a rewrite.
 TOTALS_RANK = 1
 _DATASET = "datasetProperties.customProperties"
 _OPERATION = "operation.customProperties"

@@ -132,7 +132,7 @@ def _fields(facet: IcebergScanReport, at: Place) -> Statements:
         if field and is_urn(urn):
             yield at.task, INPUT_FIELD, urn, None
         else:
-            at.withheld(f"projectedFieldNames[{position}]", "too-large" if field else "malformed")  # ruling 18
+            at.withheld(f"projectedFieldNames[{position}]", "too-large" if field else "malformed")
 
 
 def _filled(facet: IcebergScanReport, at: Place) -> Statements:

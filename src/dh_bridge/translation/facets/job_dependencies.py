@@ -75,7 +75,7 @@ _RULE = kept(f"{_EDGE}[].properties")
 def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
     """Upstream jobs as edges, upstream runs as upstreamInstances; flows, and what comes after, as properties of the run.
 
-    Edges end at dataJobs only. What comes after is left to the events of those jobs, which say the same (facets.md 1.1/19).
+    Edges end at dataJobs only. What comes after is left to the events of those jobs, which say the same.
     """
     properties: dict[str, str] = {}
     loose: list[dict[str, Any]] = []

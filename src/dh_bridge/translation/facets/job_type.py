@@ -61,7 +61,7 @@ def job_type(facet: JobType, at: Place) -> Statements:
                 yield at.run, RUN_TYPE, _HINTS[leaf], word
     if (facet.processingType or "").upper() in ("STREAMING", "SERVICE"):
         if at.run:
-            yield at.run, RUN_TYPE, TYPE_STREAMING, True  # a later word does not take it back (ruling 2)
+            yield at.run, RUN_TYPE, TYPE_STREAMING, True  # a later word does not take it back
     elif facet.processingType:
         at.reached("processingType", "kept", *_ON_JOB)  # no other word is a type of the run
     subtype = job_subtype(facet.jobType)

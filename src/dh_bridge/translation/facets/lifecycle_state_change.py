@@ -60,7 +60,7 @@ _OF_INPUT = "dataJobInputOutput.inputDatasetEdges[].properties"
     },
 )
 def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements:
-    """Operation of the run, mark on the edge; DROP removes the dataset (facets.md 4.9); the earlier name is kept.
+    """Operation of the run, mark on the edge; DROP removes the dataset; the earlier name is kept.
 
     Of an input there is the mark alone: that is where Airflow's operators for S3, GCS and BigQuery tell what they delete.
     """

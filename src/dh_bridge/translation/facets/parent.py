@@ -84,7 +84,7 @@ def parent(facet: Parent, at: Place) -> Statements:
     if run.runId:
         urn = at.identity.run_urn(job.namespace, job.name, run.runId)
         if urn == at.run:
-            # A run is not its own parent (facets.md 1.1/27, ruling 10).
+            # A run is not its own parent.
             at.withheld("run", "duplicate-of:run.runId")
             at.withheld("job", "duplicate-of:job.name")
             run, job = Run(), Job()
@@ -133,7 +133,7 @@ def _started(at: Place) -> Statements:
 
 
 def _stubs(urn: str, run: Run, job: Job, at: Place) -> Statements:
-    """The parent's run, job and flow, as far as its child can tell: weak, for its own events say more (ruling 10)."""
+    """The parent's run, job and flow, as far as its child can tell: weak, for its own events say more."""
     found = parent_job(job.namespace, job.name, run.facets or {}, job.facets or {}, at)
     # a run of a task that DataHub's plugin writes has the plugin's id: under this one it is no run of that task
     if found is not None and at.options.identity.joins_runs(found):

@@ -56,7 +56,7 @@ def schema(facet: Schema, at: Place) -> Statements:
     if not fields or at.name is None:
         return
     found = _schema_fields(fields, at)
-    if found.typed:  # ruling 9: an untyped list is no statement of what there is
+    if found.typed:  # an untyped list is no statement of what there is
         at.columns = at.schemas[at.dataset] = found.columns
     if found.typed and at.name.platform in at.options.settings.schema_.skip_platforms:
         at.withheld("", "schema-owned")
@@ -74,7 +74,7 @@ def schema(facet: Schema, at: Place) -> Statements:
                 if at.notes is not None:
                     at.reached(f"fields[{position}].name", "mapped", "dataJobInputOutput.inputDatasetFields")
             else:
-                at.withheld(f"fields[{position}]", "too-large")  # ruling 18
+                at.withheld(f"fields[{position}]", "too-large")
     else:
         at.withheld("fields", "no-home:untyped-projection")
 

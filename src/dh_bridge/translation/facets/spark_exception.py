@@ -31,7 +31,7 @@ class SparkException(Facet):
     producer="Spark",
 )
 def spark_exception(facet: SparkException, at: Place) -> Statements:
-    """Read as errorMessage (producers.md 40: it stands on the FAIL event only); errorMessage wins where both stand."""
+    """Read as errorMessage (it stands on the FAIL event only); errorMessage wins where both stand."""
     said = beside(at, "errorMessage")
     if "message" in said or "stackTrace" in said:
         for leaf in ("message", "stackTrace"):

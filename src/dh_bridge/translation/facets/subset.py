@@ -1,7 +1,7 @@
 """subset (input, output): which part of a dataset a run read or wrote.
 
 https://openlineage.io/docs/spec/facets/dataset-facets/input-dataset-facets/subset_input_facet. Targets: a predicate on
-the job's edge and on the run, the partitionSpec of profile, operation and results, the job's input fields (facets.md 1.1/1).
+the job's edge and on the run, the partitionSpec of profile, operation and results, the job's input fields.
 """
 
 from __future__ import annotations
@@ -122,9 +122,7 @@ def _types(condition: Condition, path: str) -> Iterator[str]:
 def _fields(rendering: Rendering, at: Place) -> Statements:
     for _, field in rendering.fields:
         urn = schema_field_urn(at.dataset, at.name.column(field) if at.name is not None else field)
-        if is_urn(
-            urn
-        ):  # an over-long one would cost the job its lineage (ruling 18); the predicate has it all the same
+        if is_urn(urn):  # an over-long one would cost the job its lineage; the predicate has it all the same
             yield at.task, INPUT_FIELD, urn, None
 
 

@@ -48,7 +48,7 @@ def symlinks(facet: Symlinks, at: Place) -> Statements:
     if at.name is not None:
         if at.notes is not None:
             _note(facet, at.name, at.notes, at)
-        # Where a catalogue's name became the URN, the dataset's own is one of the others (facets.md 1.1/34).
+        # Where a catalogue's name became the URN, the dataset's own is one of the others.
         said = (at.name.namespace, at.name.name)
         rows += [["", *pair] for pair, name in at.aliases.items() if name is at.name and pair != said]
     if rows:
@@ -71,7 +71,7 @@ def _note(facet: Symlinks, name: Name, notes: list[tuple[str, str]], at: Place) 
 
 
 def _sibling(one: Name, other: Name) -> Statements:
-    """Yield that a table and its files are siblings; names of one system, or of one kind, are aliases (facets.md 4.8)."""
+    """Yield that a table and its files are siblings; names of one system, or of one kind, are aliases."""
     rows = preference()
     table, files = (one, other) if one.system in rows.preferred else (other, one)
     if table.system not in rows.preferred or files.system not in rows.over or table.platform == files.platform:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 _SIMPLE = 20
-#: Every event of openlineage-python carries it (producers.md 39): a property of its own says enough.
+#: Every event of openlineage-python carries it: a property of its own says enough.
 _CLIENT = "openlineage_client_version"
-#: Sources of tags that are a dbt model's own (producers.md 14)
+#: Sources of tags that are a dbt model's own
 _META = "DBT_META"
 _OF_MODELS = ("DBT", _META)
 
@@ -107,7 +107,7 @@ def job_tags(facet: Tags, at: Place) -> Statements:
     leaves={**_LEAVES, "tags[].field": mapped("editableSchemaMetadata.editableSchemaFieldInfo[].fieldPath")},
 )
 def dataset_tags(facet: Tags, at: Place) -> Statements:
-    """Tags of the dataset; those with a ``field`` are tags of that column (editableSchemaMetadata, ruling 9)."""
+    """Tags of the dataset; those with a ``field`` are tags of that column (editableSchemaMetadata)."""
     yield from _tags(facet, at)
 
 

@@ -39,7 +39,7 @@ class Tests(Facet):
     tests: list[Test] | None = None
 
 
-#: Of a test that has no dataset, or no readable result, name, type, severity and status stay on the run (ruling 8).
+#: Of a test that has no dataset, or no readable result, name, type, severity and status stay on the run.
 _RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
 _SKIPPED = "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]"
 _SHORT = ("name", "status", "severity", "type")

@@ -1,4 +1,4 @@
-"""Identity: which dataFlow, dataJob and run an OpenLineage job and its runs are (identity.md).
+"""Identity: which dataFlow, dataJob and run an OpenLineage job and its runs are.
 
 The story: ``words`` cleans the names, ``families`` tells the platform, ``splitting`` cuts the name into flow and job,
 ``rules`` are the user's exceptions, ``modes`` puts it together, ``runs`` names runs. Other modes lie over the default one

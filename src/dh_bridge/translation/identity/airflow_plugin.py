@@ -1,4 +1,4 @@
-"""``mode: join`` with DataHub's Airflow plugin: its ids for flows, tasks and runs of tasks (identity.md 3c).
+"""``mode: join`` with DataHub's Airflow plugin: its ids for flows, tasks and runs of tasks.
 
 https://github.com/datahub-project/datahub/tree/master/metadata-ingestion-modules/airflow-plugin
 """
@@ -56,7 +56,7 @@ class AirflowPlugin:
             rules=(f"join: airflow, DAG by {why}",),
             lints=(),
             joined=None if _QUERY.search(found.name) else AIRFLOW,
-            # The plugin's clean-up soft-deletes tasks of its cluster that no DAG has (identity.md 3c).
+            # The plugin's clean-up soft-deletes tasks of its cluster that no DAG has.
             granularity=TASK if found.granularity == OPERATION else found.granularity,
         )
 

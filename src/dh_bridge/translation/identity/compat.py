@@ -1,4 +1,4 @@
-"""``mode: compat``: the ids that DataHub's own OpenLineage endpoint gives (identity.md 3b).
+"""``mode: compat``: the ids that DataHub's own OpenLineage endpoint gives.
 
 As it is, with what it lacks: no escaping, no cut, no parents, and an orchestrator that a facet can change between two
 events of one run. Behaviour of io.datahubproject.openlineage.converter, checked against its 12 stored golden files.

@@ -1,4 +1,4 @@
-"""Nodes of dbt: named by their unique ids (``dbt.node_identity``), or joined to DataHub's dbt source (identity.md 3c)."""
+"""Nodes of dbt: named by their unique ids (``dbt.node_identity``), or joined to DataHub's dbt source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TESTED = frozenset({"model", "source", "seed", "snapshot"})
 
 
 class UniqueIds:
-    """A node's job is named by the facet's unique id: run, build, test and structured logs meet (producers.md 1)."""
+    """A node's job is named by the facet's unique id: run, build, test and structured logs meet."""
 
     def job(self, found: Job, hints: Hints, identity: Identity) -> Job:
         """Return the event's own job under the node's unique id; the test of a node gets a job beside it."""

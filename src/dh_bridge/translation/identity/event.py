@@ -94,7 +94,7 @@ def _run(names: Identity | Seen, facts: EventFacts, job: Job) -> dict[str, Any]:
     if facts.run_id is None:
         return {"dpi": None, "parentTemplate": None, "parentInstance": None, "upstreamInstances": []}
     own = names.run_urn(facts.namespace, facts.name, facts.run_id)
-    # DataHub's endpoint writes no relation between runs (identity.md 3b).
+    # DataHub's endpoint writes no relation between runs.
     related = job.joined != ENDPOINT
     parent = names.run_urn(*facts.parent) if facts.parent and related else None
     upstream = dict.fromkeys(names.run_urn(*run) for run in facts.upstream if related)

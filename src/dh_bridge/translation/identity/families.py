@@ -1,4 +1,4 @@
-"""Producers: who sent an event, and the platform that this means (``mappings/producers/``; identity.md 3a).
+"""Producers: who sent an event, and the platform that this means (``mappings/producers/``).
 
 Version parts of a producer's URI never matter: they would split a job's history at every upgrade.
 """
@@ -69,7 +69,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Producer(msgspec.Struct, frozen=True):
     """A family of producers: ``id`` is the file's stem, ``platform`` DataHub's platform id.
 
-    ``single_event``: each run is one event without a START, which carries all that is known (ruling 1).
+    ``single_event``: each run is one event without a START, which carries all that is known.
     ``assertion_label``: what DataHub shows as the type of its checks.
     ``parents``: which of its jobs have parents of its own; others' parents are of another tool, as a rule an orchestrator.
     ``projections``: schemas of outputs hold what a statement writes, which is all of a table only where it makes it.

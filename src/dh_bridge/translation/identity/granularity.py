@@ -1,4 +1,4 @@
-"""Granularity: which job carries the inputs and outputs of an operation (identity.md 3g).
+"""Granularity: which job carries the inputs and outputs of an operation.
 
 A function of the job's name alone, so that START and COMPLETE always fold alike.
 """

@@ -9,7 +9,7 @@ ENDPOINT, AIRFLOW, DBT = "endpoint", "airflow", "dbt"
 
 
 class Job(msgspec.Struct, frozen=True, gc=False):
-    """The identity of a job; equal for every event of the job, whatever facets it carries (identity.md 0).
+    """The identity of a job; equal for every event of the job, whatever facets it carries.
 
     ``level`` is ``flow`` when the job is its flow (an Airflow DAG, a Spark application) and ``job`` otherwise.
     ``job_urn`` of a flow-level job is its twin's: a dataJob that exists only when it has inputs or outputs.

@@ -1,4 +1,4 @@
-"""What looks wrong about jobs and runs: hints for people, never a part of identity (identity.md 3a)."""
+"""What looks wrong about jobs and runs: hints for people, never a part of identity."""
 
 from __future__ import annotations
 

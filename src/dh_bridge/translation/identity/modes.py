@@ -1,6 +1,6 @@
 """The default mode of identity: f(namespace, name, producer family, static configuration) and nothing else.
 
-No facet, event type, arrival order or memory takes part (identity.md 0.1 and 3a). Another mode is another class with
+No facet, event type, arrival order or memory takes part. Another mode is another class with
 the same ``build``.
 """
 
@@ -152,7 +152,7 @@ def _first(rules: tuple[Rule, ...], namespace: str, name: str) -> tuple[Rule | N
 
 
 def _ruled(parts: Parts, rule: Rule, said: Mapping[str, str | None]) -> Parts:
-    """Apply a rule's templates; a job template whose group took no part makes a flow-level job (identity.md 3c)."""
+    """Apply a rule's templates; a job template whose group took no part makes a flow-level job."""
     flow = (rule.flow.filled(said) if rule.flow else None) or parts.flow
     job = (rule.job.filled(said) or flow) if rule.job else parts.job
     if (flow, job) == (parts.flow, parts.job):

@@ -1,4 +1,4 @@
-"""The user's rules: exceptions for jobs that match (identity.md 3a and the recipes of 3c)."""
+"""The user's rules: exceptions for jobs that match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: their URNs, from run id and job alone, and their type (identity.md 3d and 3e, facets.md 3.3)."""
+"""Runs: their URNs, from run id and job alone, and their type."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RunNames:
     """URNs of runs.
 
     A run is named by its UUID, so that a child finds its parent's run from the parent facet alone. Other ids need the
-    job beside them. ``salted`` puts the job namespace into every URN (producers.md 17).
+    job beside them. ``salted`` puts the job namespace into every URN.
     """
 
     def __init__(self, words: Words, *, salted: bool) -> None:
@@ -66,7 +66,7 @@ class RunNames:
         return run_urn(datahub_guid(key))
 
 
-def run_type(  # noqa: PLR0913 - the facts of facets.md 3.3, each from another facet
+def run_type(  # noqa: PLR0913 - each hint is from another facet
     *,
     processing_type: str | None = None,
     start_reason: str | None = None,

@@ -1,4 +1,4 @@
-"""Identity as one event sees it: modes that read facets, over the default (identity.md 3b and 3c).
+"""Identity as one event sees it: modes that read facets, over the default.
 
 The default mode needs none of this: there, the event's names and its producer say everything.
 """

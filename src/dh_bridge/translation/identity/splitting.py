@@ -1,4 +1,4 @@
-"""How a platform's job names fall into flow and job (identity.md 3a, ``split``)."""
+"""How a platform's job names fall into flow and job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subtypes: the chip that DataHub shows on flows, jobs and runs (identity.md 3e)."""
+"""Subtypes: the chip that DataHub shows on flows, jobs and runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of a job's identity: cleaned names, canonical namespaces, ids cut to DataHub's limits (identity.md 3a).
+"""Words of a job's identity: cleaned names, canonical namespaces, ids cut to DataHub's limits.
 
 DataHub refuses an URN of more than 512 bytes as ``java.net.URLEncoder`` counts them.
 """

@@ -1,4 +1,4 @@
-"""Explicit lineage: what the two ``lineage`` facets, of datasets and of jobs, share (facets.md 1.1, 22, and 4.3).
+"""Explicit lineage: what the two ``lineage`` facets, of datasets and of jobs, share.
 
 A *target* is what something is made of *sources*; both are datasets or jobs. DataHub has edges from datasets to jobs, from
 jobs to datasets and between jobs, and pairs of columns; what fits none of them is kept: ``lineage.jobs`` (jobs that are
@@ -112,7 +112,7 @@ class Reading:
             sourceless = self._sourceless.get(urn, False)
             if sourceless and self._on_dataset:
                 yield urn, UPSTREAM_GONE, "", None
-            # Said anew, the facet replaces what it said before (facets.md 0.6.4).
+            # Said anew, the facet replaces what it said before.
             yield urn, DATASET_PROPERTIES, NO_SOURCE, {NO_SOURCE: "true"} if sourceless else {}
         for dataset, marks in self._marks.items():
             key = ("input", dataset, f"{KEY} {at.dataset}")
@@ -160,7 +160,7 @@ class Reading:
         if not source.field:
             operation = f"{operation}+{OF_DATASET}" if operation else OF_DATASET
         if not is_urn(fed.urn) or not is_urn(feeding.urn):
-            note_unpaired(self.at, path, "too-large")  # ruling 18; its table's edge is kept
+            note_unpaired(self.at, path, "too-large")  # its table's edge is kept
             return
         self._pairs.setdefault(target.endpoint or "", set()).add((operation, fed.urn, feeding.urn))
         if self.describe(fed, feeding, source):
@@ -202,7 +202,7 @@ class Reading:
                 self.found.append((at.task, INPUT_FIELD, field, None))
 
     def job_source(self, target: End, source: Source, path: str, name: str = "jobs") -> Known | None:
-        """Add a job that feeds ``target``: an edge between jobs, its run as an upstream of this one (facets.md 3.7).
+        """Add a job that feeds ``target``: an edge between jobs, its run as an upstream of this one.
 
         ``name`` is the property that keeps what no edge says: ``jobs``, or ``fieldJobs`` where a column is the target.
         """

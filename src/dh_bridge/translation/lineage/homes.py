@@ -21,7 +21,7 @@ def replaced_by(at: Place) -> str | None:
 
 
 def homes(at: Place, *, explicit: bool = False) -> tuple[bool, bool]:
-    """Return whether lineage between columns stands on the job, and on the dataset (facets.md 4.3 and 4.4).
+    """Return whether lineage between columns stands on the job, and on the dataset.
 
     A dataset event has no job, a job event may have none that can be written, and one that many queries share has no
     inputs and outputs. ``explicit``: said by a ``lineage``

@@ -99,7 +99,7 @@ def _note_over_cap(facet: ColumnLineage, over: Collection[Pair], told: Collectio
 
 
 def note_legacy(entry: Entry, name: str, at: Place) -> None:
-    """Note what the older way of telling of a transformation says, where it stands for nothing (facets.md 1.1)."""
+    """Note what the older way of telling of a transformation says, where it stands for nothing."""
     sources = [source for source in entry.inputFields or () if _is_told(source, at)]
     kind = entry.transformationType
     if kind == "":

@@ -1,4 +1,4 @@
-"""Sources and targets of explicit lineage: how they are read, and where their leaves go (facets.md 1.1, 22)."""
+"""Sources and targets of explicit lineage: how they are read, and where their leaves go."""
 
 from __future__ import annotations
 

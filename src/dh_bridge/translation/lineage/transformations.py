@@ -1,4 +1,4 @@
-"""Transformations of column lineage: how they are read, and the one word that DataHub gets (facets.md 4.4)."""
+"""Transformations of column lineage: how they are read, and the one word that DataHub gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jobs that started a job, as upstream jobs: with `identity.parent_job_edge` (identity.md 3h).
+"""The jobs that started a job, as upstream jobs: with `identity.parent_job_edge`.
 
 By itself a parent is containment, not the flow of data. Edges run between dataJobs of different flows: from an Airflow task to the
 application that it submits, and from a task that triggers a DAG to the tasks with which that DAG begins.
@@ -24,7 +24,7 @@ def parent_job(namespace: str, name: str, run: dict[str, Any], job: dict[str, An
 
 
 def own_task(at: Place) -> str:
-    """Return the entity for edges of the event's own job: of a flow the flow itself, as its dataJob may not exist (ruling 5)."""
+    """Return the entity for edges of the event's own job: of a flow the flow itself, as its dataJob may not exist."""
     return at.owner if at.job is not None and (at.job.level == "flow" or at.job.placeholder) else at.task
 
 

@@ -24,7 +24,7 @@ def complete(reading: Reading, rule: NamingRule) -> Reading:
     """Return ``reading`` with the rule's default database and schema, where the name has none.
 
     A name that stops short of a table is read from its end, ``public.orders`` on a server whose database is known; or past
-    the one part that is, ``shop.orders`` of Spark, which reads a table of the schema that the server looks in: systems.md 7.6.
+    the one part that is, ``shop.orders`` of Spark, which reads a table of the schema that the server looks in.
     """
     defaults = _defaults(rule)
     names = [part.name for part in reading.reader.template.tiers]

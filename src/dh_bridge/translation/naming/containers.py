@@ -1,6 +1,6 @@
 """The containers above a dataset, as DataHub's connectors make them: guids of a few key fields.
 
-Source: systems.md 4. ``{*part}`` in a field makes one container for each leading run of that part: the folders of a path.
+``{*part}`` in a field makes one container for each leading run of that part: the folders of a path.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.naming import Name, Naming
 
 _decode = msgspec.json.Decoder().decode
-#: What a table's name is read as when its first part is missing (producers.md 34).
+#: What a table's name is read as when its first part is missing.
 _ABOVE = ("schema", "database")
 _TEMPORARY = ("TEMPORARY", "JOB_OUTPUT")
 #: How dbt calls an ephemeral model in the queries that name it.
@@ -44,7 +44,7 @@ def preference() -> _Preference:
 
 
 def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = False) -> Name:
-    """Return the name by which ``dataset`` is known: a function of the event alone (systems.md 7.10, producers.md 34)."""
+    """Return the name by which ``dataset`` is known: a function of the event alone."""
     name = naming(dataset.namespace, dataset.name)
     if dataset.name == _UNTOLD:
         return skipped(name, "phantom")
@@ -81,13 +81,13 @@ def skipped(name: Name, reason: str) -> Name:
 
 
 def _ephemeral(dataset: Dataset) -> bool:
-    """Whether dbt makes no table of this model: it is a part of the queries that name it (producers.md 7)."""
+    """Whether dbt makes no table of this model: it is a part of the queries that name it."""
     config = _read(dataset, "dbt_model").get("config")
     return isinstance(config, dict) and str(config.get("materialized")).lower() == "ephemeral"
 
 
 def temporary(dataset: Dataset) -> bool:
-    """Whether the facet ``datasetType`` says that the dataset is there for its jobs alone (facets.md 4.8)."""
+    """Whether the facet ``datasetType`` says that the dataset is there for its jobs alone."""
     for facets in (dataset.facets, dataset.input_facets, dataset.output_facets):
         if "datasetType" in facets:
             facet = _decoded(facets["datasetType"])
@@ -97,7 +97,7 @@ def temporary(dataset: Dataset) -> bool:
 
 
 def phantom(dataset: Dataset, event: Event) -> bool:
-    """Whether an output of a dbt job is the table of failing rows that its test does not keep (producers.md 6)."""
+    """Whether an output of a dbt job is the table of failing rows that its test does not keep."""
     if not dataset.name.rpartition(".")[0].endswith("dbt_test__audit") or "schema" in dataset.facets:
         return False
     raw = event.job_facets.get("jobType")

@@ -53,7 +53,7 @@ class Directory:
     def matches(self, text: str, scheme: str, select: str | None) -> list[Match]:
         """Return the rows that read the canonical namespace ``text``, several only where their patterns weigh the same.
 
-        Systems with ``select:`` answer only when it is theirs, and then before all others (ruling 19).
+        Systems with ``select:`` answer only when it is theirs, and then before all others.
         """
         rows = self._rows.get(scheme, ())
         if select is not None:

@@ -1,6 +1,6 @@
 """Dataplex's fully qualified names (FQN): templates that quote each segment.
 
-Source: systems.md 8. Segments stand between the dots of a template; a segment with a colon, a dot, white space or a
+Segments stand between the dots of a template; a segment with a colon, a dot, white space or a
 backtick is wrapped in backticks, a backtick inside is doubled. ``{*part}`` copies a part as it is.
 """
 

@@ -63,7 +63,7 @@ class Name(msgspec.Struct, frozen=True, gc=False):
         return EventError("no naming system knows this namespace", where=self.safe_namespace, now=now)
 
     def column(self, column: str) -> str:
-        """Return the name of a column as the system's connector writes it (systems.md 7.17)."""
+        """Return the name of a column as the system's connector writes it."""
         if self.lower_columns:
             return column.lower()
         return column if self.column_case is None or not column else dialect_case(column, self.column_case)

@@ -1,6 +1,6 @@
 """The parts of a dataset name: quotes off, missing parts seen.
 
-Source: systems.md 2.3. ``Quoted`` marks what stood in quotes, because DB2 keeps its case.
+``Quoted`` marks what stood in quotes, because DB2 keeps its case.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One form for each namespace: what producers write in many ways is brought to the forms that ``mappings/naming`` has.
 
-Source: systems.md 2.1 (the OpenLineage naming spec, and the spellings seen in producers' events).
+Source: the OpenLineage naming spec, and the spellings seen in producers' events.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The naming of datasets, compiled once: ``naming(namespace, name)``.
 
-The order of systems.md 2: canonicalise the namespace, match it, read the name, case and trims, templates; the user's
+In this order: canonicalise the namespace, match it, read the name, case and trims, templates; the user's
 rules last. Reverse look-up stands in ``reverse``.
 """
 
@@ -93,7 +93,7 @@ class Naming:
         return (name,)
 
     def reverse(self, text: str) -> list[tuple[str, str]]:
-        """Return the (namespace, name) pairs that a dataset URN or an FQN can stand for (ruling 21).
+        """Return the (namespace, name) pairs that a dataset URN or an FQN can stand for.
 
         Only what the text itself says: none where it dropped the server. The catalogue's raw pairs are the caller's to ask.
         """
@@ -126,7 +126,7 @@ class Naming:
             matches = self._directory.matches(found.text, found.scheme, select)
             forms += [location, *variants(found.text, _port(matches))]
         authority = found.text.removeprefix("hdfs://")
-        if authority in self._settings.dbfs_workspaces:  # ruling 22: the old spec wrote DBFS so
+        if authority in self._settings.dbfs_workspaces:  # the old spec wrote DBFS so
             found = canonical(f"dbfs://{authority}")
             matches = self._directory.matches(found.text, found.scheme, select)
         about = [(rule, parts) for rule in self._rules if (parts := rule.namespace_parts(forms)) is not None]
@@ -157,7 +157,7 @@ class Naming:
                 read = reader.read(target, given, rule.catalogs if rule is not None else ())
                 if read is not None:
                     return self._writer.read(draft, match, read, target)
-        if place.path and target.strip():  # the name belongs under the namespace's path (systems.md 5)
+        if place.path and target.strip():  # the name belongs under the namespace's path
             inner = target.strip("/")
             under = inner if inner.startswith(f"{place.path}/") else f"{place.path}/{inner}"
             base = self._place(place.root, place.select)._replace(path="")

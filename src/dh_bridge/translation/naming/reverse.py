@@ -1,6 +1,6 @@
 """Reverse look-up: the OpenLineage pairs that a dataset URN or an FQN can stand for, by what the text itself says.
 
-A URN is turned round only where it keeps what the system's namespace says (bucket, project, region …; ruling 21). Each
+A URN is turned round only where it keeps what the system's namespace says (bucket, project, region …). Each
 candidate was named forward again and gave the same text.
 """
 

@@ -35,7 +35,7 @@ class NameRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ContainerRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A container above the tables, outermost first; ``fields`` are hashed with platform and instance (systems.md 4)."""
+    """A container above the tables, outermost first; ``fields`` are hashed with platform and instance."""
 
     level: str
     subtype: str

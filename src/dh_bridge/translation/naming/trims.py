@@ -1,6 +1,6 @@
 """What DataHub's connectors cut off a name, and the case that they write it in.
 
-Source: systems.md 3 and 5; the shard and decorator rules are those of DataHub's bigquery source (bigquery_audit.py).
+The shard and decorator rules are those of DataHub's bigquery source (bigquery_audit.py).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _encoded(text: str) -> int:
 def fitted(platform: str, name: str, env: str, instance: str | None) -> tuple[str, str]:
     """Return (URN, name): a name that makes the URN too long is cut to its longest prefix + ``--`` + 16 hex of its sha256.
 
-    The limit holds for the URL-encoded URN (ruling 18); the digest is that of the whole name, instance included.
+    The limit holds for the URL-encoded URN; the digest is that of the whole name, instance included.
     """
     urn = dataset_urn(platform, name, env, instance)
     if len(urn) * 3 <= MAX_BYTES and urn.isascii():

@@ -72,7 +72,7 @@ class Writer:
         return self._plain(draft, target, platform, reader, Said(text, None, ("unread-name",)))
 
     def unknown(self, draft: Draft, target: str) -> Name:
-        """Return the name in a namespace that no system knows; a platform is never minted for it (systems.md 7.16)."""
+        """Return the name in a namespace that no system knows; a platform is never minted for it."""
         rule, settings = draft.rule, self._settings
         text = f"unknown namespace{draft.text}"
         if not target.strip():

@@ -1,6 +1,6 @@
 """What Airflow's facets say in common: the DAG belongs to the flow, the DAG run and the task to the run.
 
-apache-airflow-providers-openlineage; leaves and targets: facets.md 1.3.
+Source: apache-airflow-providers-openlineage.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _DESCRIPTION_CAP = 65_536
 
 
 def listed(value: Any) -> list[Any]:
-    """Return a list that Airflow writes as a list or as Python text (producers.md 27: ``"['a', 'b']"``)."""
+    """Return a list that Airflow writes as a list or as Python text (``"['a', 'b']"``)."""
     if isinstance(value, str):
         if len(value) > _LIST_CAP:
             return []
@@ -64,7 +64,7 @@ def members(value: Any) -> list[str]:
 def dag_statements(dag: dict[str, Any], at: Place) -> Statements:
     """Yield what a DAG says of its flow: description, owners (DEVELOPER, as DataHub's plugin), tags, properties."""
     if at.job is None or at.job.placeholder or at.job.skip:
-        return  # no flow is written for them (ruling 6)
+        return  # no flow is written for them
     flow = at.job.flow_urn
     body = dict(dag)
     yield from _description(body, at.job, at)
@@ -111,7 +111,7 @@ def _tags(body: dict[str, Any], job: Job, at: Place) -> Statements:
     if tags and told.issuperset(tags):
         at.withheld("dag.tags", "duplicate-of:tags")
     if not tags and isinstance(said, str) and said.strip("[(){}] "):
-        body["tags"] = said  # a list that cannot be read is kept as text (producers.md 27)
+        body["tags"] = said  # a list that cannot be read is kept as text
     elif not tags:
         at.withheld("dag.tags", "no-home:no tags")
 

@@ -1,4 +1,4 @@
-"""Assets of Airflow by their URIs: the inlets and outlets of tasks (producers.md 26).
+"""Assets of Airflow by their URIs: the inlets and outlets of tasks.
 
 A URI becomes the pair that Airflow's providers make of it (``convert_asset_to_openlineage`` of common.io, postgres, mysql,
 trino, google and amazon), which name no dataset of a system whose provider is not installed. Cosmos makes the URIs of its assets
@@ -35,7 +35,7 @@ _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 
 def asset_statements(task: dict[str, Any], at: Place) -> Statements:
-    """Yield the datasets of inlets and outlets, where the event has no inputs or no outputs of its own (facets.md 1.3)."""
+    """Yield the datasets of inlets and outlets, where the event has no inputs or no outputs of its own."""
     for leaf, own, slot, edges in (
         ("inlets", at.event.inputs, INPUT, "dataJobInputOutput.inputDatasetEdges"),
         ("outlets", at.event.outputs, OUTPUT, "dataJobInputOutput.outputDatasetEdges"),

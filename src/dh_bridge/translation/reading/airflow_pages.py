@@ -1,4 +1,4 @@
-"""The page of a DAG run or task in Airflow's own user interface, where the job namespace is its address (facets.md 3.4)."""
+"""The page of a DAG run or task in Airflow's own user interface, where the job namespace is its address."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def dag_page(base: str, version: tuple[int, int], dag: str) -> str:
 
 
 def job_page_statements(dag: Any, task: Any, at: Place) -> Statements:
-    """Yield the page of the flow, where no code has one, and by ``links.job: ui`` that of the task (facets.md 5.1, 5.2)."""
+    """Yield the page of the flow, where no code has one, and by ``links.job: ui`` that of the task."""
     base = page(at.event.namespace)
     if base is None or at.job is None or at.job.placeholder or at.job.skip or not (isinstance(dag, str) and dag):
         return

@@ -1,4 +1,4 @@
-"""Batches of Great Expectations: which part of a table was looked at, where it was not all of it (facets.md 2.8)."""
+"""Batches of Great Expectations: which part of a table was looked at, where it was not all of it."""
 
 from __future__ import annotations
 

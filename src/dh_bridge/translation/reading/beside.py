@@ -1,6 +1,6 @@
 """What another facet of the same run, job or dataset says, for facets that it stands in for.
 
-One that is null, of no use or deleted says nothing (facets.md 0.6, ruling 27), so that nothing is withheld for its sake.
+One that is null, of no use or deleted says nothing, so that nothing is withheld for its sake.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bulk inside a facet that is otherwise of use: its hash and size stay, it does not (facets.md 0.4)."""
+"""Bulk inside a facet that is otherwise of use: its hash and size stay, it does not."""
 
 from __future__ import annotations
 

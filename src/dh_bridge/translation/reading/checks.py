@@ -126,7 +126,7 @@ class Stated(msgspec.Struct, frozen=True, gc=False):
 def stated_checks(
     checks: list[Check], dataset: str, at: Place, *, leaves: Sequence[str | None] | None = None
 ) -> Statements:
-    """Yield each check under its assertion URN: the same check in two bags is one (producers.md 2).
+    """Yield each check under its assertion URN: the same check in two bags is one.
 
     ``leaves`` are those that say how each check ended.
     """

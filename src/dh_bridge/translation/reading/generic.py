@@ -1,4 +1,4 @@
-"""Facets whose leaves are all kept, and facets that nobody knows: one rule each (facets.md 1.4)."""
+"""Facets whose leaves are all kept, and facets that nobody knows: one rule each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Facets
     from dh_bridge.translation.place import Attach, Place
 
-#: How many facets that nobody knows are kept of one bag (facets.md 1.4).
+#: How many facets that nobody knows are kept of one bag.
 MOST_UNKNOWN = 20
 
 
@@ -140,7 +140,7 @@ def _mapped(key: str, body: dict[str, Any], alone: tuple[str, ...], at: Place) -
 
 
 def opaque_facet(*keys: str, at: Attach, doc: str, producer: str = "") -> FacetSpec:
-    """Return a facet that is kept as facets.md 1.4 keeps unknown ones, as one JSON; a module lists it in the table."""
+    """Return a facet that is kept as one JSON, as those that nobody knows; a module lists it in the table."""
 
     def state(opened: Open, place: Place) -> Statements:
         if _of_edge(place):

@@ -1,4 +1,4 @@
-"""What a run was given by name: environment variables and execution parameters, a property each (facets.md 1.1/12, 14)."""
+"""What a run was given by name: environment variables and execution parameters, a property each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to a dataset, from the words and the SQL of producers (facets.md 4.6)."""
+"""What happened to a dataset, from the words and the SQL of producers."""
 
 from __future__ import annotations
 

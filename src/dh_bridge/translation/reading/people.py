@@ -1,4 +1,4 @@
-"""Owner names and types as producers write them -> DataHub's owners (facets.md 1.1, 25/26)."""
+"""Owner names and types as producers write them -> DataHub's owners."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""dbt's singular tests: one check each, however many tables they read and in whichever form they come (producers.md 5).
+"""dbt's singular tests: one check each, however many tables they read and in whichever form they come.
 
 Such a test is a query of its own over any tables. It is a check of the first input that carries it, else of the first that
-carries checks at all, else of the first; "first" is the smallest URN (ruling 8), since inputs come in any order. The other
+carries checks at all, else of the first; "first" is the smallest URN, since inputs come in any order. The other
 tables are named with each result.
 """
 

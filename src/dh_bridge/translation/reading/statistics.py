@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 #: Spark writes Long.MAX_VALUE for "unknown" (OpenLineage pull request 4165).
 _UNKNOWN = 2**63 - 1
-#: Columns of one profile, and quantiles of one column: a server takes no longer array (`maxArrayLength`, facets.md 4.5).
+#: Columns of one profile, and quantiles of one column: a server takes no longer array (`maxArrayLength`).
 MOST_COLUMNS = MOST_QUANTILES = 1000
 
 

@@ -1,7 +1,7 @@
 """Subsets: the conditions of the ``subset`` facet as predicates, as partitions, and as the columns that they look at.
 
 A predicate is for people and reads like SQL: ``(dt = '2024-01-01') AND (x > 3)``. OpenLineage writes every literal as
-text, so what looks like a number stands without quotes (facets.md 1.1/1).
+text, so what looks like a number stands without quotes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""assertionInfo, and a result for each terminal event of the run (facets.md 2; ruling 2)."""
+"""assertionInfo, and a result for each terminal event of the run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runstate import RunState
 
 ENTITY = "assertion"
-#: Properties of the run that say when and as what it ran (facets.md 2.8); the rest is on the run itself.
+#: Properties of the run that say when and as what it ran; the rest is on the run itself.
 _CONTEXT = ("nominalTime.", "dbt_run.invocation_id", "great_expectations_meta.")
 
 
@@ -87,7 +87,7 @@ def _columns(slots: Slots) -> ColumnOf:
 def result_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield a result of each check for each terminal event; at once for dataset events, never for job events (5.3)."""
     stamps = history.terminals if state.kind == "run" else []
-    if state.kind == "dataset":  # several in one millisecond may each tell of another part (ruling 2)
+    if state.kind == "dataset":  # several in one millisecond may each tell of another part
         stamps = [stamp for stamp, _ in state.events]
     if not stamps:
         return
@@ -95,7 +95,7 @@ def result_proposals(state: RunState, history: History, options: Options) -> Ite
         results = state.cells[dataset].get(RESULTS)
         if not results:
             continue
-        # one point for each check, millisecond and part (ruling 2): of two events in one, what the later one says
+        # one point for each check, millisecond and part: of two events in one, what the later one says
         points: dict[tuple[str, int, str], Proposal] = {}
         for stamp in sorted(stamps):
             for found in _results(dataset, results, stamp, state, options):
@@ -142,7 +142,7 @@ def _results(
 
 
 def _parted(results: dict[Any, Cell], slots: Slots, stamp: Stamp) -> list[tuple[tuple[str, Any], Check, Part | None]]:
-    """Return (key, check, part of the dataset) of each result: one for each assertion and part (ruling 2).
+    """Return (key, check, part of the dataset) of each result: one for each assertion and part.
 
     What the event of ``stamp`` itself says of an assertion replaces what other events of the run said of it. A result
     belongs to the part that its entry reads; a test of the run, and what another event said of the whole dataset, to the

@@ -1,4 +1,4 @@
-"""container: name, kind, platform, and where it is (facets.md 4.7)."""
+"""container: name, kind, platform, and where it is."""
 
 from __future__ import annotations
 

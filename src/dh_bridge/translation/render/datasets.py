@@ -1,4 +1,4 @@
-"""dataset: properties, schema, tags, owners, lineage of dataset events, status (facets.md 4)."""
+"""dataset: properties, schema, tags, owners, lineage of dataset events, status."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _siblings(cells: dict[Any, Cell]) -> list[dict[str, Any]]:
 
 
 def _dropped(slots: Slots) -> bool:
-    """Whether a DROP is the newest of the words that make or remove a dataset (ruling 11)."""
+    """Whether a DROP is the newest of the words that make or remove a dataset."""
     said = [(cell[0], word) for word, cell in slots[STATUS].items() if word in _EXISTENCE]
     return bool(said) and max(said)[1] == "DROP"
 
@@ -122,14 +122,14 @@ def _properties(slots: Slots, name: Name, options: Options) -> list[dict[str, An
     if modified is not None:
         operations.append(add("/lastModified", audit_stamp(modified, options.actor)))
     properties = combined(slots, DATASET_PROPERTIES, options.prefix)
-    # The raw pair makes the URN reversible (facets.md 1.0, ruling 21); credentials are never part of it.
+    # The raw pair makes the URN reversible; credentials are never part of it.
     properties[options.prefix + "namespace"] = capped(name.safe_namespace)
     properties[options.prefix + "name"] = capped(name.name)
     schema: SchemaFields | None = value(slots, SCHEMA)
-    if schema is not None and schema.total:  # more than a schema can have (facets.md 4.1)
+    if schema is not None and schema.total:  # more than a schema can have
         properties[options.prefix + "schema.fields"] = str(schema.total)
     if name.fqn and options.settings.dataplex_fqn == "property":
-        properties[options.prefix + "dataplex.fqn"] = name.fqn  # `qualifiedName` belongs to the connectors (ruling 20)
+        properties[options.prefix + "dataplex.fqn"] = name.fqn  # `qualifiedName` belongs to the connectors
     operations += [add("/customProperties/" + escaped(key), properties[key]) for key in sorted(properties)]
     return operations
 
@@ -158,7 +158,7 @@ def _column_tags(slots: Slots) -> list[dict[str, Any]]:
 
 
 def _upstream(slots: Slots, options: Options) -> list[dict[str, Any]]:
-    """Return the upstreams and pairs of columns that no later facet withdrew (ruling 11)."""
+    """Return the upstreams and pairs of columns that no later facet withdrew."""
     if UPSTREAM not in slots and UPSTREAM_FIELD not in slots:
         return []
     gone = slots.get(UPSTREAM_GONE, {})

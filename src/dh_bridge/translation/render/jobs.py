@@ -1,4 +1,4 @@
-"""dataFlow and dataJob: info, inputs and outputs, SQL, subtypes, owners, tags (facets.md 5)."""
+"""dataFlow and dataJob: info, inputs and outputs, SQL, subtypes, owners, tags."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterato
     name = job.flow_name if twin else _display(job.job_name)
     operations = [
         add("/name", name),
-        # Always the platform, so that no event can flap it (ruling 1); always string-tagged (datahub_wire 9.4).
+        # Always the platform, so that no event can flap it; always string-tagged.
         add("/type", _type_of(job.platform)),
         add("/flowUrn", job.flow_urn),
     ]
@@ -202,7 +202,7 @@ def _job_edges(slots: Slots, prefix: str) -> Iterator[dict[str, Any]]:
 
 
 def fine_operations(cells: dict[Any, Cell]) -> fine_grained.Built:
-    """Return one operation for each (operation, downstream, query, upstream): one downstream each (facets.md 4.4)."""
+    """Return one operation for each (operation, downstream, query, upstream): one downstream each."""
     if any([type(key) is tuple for key in cells]):  # noqa: C419 - a list is faster
         return fine_grained.by_query([(key[1] if type(key) is tuple else "", cells[key][1]) for key in cells])
     return fine_grained.fine_operations(fine_grained.together([pairs for _, pairs in cells.values()]))

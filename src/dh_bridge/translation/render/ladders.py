@@ -25,7 +25,7 @@ def combined(slots: Slots, slot: Slot, prefix: str) -> dict[str, str]:
 
 
 def too_many(slots: Slots, slot: Slot) -> list[str]:
-    """Return the keys, without a prefix, that :func:`combined` leaves out because there are too many (facets.md 0.4)."""
+    """Return the keys, without a prefix, that :func:`combined` leaves out because there are too many."""
     found = _gathered(slots, slot)
     return sorted(found.keys() - bounded(found).keys())
 

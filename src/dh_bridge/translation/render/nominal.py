@@ -1,4 +1,4 @@
-"""The time that a run was scheduled for, as a partition of its points and as their granularity (facets.md 3.6)."""
+"""The time that a run was scheduled for, as a partition of its points and as their granularity."""
 
 from __future__ import annotations
 

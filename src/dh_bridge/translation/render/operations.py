@@ -1,4 +1,4 @@
-"""operation and datasetProfile: what a run did to its outputs, and what it measured (facets.md 4.5, 4.6; ruling 2)."""
+"""operation and datasetProfile: what a run did to its outputs, and what it measured."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
-#: Words after which the statistics of a run are those of the whole table (facets.md 1.1/24).
+#: Words after which the statistics of a run are those of the whole table.
 _REPLACED = ("CREATE", "OVERWRITE")
 #: Operations on a table, and on none of its rows.
 _OF_NO_ROWS = ("ALTER", "DROP")
@@ -68,12 +68,12 @@ def operation_proposals(state: RunState, history: History, options: Options) -> 
 
 
 def _keep(points: dict[tuple[int, str], dict[str, Any]], point: dict[str, Any]) -> None:
-    """Keep one point for each millisecond and partition: each terminal event contributes its own (ruling 2)."""
+    """Keep one point for each millisecond and partition: each terminal event contributes its own."""
     points.setdefault((point["timestampMillis"], point["partitionSpec"]["partition"]), point)
 
 
 def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]:
-    if state.kind == "dataset":  # several in one millisecond may each tell of another part (ruling 2)
+    if state.kind == "dataset":  # several in one millisecond may each tell of another part
         yield from ((stamp, "COMPLETE") for stamp in sorted([stamp for stamp, _ in state.events]))
     elif state.kind == "run":
         if len(history.terminals) == 1:
@@ -83,7 +83,7 @@ def _terminals(state: RunState, history: History) -> Iterator[tuple[Stamp, str]]
 
 
 def _happened(slots: Slots, counts: dict[str, int], kind: str) -> bool:
-    """Whether a terminal event of this kind says that the output was changed (ruling 2)."""
+    """Whether a terminal event of this kind says that the output was changed."""
     return kind == "COMPLETE" or counts.get("rowCount", 0) > 0 or LIFECYCLE in slots
 
 
@@ -95,7 +95,7 @@ def _sql(state: RunState) -> str | None:
 def _type(slots: Slots, sql: str | None, *, streaming: bool) -> tuple[str, bool]:
     """Return (operation type, whether it is only inferred), by the ladder of words, in which the SQL has its rung.
 
-    Iceberg overwrites files, whatever a statement does to rows: a DELETE is one all the same (facets.md 4.6).
+    Iceberg overwrites files, whatever a statement does to rows: a DELETE is one all the same.
     """
     elements = slots.get(OPERATION, {})
     by_sql = operation_of_sql(sql) if sql else None
@@ -160,7 +160,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
 
 
 def _replaced(slots: Slots) -> bool:
-    """Whether the run wrote the whole table anew; no later word takes that back (ruling 2)."""
+    """Whether the run wrote the whole table anew; no later word takes that back."""
     return any(word in slots.get(LIFECYCLE, ()) for word in _REPLACED) or (
         value(slots, OPERATION, OPERATION_DBT) == "OVERWRITE"
     )

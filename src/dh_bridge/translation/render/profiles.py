@@ -1,4 +1,4 @@
-"""The numbers of a datasetProfile, from metrics by source (facets.md 1.1/5, 4.5)."""
+"""The numbers of a datasetProfile, from metrics by source."""
 
 from __future__ import annotations
 

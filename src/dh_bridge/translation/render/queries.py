@@ -1,4 +1,4 @@
-"""query: statement, subjects, platform (facets.md 4.10)."""
+"""query: statement, subjects, platform."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from dh_bridge.translation.options import Options
 
 ENTITY = "query"
-#: What a server takes of an array (`maxArrayLength`, facets.md 0.4).
+#: What a server takes of an array (`maxArrayLength`).
 _MOST_SUBJECTS = 1000
 
 
 def query_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
-    """Yield the aspects of a query; never its ``customProperties`` below 1.0, which refuses them (facets.md 0.3).
+    """Yield the aspects of a query; never its ``customProperties`` below 1.0, which refuses them.
 
     One that nobody tells of any more, as its run told of longer SQL later, is removed.
     """

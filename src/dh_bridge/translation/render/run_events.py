@@ -1,4 +1,4 @@
-"""dataProcessInstanceRunEvent: one point of a run's timeline (facets.md 3.5, 3.6)."""
+"""dataProcessInstanceRunEvent: one point of a run's timeline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESULTS = {"COMPLETE": "SUCCESS", "FAIL": "FAILURE"}
 
 
 def page_of(slots: Slots, *, running: bool = False) -> str | None:
-    """Return the page of the run (facets.md 3.4); of a STARTED event that of the ``running`` thing, where it has its own."""
+    """Return the page of the run; of a STARTED event that of the ``running`` thing, where it has its own."""
     elements = slots.get(RUN_URL)
     if not elements:
         return None

@@ -1,4 +1,4 @@
-"""dataProcessInstance: properties, relationships, inputs, outputs, run events (facets.md 3)."""
+"""dataProcessInstance: properties, relationships, inputs, outputs, run events."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
     """Yield the aspects of a run.
 
     Without state, Properties and Relationships are written only by a call that holds the START, or for producers whose
-    single event carries everything (ruling 1): a later call would otherwise erase what an earlier one wrote.
+    single event carries everything: a later call would otherwise erase what an earlier one wrote.
     """
     slots = state.cells.get(state.urn, {})
     job = state.job()
@@ -74,7 +74,7 @@ def run_proposals(state: RunState, history: History, options: Options) -> Iterat
 
 
 def stub_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Proposal]:
-    """Yield what a run is that only its children have named: its id, its template, no run event (ruling 10)."""
+    """Yield what a run is that only its children have named: its id, its template, no run event."""
     told = slots.get(STUB_RUN)
     if not told:
         return
@@ -103,7 +103,7 @@ def _told(stubs: dict[Any, Cell]) -> tuple[str, str]:
 
 
 def _companions(state: RunState, slots: Slots, job: Job | None, options: Options) -> Iterator[Proposal]:
-    """Yield dataPlatformInstance and subTypes, where the profile has them on runs (ruling 25)."""
+    """Yield dataPlatformInstance and subTypes, where the profile has them on runs."""
     if job is not None and options.profile.has(ENTITY, "dataPlatformInstance"):
         yield upsert(ENTITY, state.urn, "dataPlatformInstance", platform_instance(job.platform, job.instance))
     subtype = run_subtype(value(slots, RUN_TYPE, "job_type"))
@@ -144,7 +144,7 @@ def _properties(state: RunState, slots: Slots, job: Job | None, history: History
 
 
 def _start_reason(slots: Slots) -> str | None:
-    """Return the word for why the run was started (ruling 25), as its producer wrote it."""
+    """Return the word for why the run was started, as its producer wrote it."""
     if RUN_TYPE not in slots:
         return None
     word = value(slots, RUN_TYPE, TYPE_START_REASON) or value(slots, RUN_TYPE, TYPE_AIRFLOW_RUN)
@@ -152,7 +152,7 @@ def _start_reason(slots: Slots) -> str | None:
 
 
 def _fill_nominal(properties: dict[str, str]) -> None:
-    """Add the nominal time where only the data interval of a DAG run tells it (facets.md 1.3)."""
+    """Add the nominal time where only the data interval of a DAG run tells it."""
     start = properties.get("airflow.dagRun.data_interval_start")
     if start is None or "nominalTime.nominalStartTime" in properties:
         return
@@ -247,7 +247,7 @@ def _uuid7_time(run_id: str) -> str | None:
 
 
 def _name(slots: Slots, job: Job | None) -> str | None:
-    """Return the first label of facets.md 3.2's ladder; some rungs name one kind of run only."""
+    """Return the label on the lowest rung; some rungs name one kind of run only."""
     elements = slots.get(RUN_NAME)
     if not elements:
         return None
@@ -263,7 +263,7 @@ def _name(slots: Slots, job: Job | None) -> str | None:
 
 
 def _has_io(state: RunState, job: Job | None) -> bool:
-    """Whether the run's events of this job have inputs or outputs (ruling 5)."""
+    """Whether the run's events of this job have inputs or outputs."""
     slots = state.cells.get(job.job_urn, {}) if job is not None else {}
     return INPUT in slots or OUTPUT in slots
 

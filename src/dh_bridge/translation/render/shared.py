@@ -1,4 +1,4 @@
-"""Owners, tags and domains: of whatever entity, always by PATCH, so that people's own stay (facets.md 0.2); and edges."""
+"""Owners, tags and domains: of whatever entity, always by PATCH, so that people's own stay; and edges."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def edge(
 
 
 def domain(entity: str, urn: str, rules: Sequence[DomainRule], namespace: str, name: str) -> Iterator[Proposal]:
-    """Yield the domain that the user's rules give an entity (facets.md 0.2: by configuration, never by a facet)."""
+    """Yield the domain that the user's rules give an entity (by configuration, never by a facet)."""
     found = domain_of(rules, namespace, name) if rules else None
     if found is not None:
         yield patch(entity, urn, "domains", [add(f"/domains/{escaped(found)}", found)])

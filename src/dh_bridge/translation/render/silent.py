@@ -1,4 +1,4 @@
-"""Runs of tasks that send no events: what the end of their DAG's run tells of them (producers.md 20)."""
+"""Runs of tasks that send no events: what the end of their DAG's run tells of them."""
 
 from __future__ import annotations
 

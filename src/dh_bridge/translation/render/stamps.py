@@ -6,12 +6,12 @@ from hashlib import md5
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
-#: Avro default of every timeseries aspect; non-null defaults are always written (datahub_wire 9.2).
+#: Avro default of every timeseries aspect; non-null defaults are always written.
 FULL_TABLE = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}
 
 
 def millis(micros: int) -> int:
-    """Return whole milliseconds, floored (ruling 2)."""
+    """Return whole milliseconds, floored."""
     return micros // 1000
 
 
@@ -21,7 +21,7 @@ def audit_stamp(micros: int, actor: str) -> dict[str, Any]:
 
 
 def message_id(urn: str, run: str | None, timestamp: int) -> str:
-    """Return the id that makes replays of a timeseries point overwrite it in place (ruling 2)."""
+    """Return the id that makes replays of a timeseries point overwrite it in place."""
     # datahub_guid{runId, timestampMillis, urn}, its JSON written by hand: two of these are made for each small event.
     said = f'"runId":{_quoted(run)},' if run is not None else ""
     text = f'{{{said}"timestampMillis":{timestamp},"urn":{_quoted(urn)}}}'

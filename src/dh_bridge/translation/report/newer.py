@@ -1,4 +1,4 @@
-"""Aspects that only newer servers take: how many of a run were left out for its profile (ruling 24)."""
+"""Aspects that only newer servers take: how many of a run were left out for its profile."""
 
 from __future__ import annotations
 

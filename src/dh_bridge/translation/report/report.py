@@ -1,4 +1,4 @@
-"""The leaf report: every JSON leaf of an event, once, with what became of it (facets.md 0.8, ruling 29).
+"""The leaf report: every JSON leaf of an event, once, with what became of it.
 
 It is made on request, from what the translation really did: the rows of the facet modules say where a leaf goes, the
 notes of the walk say where one ended and which dataset it is about, and a target counts only if its aspect is among the
@@ -139,7 +139,7 @@ def _facet_leaf(path: Path, value: Any, event: Event, written: Aspects) -> _Verd
     attach, depth = place
     key, rest = str(path[depth]), path[depth + 1 :]
     empty = value in ({}, [])
-    if not rest or isinstance(path[depth], int):  # a list is no bag of facets (ruling 27)
+    if not rest or isinstance(path[depth], int):  # a list is no bag of facets
         return "withheld", None, "no-home:empty" if empty else "malformed"
     if rest[0] in _PROVENANCE:
         return "withheld", None, "envelope"
@@ -186,7 +186,7 @@ def _targets(leaf: Leaf, rest: Path) -> Sequence[str]:
 
 
 def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any, *, hidden: bool = False) -> _Verdict:
-    """Return ``found``; withheld where redaction has put something else into the property (facets.md 0.5).
+    """Return ``found``; withheld where redaction has put something else into the property.
 
     ``key``: the facet's, where it is the first part of the property's name. ``hidden``: a name beside it hides it.
     """

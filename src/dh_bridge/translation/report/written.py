@@ -251,7 +251,7 @@ def _untold_context(state: RunState, written: Aspects) -> Iterator[str]:
 def _unwritten_parts(state: RunState) -> Iterator[str]:
     """Yield the parts of written aspects that this run did not write, as the facets' rows call them."""
     if state.kind == "run" and not any(word in TERMINAL for _, word in state.events):
-        # What a run did to a dataset is told when the run has ended (ruling 13).
+        # What a run did to a dataset is told when the run has ended.
         yield "dataJobInputOutput.inputDatasetEdges[].properties"
         yield "dataJobInputOutput.outputDatasetEdges[].properties"
     if state.job() is None:

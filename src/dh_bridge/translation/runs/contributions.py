@@ -55,7 +55,7 @@ _SNAPSHOT = "COMPLETE_SNAPSHOT"
 
 
 def settle_placeholders(state: RunState) -> None:
-    """Give what placeholder events said to every job that a named event of the run names (ruling 6)."""
+    """Give what placeholder events said to every job that a named event of the run names."""
     owner, task = state.cells.pop(ANY_OWNER, None), state.cells.get(ANY_TASK)
     if owner is None and task is None:
         return
@@ -71,7 +71,7 @@ def settle_placeholders(state: RunState) -> None:
 
 
 def settle_twins(state: RunState, tasks: Collection[str] | None = None) -> None:
-    """Let the twin dataJob of a flow-level job exist where the run's events of that job have inputs or outputs (ruling 5).
+    """Let the twin dataJob of a flow-level job exist where the run's events of that job have inputs or outputs.
 
     ``tasks``: the URNs of those that had some; None: what is left of them counts.
     """
@@ -83,14 +83,14 @@ def settle_twins(state: RunState, tasks: Collection[str] | None = None) -> None:
 
 
 def settle_snapshots(state: RunState) -> None:
-    """Reduce inputs and outputs to those of the last event that lists any, where the run sends snapshots (ruling 7)."""
+    """Reduce inputs and outputs to those of the last event that lists any, where the run sends snapshots."""
     if value(state.cells.get(state.urn, {}), CONTENT_MODE) != _SNAPSHOT:
         return
     state.listed = frozenset(io_of(state, OUTPUT))
     had = set()
     for urn, slots in state.cells.items():
         gone = {side: _leave_last(slots, slot) for side, slot in (("input", INPUT), ("output", OUTPUT))}
-        if any(gone.values()):  # lineage between columns follows the datasets (facets.md 3.8)
+        if any(gone.values()):  # lineage between columns follows the datasets
             forget_columns(slots, gone)
             lasting = frozenset().union(*gone.values()) - state.through
             if any(DATASET in state.cells.get(dataset, ()) for dataset in lasting):
@@ -167,7 +167,7 @@ def _pour_checks(checks: dict[Any, Cell], state: RunState, shared: Cells) -> Non
 
 
 def _page_of_code(state: RunState) -> Cell | None:
-    """Return the URL of the code of the run's job (sourceCodeLocation): it is that of its checks, too (facets.md 2.9)."""
+    """Return the URL of the code of the run's job (sourceCodeLocation): it is that of its checks, too."""
     job = state.job()
     if job is None:
         return None
@@ -176,7 +176,7 @@ def _page_of_code(state: RunState) -> Cell | None:
 
 
 def run_user(slots: Slots) -> str | None:
-    """Return the name of who ran it (facets.md 3.9), None when no facet tells; ``slots`` are the run's own."""
+    """Return the name of who ran it, None when no facet tells; ``slots`` are the run's own."""
     user = first_rung(slots, RUN_USER)
     return user if isinstance(user, str) and is_urn(corpuser_urn(user)) else None
 
@@ -194,7 +194,7 @@ def actor_of(slots: Slots, options: Options) -> str:
 
 
 def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, actor: str) -> None:
-    """Fold the edges of one job: first and, for a run that ended (``last``), last time, properties (ruling 13)."""
+    """Fold the edges of one job: first and, for a run that ended (``last``), last time, properties."""
     slots = state.cells[task]
     described = edge_properties(task, state) if last is not None else {}
     plain: list[Statement] = []

@@ -1,4 +1,4 @@
-"""Upstream runs by data: the run that wrote what another one then read (identity.md 3i), with `runs.infer_upstream`.
+"""Upstream runs by data: the run that wrote what another one then read, with `runs.infer_upstream`.
 
 A run reads at its START. Of the runs that wrote the dataset by then, the last one is the upstream: a batch at its COMPLETE, a stream
 as long as it names the dataset. A version that both sides name is exact, and beats all times. It is a guess, hence off by default.

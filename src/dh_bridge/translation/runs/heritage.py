@@ -1,4 +1,4 @@
-"""What a run has from those above it: its type, and whether it is a stream (facets.md 3.3, ruling 10).
+"""What a run has from those above it: its type, and whether it is a stream.
 
 A run's own words come first, then those that its parent facet forwards, then those of the nearest ancestor that has any. It takes
 the events of all of them, so only a home that keeps states asks for it.
@@ -26,7 +26,7 @@ _PROCESSING = (TYPE_PROCESSING, TYPE_INHERITED, TYPE_PROCESSING_ABOVE)
 
 
 def type_of(slots: Slots) -> str | None:
-    """Return the type of a run by the cells of its own URN (facets.md 3.3)."""
+    """Return the type of a run by the cells of its own URN."""
     if RUN_TYPE not in slots:
         return None
     return run_type(

@@ -1,4 +1,4 @@
-"""The history of a run, derived from its events: attempts, results, times (identity.md d, rulings 2 and 3)."""
+"""The history of a run, derived from its events: attempts, results, times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.laws import Stamp
 
-#: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times (ruling 3).
+#: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times.
 _STRENGTH = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}
 _SECOND = 1_000_000
 _HOUR = 3600 * _SECOND

@@ -1,4 +1,4 @@
-"""The last word of identity modes: what is not ours to write where the ids are those of a tool of DataHub (identity.md 3b, 3c).
+"""The last word of identity modes: what is not ours to write where the ids are those of a tool of DataHub.
 
 Beside DataHub's Airflow plugin and dbt source only what they lack is written: both sides write whole aspects, and would
 erase each other's. One id of the plugin's stands for all tries and mapped indexes of a task, and only events with the

@@ -1,8 +1,8 @@
-"""Edges of a job that leave, where `edges` says so: what its newest COMPLETE run names no more (facets.md 3.8, ruling 11).
+"""Edges of a job that leave, where `edges` says so: what its newest COMPLETE run names no more.
 
 Whether an edge is there follows from folded facts alone: when the newest COMPLETE run was that names anything on its side, and
 when a run last named it. A run that is open or did not complete counts by its events: what it names after the newest COMPLETE run
-stays. Inputs and outputs leave separately, and a run that lists none on a side is no statement about it (ruling 7).
+stays. Inputs and outputs leave separately, and a run that lists none on a side is no statement about it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Queries without a name of their own, which share one job (``shared`` in mappings/producers, identity.md 3a).
+"""Queries without a name of their own, which share one job (``shared`` in mappings/producers).
 
 Trino names a job by its query's id unless it is told otherwise. What an event says of such a job is said of this query alone:
 it is kept on the run, where no other query replaces it. The job reads and writes nothing, as a union over all queries would

@@ -1,4 +1,4 @@
-"""Operations that fold into a task or an application: what their runs read and wrote goes to the run above (identity.md 3g).
+"""Operations that fold into a task or an application: what their runs read and wrote goes to the run above.
 
 Only to a run that is open in the same call; else the operation's own run is written, with the task or application as its
 template, so that nothing is lost.
@@ -100,7 +100,7 @@ def _listed(state: RunState) -> Iterable[str]:
 
 
 def _end(state: RunState, named: dict[str, tuple[Stamp, str]]) -> None:
-    """Note how the last run of each operation ended: FAIL beats what else a run says (ruling 3)."""
+    """Note how the last run of each operation ended: FAIL beats what else a run says."""
     job = state.job()
     ends = [(stamp, kind) for stamp, kind in state.events if kind in TERMINAL]
     if job is None or job.granularity != APPLICATION or not ends:

@@ -1,4 +1,4 @@
-"""Queries: the SQL of a run as an entity of its own, where ``queries: on`` asks for it (facets.md 4.10).
+"""Queries: the SQL of a run as an entity of its own, where ``queries: on`` asks for it.
 
 A query is its text and dialect, whoever runs it; lineage between columns, upstreams and operations of the run name it.
 """
@@ -38,7 +38,7 @@ _DATASET = "urn:li:dataset:"
 
 
 def sql_text(cell: Cell) -> tuple[Stamp, str]:
-    """Return the longest text that starts with the text of the last stamp (ruling 9), and that stamp."""
+    """Return the longest text that starts with the text of the last stamp, and that stamp."""
     pairs = cell[1]
     stamp, last = max(pairs)
     longest = max((text for _, text in pairs if text.startswith(last)), key=lambda text: (len(text), text))
@@ -75,8 +75,8 @@ def platform_of(dialect: str) -> str | None:
 def tell_queries(state: RunState, history: History, actor: str, options: Options) -> None:
     """State the queries of the run's jobs in its own cells, and let what was made by one query name it.
 
-    Subjects replace each other on the wire, so they are told by a call that holds the START (as ruling 1 has it for a
-    run's properties), or by a job event; the text is the same whoever tells it.
+    Subjects replace each other on the wire, so they are told by a call that holds the START (as a run's
+    properties are), or by a job event; the text is the same whoever tells it.
     """
     whole = history.started or state.single or not state.urn
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""dbt tests that dbt skipped: told by the run of their model, which failed under the same parent, or by their own (producers.md 3, 10).
+"""dbt tests that dbt skipped: told by the run of their model, which failed under the same parent, or by their own.
 
 dbt's events call such a test failed. Of those that are written when all is over, all that differs is that no value stands in
 them. Its own events do not tell that from a test that broke, so it takes the runs of one call together; a test whose model is

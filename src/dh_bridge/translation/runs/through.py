@@ -65,7 +65,7 @@ def run_through(states: list[RunState]) -> None:
 def _mark(states: list[RunState], temporary: frozenset[str], *, collapse: bool) -> None:
     """Take the edges of what some run calls temporary; what an event names without calling it so is written all the same.
 
-    A dataset or an operation that was written once cannot be taken back when a later event tells (ruling 2), edges can.
+    A dataset or an operation that was written once cannot be taken back when a later event tells, edges can.
     """
     sources = _sources(states, temporary) if collapse else {}
     for state in states:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def pour_upstreams(state: RunState, many: frozenset[str], shared: Cells, options: Options) -> None:
     """Fold inputs x outputs of the run's jobs into the outputs' upstreams, where the settings want them there; of ``many``, always.
 
-    Only for outputs that neither a ``lineage`` facet nor column lineage of the run told more about (facets.md 4.3): but the
+    Only for outputs that neither a ``lineage`` facet nor column lineage of the run told more about: but the
     only output of a query whose job has no edges was made of all it read, whether columns came of it or it only filtered. What
     a run says is complete only at its end, so this is no matter of single events.
     """
@@ -35,7 +35,7 @@ def pour_upstreams(state: RunState, many: frozenset[str], shared: Cells, options
             if output in known or output in state.unlinked:
                 continue
             for source, (other, _) in inputs.items():
-                # a MERGE reads what it writes: an edge of the job, no upstream (facets.md 4.3)
+                # a MERGE reads what it writes: an edge of the job, no upstream
                 if source != output and source not in state.unlinked:
                     query = query_behind(state, output)
                     fold(shared, ((output, UPSTREAM, ("", source), query),), max(stamp, other))
