@@ -216,20 +216,16 @@ def _columns(dataset: Dataset) -> int:
         for field in (fields if isinstance(fields, list) else ())
         if isinstance(field, dict) and field.get("name")
     }
-    # a hash that is the same in all processes, as notes of several are added up
-    return (
-        int.from_bytes(
-            blake2b("\n".join(sorted(names)).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
-        )
-        or 1
-        if names
-        else 0
-    )
+    if not names:
+        return 0
+    text = "\n".join(sorted(names)).encode("utf-8", "surrogatepass")
+    # the same in all processes, as notes of several are added up
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") or 1
 
 
-def _count(names: Counter[str], name: str, most: int = MOST) -> None:
-    """Count a name; beyond ``most`` names only those that are known."""
-    if name in names or len(names) < most:
+def _count(names: Counter[str], name: str) -> None:
+    """Count a name; beyond MOST names only those that are known."""
+    if name in names or len(names) < MOST:
         names[name] += 1
 
 

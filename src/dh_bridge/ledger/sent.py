@@ -84,8 +84,6 @@ class Sent:
         self._full = full
         self._revived = _REVIVED if revive else ()
         self._refuses = refuses
-        #: proposals that were not sent because they say what was sent before
-        self.unchanged = 0
         #: URNs, of what was last asked for, of which nothing was sent before
         self.fresh: set[str] = set()
         self.new: Collection[str] = ()
@@ -198,8 +196,6 @@ class Sent:
             if changed:
                 sends = True
                 yield from changed
-            else:
-                self.unchanged += 1
         if sends and stale and known and before and proposals[0].entity_type in self._revived and not self._full:
             revival = upsert(proposals[0].entity_type, urn, "status", {"removed": False})
             yield from [] if self._refuses(revival) else [revival]

@@ -56,7 +56,6 @@ def assertion_urns(  # noqa: PLR0913 - as assertion_urn
     dataset_urn: str,
     platform: str,
     *,
-    instance: str | None = None,
     column_path: Callable[[str], str] | None = None,
     identity: Identity = "full",
     table: AssertionTable | None = None,
@@ -65,15 +64,12 @@ def assertion_urns(  # noqa: PLR0913 - as assertion_urn
     found: list[str] = []
     times: dict[str, int] = {}
     for check in checks:
-        urn = assertion_urn(
-            check, dataset_urn, platform,
-            instance=instance, column_path=column_path, identity=identity, table=table,
-        )  # fmt: skip
+        urn = assertion_urn(check, dataset_urn, platform, column_path=column_path, identity=identity, table=table)
         ordinal = times[urn] = times.get(urn, 0) + 1
         if ordinal > 1:
             urn = assertion_urn(
                 check, dataset_urn, platform,
-                instance=instance, column_path=column_path, identity=identity, ordinal=ordinal, table=table,
+                column_path=column_path, identity=identity, ordinal=ordinal, table=table,
             )  # fmt: skip
         found.append(urn)
     return found

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 MOST_UNKNOWN = 20
 
 
-def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "", prefix: str | None = None) -> FacetSpec:
+def kept_facet(*keys: str, at: Attach, doc: str, producer: str = "") -> FacetSpec:
     """Return a facet whose every leaf is a property ``<key>.<path>`` where it is attached."""
 
     def state(opened: Open, place: Place) -> Statements:
         if opened.properties is None:
-            opened.properties = flattened(prefix or keys[0], opened.body)
+            opened.properties = flattened(keys[0], opened.body)
         if opened.properties:
             yield property_statement(place, opened.properties)
 

@@ -41,7 +41,6 @@ class History(msgspec.Struct):
     attempts: int = 1
     end: int | None = None
     winner: str | None = None
-    winning_stamp: Stamp | None = None
     points: list[Point] = []
     terminals: list[Stamp] = []
     completed: bool = False
@@ -160,7 +159,6 @@ def only(events: list[tuple[Stamp, str | None]]) -> History | None:
         last=stamp,
         end=stamp[0],
         winner=kind,
-        winning_stamp=stamp,
         points=[Point(stamp[0], 1, kind)],
         terminals=[stamp],
         completed=kind == "COMPLETE",
@@ -209,7 +207,7 @@ def _finish(found: History, points: dict[int, Point], number: int, attempt: _Att
         found.terminals.append(stamp)
         found.completed = found.completed or kind == "COMPLETE"
     found.end = attempt.terminals[-1][0][0]
-    found.winner, found.winning_stamp = strongest[1], strongest[0]
+    found.winner = strongest[1]
 
 
 def _go_on(found: History, points: dict[int, Point], number: int, ends: list[Stamp]) -> None:
