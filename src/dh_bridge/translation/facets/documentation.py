@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import capped, worded
+from dh_bridge.translation.rungs import FIELD_STATED
 from dh_bridge.translation.slots import DATASET_FIELD, GONE, JOB_FIELD, Statements
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ def _content_type(facet: Documentation, at: Place) -> Statements:
 
 
 def _job_gone(_: dict[str, Any], at: Place) -> Statements:
-    yield at.owner, JOB_FIELD, ("description", 0), GONE
+    yield at.owner, JOB_FIELD, ("description", FIELD_STATED), GONE
 
 
 def _dataset_gone(_: dict[str, Any], at: Place) -> Statements:
-    yield at.dataset, DATASET_FIELD, ("description", 0), GONE
+    yield at.dataset, DATASET_FIELD, ("description", FIELD_STATED), GONE
 
 
 @facet(
@@ -49,7 +50,7 @@ def _dataset_gone(_: dict[str, Any], at: Place) -> Statements:
 def job_documentation(facet: Documentation, at: Place) -> Statements:
     """Description of the job, or of the flow when the job is one; never of a task's flow."""
     if facet.description:
-        yield at.owner, JOB_FIELD, ("description", 0), capped(facet.description, DESCRIPTION_CAP)
+        yield at.owner, JOB_FIELD, ("description", FIELD_STATED), capped(facet.description, DESCRIPTION_CAP)
     yield from _content_type(facet, at)
 
 
@@ -63,5 +64,5 @@ def job_documentation(facet: Documentation, at: Place) -> Statements:
 def dataset_documentation(facet: Documentation, at: Place) -> Statements:
     """Description of the dataset; what people wrote in the UI lives elsewhere and wins."""
     if facet.description:
-        yield at.dataset, DATASET_FIELD, ("description", 0), capped(facet.description, DESCRIPTION_CAP)
+        yield at.dataset, DATASET_FIELD, ("description", FIELD_STATED), capped(facet.description, DESCRIPTION_CAP)
     yield from _content_type(facet, at)

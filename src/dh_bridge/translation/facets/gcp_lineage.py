@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.rungs import FIELD_STATED
 from dh_bridge.translation.slots import JOB_FIELD, Statements
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def gcp_lineage(opened: Open, at: Place) -> Statements:
     name = text_of(body.get("displayName"))
     if name:
         del body["displayName"]
-        yield at.owner, JOB_FIELD, ("name", 0), capped(name)
+        yield at.owner, JOB_FIELD, ("name", FIELD_STATED), capped(name)
     properties = flattened("gcp_lineage", body)
     if properties:
         yield property_statement(at, properties)

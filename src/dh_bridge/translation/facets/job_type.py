@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.identity.subtypes import job_subtype
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.rungs import TYPE_STREAMING
+from dh_bridge.translation.rungs import TYPE_INTEGRATION, TYPE_JOB, TYPE_PROCESSING, TYPE_STREAMING
 from dh_bridge.translation.slots import CONTENT_MODE, RUN_TYPE, SUBTYPES, Statements
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class EmissionPattern(Facet):
     windowDuration: str | None = None
 
 
-_HINTS = {"processingType": "processing_type", "integration": "integration", "jobType": "job_type"}
+_HINTS = {"processingType": TYPE_PROCESSING, "integration": TYPE_INTEGRATION, "jobType": TYPE_JOB}
 
 
 class JobType(Facet):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.properties import worded
+from dh_bridge.translation.rungs import TYPE_NOMINAL
 from dh_bridge.translation.slots import RUN_TYPE, Statements
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def nominal_time(facet: NominalTime, at: Place) -> Statements:
     times = {}
     if facet.nominalStartTime:
         times["nominalTime.nominalStartTime"] = worded("nominalTime.nominalStartTime", facet.nominalStartTime)
-        yield at.run, RUN_TYPE, "nominal", True
+        yield at.run, RUN_TYPE, TYPE_NOMINAL, True
     if facet.nominalEndTime:
         if facet.nominalEndTime == facet.nominalStartTime:
             at.withheld("nominalEndTime", "duplicate-of:nominalStartTime")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import PREFIX, flattened
 from dh_bridge.translation.redaction import redacted
+from dh_bridge.translation.rungs import PAGE_CODE
 from dh_bridge.translation.slots import JOB_FIELD, Statements
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def source_code_location(facet: SourceCodeLocation, at: Place) -> Statements:
     properties = flattened("sourceCodeLocation", {name: getattr(facet, name) for name in _KEPT})
     if facet.url:
         if facet.url.startswith(("http://", "https://")):
-            yield at.owner, JOB_FIELD, ("externalUrl", 0), redacted(facet.url)
+            yield at.owner, JOB_FIELD, ("externalUrl", PAGE_CODE), redacted(facet.url)
         else:
             properties["sourceCodeLocation.url"] = redacted(facet.url)
             targets = (

@@ -16,7 +16,7 @@ from dh_bridge.translation.render.ladders import combined
 from dh_bridge.translation.render.run_events import page_of, run_event
 from dh_bridge.translation.render.run_io import run_io
 from dh_bridge.translation.render.stamps import audit_stamp
-from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_START_REASON, names
+from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_JOB, TYPE_START_REASON, names
 from dh_bridge.translation.runs.contributions import actor_of, counts_of, run_user
 from dh_bridge.translation.runs.heritage import type_of
 from dh_bridge.translation.slots import (
@@ -106,7 +106,7 @@ def _companions(state: RunState, slots: Slots, job: Job | None, options: Options
     """Yield dataPlatformInstance and subTypes, where the profile has them on runs."""
     if job is not None and options.profile.has(ENTITY, "dataPlatformInstance"):
         yield upsert(ENTITY, state.urn, "dataPlatformInstance", platform_instance(job.platform, job.instance))
-    subtype = run_subtype(value(slots, RUN_TYPE, "job_type"))
+    subtype = run_subtype(value(slots, RUN_TYPE, TYPE_JOB))
     if subtype and options.profile.has(ENTITY, "subTypes"):
         yield upsert(ENTITY, state.urn, "subTypes", {"typeNames": [subtype]})
 
@@ -251,7 +251,7 @@ def _name(slots: Slots, job: Job | None) -> str | None:
     elements = slots.get(RUN_NAME)
     if not elements:
         return None
-    job_type = str(value(slots, RUN_TYPE, "job_type") or "").upper()
+    job_type = str(value(slots, RUN_TYPE, TYPE_JOB) or "").upper()
     flow = job is None or job.level == "flow"
     for rung in sorted(elements):
         if names(rung, job_type, flow=flow):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.rungs import TYPE_JOB
 from dh_bridge.translation.runs.nameless import nameless
 from dh_bridge.translation.slots import RUN_TYPE, SQL
 
@@ -28,7 +29,7 @@ def newer_aspects(states: Collection[RunState], options: Options) -> int:
         found += sum([1 for state in states if state.urn and state.jobs])
     if not subtypes:
         own = [state.cells[state.urn] for state in states if state.urn in state.cells]
-        found += sum([1 for slots in own if RUN_TYPE in slots and value(slots, RUN_TYPE, "job_type")])
+        found += sum([1 for slots in own if RUN_TYPE in slots and value(slots, RUN_TYPE, TYPE_JOB)])
     if not logic:
         jobs = [(state, urn) for state in states for urn in state.jobs if SQL in state.cells.get(urn, ())]
         found += sum([urn not in nameless(state) for state, urn in jobs])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
 from dh_bridge.translation.laws import BEFORE
+from dh_bridge.translation.rungs import PAGE_CODE
 from dh_bridge.translation.runs.leaving import forget_columns, tell_seen
 from dh_bridge.translation.runs.nameless import keep_on_run, nameless
 from dh_bridge.translation.runs.queries import sql_text, tell_queries
@@ -172,7 +173,7 @@ def _page_of_code(state: RunState) -> Cell | None:
     if job is None:
         return None
     owner = job.flow_urn if job.level == "flow" else job.job_urn
-    return state.cells.get(owner, {}).get(JOB_FIELD, {}).get(("externalUrl", 0))
+    return state.cells.get(owner, {}).get(JOB_FIELD, {}).get(("externalUrl", PAGE_CODE))
 
 
 def run_user(slots: Slots) -> str | None:

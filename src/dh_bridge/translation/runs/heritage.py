@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.fold import fold, value
 from dh_bridge.translation.identity.runs import run_type
 from dh_bridge.translation.laws import BEFORE
-from dh_bridge.translation.rungs import TYPE_ABOVE, TYPE_INHERITED, TYPE_PROCESSING, TYPE_PROCESSING_ABOVE
+from dh_bridge.translation.rungs import (
+    TYPE_ABOVE,
+    TYPE_AIRFLOW_RUN,
+    TYPE_EXTERNAL_TRIGGER,
+    TYPE_INHERITED,
+    TYPE_INTEGRATION,
+    TYPE_JOB,
+    TYPE_NOMINAL,
+    TYPE_PROCESSING,
+    TYPE_PROCESSING_ABOVE,
+    TYPE_START_REASON,
+)
 from dh_bridge.translation.slots import PARENT, RUN_TYPE
 
 if TYPE_CHECKING:
@@ -31,12 +42,12 @@ def type_of(slots: Slots) -> str | None:
         return None
     return run_type(
         processing_type=next((word for key in _PROCESSING if (word := value(slots, RUN_TYPE, key))), None),
-        start_reason=value(slots, RUN_TYPE, "start_reason"),
-        airflow_run_type=value(slots, RUN_TYPE, "airflow_run_type"),
-        nominal=bool(value(slots, RUN_TYPE, "nominal")),
-        job_type=value(slots, RUN_TYPE, "job_type"),
-        integration=value(slots, RUN_TYPE, "integration"),
-        external_trigger=bool(value(slots, RUN_TYPE, "external_trigger")),
+        start_reason=value(slots, RUN_TYPE, TYPE_START_REASON),
+        airflow_run_type=value(slots, RUN_TYPE, TYPE_AIRFLOW_RUN),
+        nominal=bool(value(slots, RUN_TYPE, TYPE_NOMINAL)),
+        job_type=value(slots, RUN_TYPE, TYPE_JOB),
+        integration=value(slots, RUN_TYPE, TYPE_INTEGRATION),
+        external_trigger=bool(value(slots, RUN_TYPE, TYPE_EXTERNAL_TRIGGER)),
         parent=value(slots, RUN_TYPE, TYPE_ABOVE),
     )
 
