@@ -31,9 +31,10 @@ from dh_bridge.ledger import Ledger, Nowhere, noted, opened, trial
 from dh_bridge.replay.processes import translations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
 
+    from dh_bridge.openlineage.events import DeadLetter, Event
     from dh_bridge.settings import Settings
 
 
@@ -117,7 +118,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
                     say(elsewhere)
                 gate = _gate(target, destination, unasked=dry_run or yes)
                 if processes > 1:
-                    _deliver_of_many(events, destination, outcome, processes, gate)
+                    _deliver(events, destination, outcome, None, gate, processes)
                 else:
                     with _ledger(place, destination, outcome, gate, full=full, dry_run=dry_run) as found:
                         _deliver(events, destination, outcome, found, None if dry_run else gate)
@@ -163,26 +164,30 @@ def _gate(target: str, destination: Destination, *, unasked: bool) -> Gate:
     return Gate(destination.sink, destination.settings.ask_new_entities if asks else None)
 
 
-def _deliver(
-    events: Sequence[str], destination: Destination, outcome: Outcome, ledger: Ledger | None, gate: Gate | None
+def _deliver(  # noqa: PLR0913 - what the flags say
+    events: Sequence[str],
+    destination: Destination,
+    outcome: Outcome,
+    ledger: Ledger | None,
+    gate: Gate | None,
+    processes: int = 1,
 ) -> None:
-    """Translate the events and deliver what comes of them, a translation at a time; without a ``gate`` nothing is written."""
+    """Translate the events and deliver what comes of them, a translation at a time; without a ``gate`` nothing is written.
+
+    Of several ``processes`` each run is translated by one, and what runs share by this one.
+    """
     bridge = Bridge(destination.settings)
     items = events_of(events, bridge)
     if ledger is not None:
-        try:
-            for translation, delivery in ledger.stream(items):
-                outcome.add(translation)
-                if gate is not None:
-                    outcome.deliver(delivery)
-        finally:
-            if gate is not None:
-                outcome.hold(*held(ledger.courier))
-        counts = outcome.counts
-        if counts.events and not (counts.proposals or counts.filtered):
-            say("nothing is new: what these events say was told before")
+        _deliver_by(ledger, items, outcome, writes=gate is not None)
     else:
-        for translation in bridge.stream(items, report=outcome.reports):
+        several = processes > 1
+        made = (
+            translations(items, destination.settings, processes)
+            if several
+            else bridge.stream(items, report=outcome.reports)
+        )
+        for translation in made:
             outcome.add(translation)
             if gate is not None:
                 gate(translation)
@@ -192,15 +197,16 @@ def _deliver(
     outcome.warn_of_profile(bridge)
 
 
-def _deliver_of_many(
-    events: Sequence[str], destination: Destination, outcome: Outcome, processes: int, gate: Gate
-) -> None:
-    """Deliver what several processes make of the events: each run by one of them, what runs share by this one."""
-    bridge = Bridge(destination.settings)
-    for translation in translations(events_of(events, bridge), destination.settings, processes):
-        outcome.add(translation)
-        gate(translation)
-        with outcome.waiting(len(translation.proposals)):
-            outcome.deliver(destination.sink.emit(translation.proposals))
-    outcome.counts.filtered.update(getattr(destination.sink, "left_out", {}))
-    outcome.warn_of_profile(bridge)
+def _deliver_by(ledger: Ledger, items: Iterable[Event | DeadLetter], outcome: Outcome, *, writes: bool) -> None:
+    """Let a ledger fold the events and deliver what is new; a dry run (not ``writes``) tells of no delivery."""
+    try:
+        for translation, delivery in ledger.stream(items):
+            outcome.add(translation)
+            if writes:
+                outcome.deliver(delivery)
+    finally:
+        if writes:
+            outcome.hold(*held(ledger.courier))
+    counts = outcome.counts
+    if counts.events and not (counts.proposals or counts.filtered):
+        say("nothing is new: what these events say was told before")

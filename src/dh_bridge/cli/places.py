@@ -1,4 +1,4 @@
-"""Places that commands compare with: a server, a catalogue, a file of URNs."""
+"""Places that commands look into: a server, a catalogue, a file of URNs, a ledger that is there."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dh_bridge.sinks.catalog import CatalogSink
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from dh_bridge.delivery import Destination
     from dh_bridge.settings import Settings
@@ -38,6 +39,12 @@ def opened_place(target: str, settings: Settings) -> Iterator[tuple[Readable, It
             yield cast("Readable", server), None, destination.settings
     else:
         raise click.UsageError(f"{shown(target)!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs")
+
+
+def existing(file: Path) -> Catalog:
+    """Open a catalogue or ledger to write into; a SinkError when there is none, for only what delivers makes a new one."""
+    Catalog(file, readonly=True).close()
+    return Catalog(file)
 
 
 def _server(target: str, settings: Settings) -> Destination:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.catalog.deleting import delete
-from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import profile_option, with_settings
 from dh_bridge.cli.outcome import written_to
+from dh_bridge.cli.places import existing
 from dh_bridge.cli.screen import say
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import open_destination
@@ -89,8 +89,7 @@ def prune(  # noqa: PLR0913 - one parameter per option
     own = target.startswith("catalog:")
     if retired and not (own or hard or dry_run):
         raise SettingsError("emit has removed them softly", where="--retired", now="name a list with --hard FILE")
-    Catalog(place, readonly=True).close()  # says so when there is none
-    with Catalog(place) as file:
+    with existing(place) as file:
         if retired:
             urns = retired_checks(file, settings.assertions.retire)
         else:

@@ -12,6 +12,7 @@ import click
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, json_option, ledger_option, with_settings
+from dh_bridge.cli.places import existing
 from dh_bridge.cli.screen import json_line, say, write, write_table
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.outbox import Outbox
@@ -169,8 +170,7 @@ def opened_outbox(
     place = place or settings.ledger.file
     if place is None:
         raise SettingsError("no ledger is named", where="--ledger", now="name its file")
-    Catalog(place, readonly=True).close()
-    with Catalog(place, readonly=readonly) as file:
+    with Catalog(place, readonly=True) if readonly else existing(place) as file:
         yield file, Outbox(file.connection)
 
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_path, json_option, ledger_option, profile_option, utf_8, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.places import opened_place
+from dh_bridge.cli.places import existing, opened_place
 from dh_bridge.cli.screen import json_line, say, write, write_table
 from dh_bridge.delivery import around
 from dh_bridge.ledger.recall import Recall
@@ -128,8 +127,7 @@ def _told(events: tuple[str, ...], settings: Settings, outcome: Outcome) -> Iter
 
 def _sent(ledger: Path, delivery: str | None, settings: Settings, sample: float) -> Iterator[list[Proposal]]:
     """Yield what a ledger would write today of what it has sent."""
-    Catalog(ledger, readonly=True).close()  # says so when there is none
-    with Catalog(ledger) as file:
+    with existing(ledger) as file:
         recall = Recall(file, Options(settings, stateful=True), delivery)
         yield from recall.proposals(lambda urn: _drawn(urn, sample))
         if recall.gone:
