@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 from typing import Any
@@ -122,7 +123,7 @@ def _number(value: Any, *, whole: bool) -> Any:
             return UNUSABLE
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return UNUSABLE
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):  # noqa: PLR0124 - NaN
+    if isinstance(value, float) and not math.isfinite(value):
         return UNUSABLE
     if whole and isinstance(value, float):
         return int(value) if value.is_integer() else UNUSABLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -48,7 +49,7 @@ def said(value: Any) -> Any:
     """Return ``value``, None for what says nothing: empty text, NaN, what a client could not write."""
     if isinstance(value, str):
         return None if not value or value.isspace() or value.startswith(SPOILT) else value
-    if isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 - NaN
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
