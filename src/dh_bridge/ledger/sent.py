@@ -115,9 +115,7 @@ class Sent:
         """Say whether a proposal, as it was sent, is what was last sent of what it says."""
         name = proposal.aspect_name
         if is_timeseries(name):
-            row = self._connection.execute(
-                "SELECT hash FROM sent_point WHERE key = ?", (point_key(proposal),)
-            ).fetchone()
+            row = self._connection.execute(_POINT, (point_key(proposal),)).fetchone()
             return row is not None and row[0] == marked(proposal.value)
         last = self._known(proposal.entity_urn).get(name)
         if last is None:
@@ -174,12 +172,8 @@ class Sent:
         if is_buried(known) and any(one.aspect_name == "status" and marked(one.value) == REMOVED for one in proposals):
             return  # what is removed all the same is not to come back as a ghost
         if whole:
-            if (
-                not known
-                and urn.startswith(RUN)
-                and (row := self._connection.execute(_POINT, (removal_key(urn),)).fetchone())
-            ):
-                known["status"] = Aspect(row[1], REMOVED)
+            if not known and urn.startswith(RUN):
+                known.update(self._removal_of(urn))
             proposals += _taken_back(urn, proposals, known)
         proposals = [one for one in proposals if not self._refuses(one)]
         before = dict(known)
@@ -196,9 +190,10 @@ class Sent:
             if changed:
                 sends = True
                 yield from changed
-        if sends and stale and known and before and proposals[0].entity_type in self._revived and not self._full:
-            revival = upsert(proposals[0].entity_type, urn, "status", {"removed": False})
-            yield from [] if self._refuses(revival) else [revival]
+        if sends and stale and known and before and entity_type(urn) in self._revived and not self._full:
+            revival = upsert(entity_type(urn), urn, "status", {"removed": False})
+            if not self._refuses(revival):
+                yield revival
         if known and not before:
             self.fresh.add(urn)
         if known != before or sends:
@@ -246,6 +241,11 @@ class Sent:
     def _known(self, urn: str) -> Aspects:
         row = self._connection.execute("SELECT aspects FROM sent WHERE urn = ?", (urn,)).fetchone()
         return _decode(row[0]) if row is not None else {}
+
+    def _removal_of(self, urn: str) -> Aspects:
+        """Return what is left of a run that was pruned: its removal, for as long as that is noted."""
+        row = self._connection.execute(_POINT, (removal_key(urn),)).fetchone()
+        return {} if row is None else {"status": Aspect(row[1], REMOVED)}
 
     def _write(self, urn: str, known: Aspects) -> None:
         self._connection.execute("INSERT OR REPLACE INTO sent (urn, aspects) VALUES (?, ?)", (urn, _encode(known)))
