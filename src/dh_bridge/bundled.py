@@ -54,7 +54,8 @@ AVRO_SCHEMAS = _ROOT / "avro_schemas"
 EXAMPLES = _ROOT / "examples" / "events"
 """What ``dh-bridge demo`` translates: events that real producers sent."""
 
-_FOLDERS = ("naming", "producers", "tables")
+FOLDERS = ("naming", "producers", "tables")
+"""The folders of mapping files, ours and a user's."""
 _YAML = (".yaml", ".yml")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -113,11 +114,11 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
 def _look_at(overlay: Path) -> None:
     """Raise a MappingError for a file of the user's that stands where nobody looks, or under a name that nobody reads."""
     tables = [path.name for path in _yaml_files(MAPPINGS / "tables")]
-    folders = [overlay / name for name in _FOLDERS if (overlay / name).is_dir()]
+    folders = [overlay / name for name in FOLDERS if (overlay / name).is_dir()]
     if not folders and any(path.suffix in _YAML for path in overlay.iterdir()):
-        raise MappingError("has no folder of mapping files", where=str(overlay), now=f"one of {', '.join(_FOLDERS)}")
+        raise MappingError("has no folder of mapping files", where=str(overlay), now=f"one of {', '.join(FOLDERS)}")
     for folder in sorted(overlay.iterdir()):
-        near = get_close_matches(folder.name.lower(), _FOLDERS, 1, 0.7) if folder.name not in _FOLDERS else []
+        near = get_close_matches(folder.name.lower(), FOLDERS, 1, 0.7) if folder.name not in FOLDERS else []
         if near and folder.is_dir() and any(path.suffix in _YAML for path in folder.iterdir()):
             raise MappingError("is not read by this name", where=str(folder), now=f"rename it to {near[0]}")
     for path in (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _YAML):

@@ -49,7 +49,6 @@ _EXTRAS = {
 }
 
 
-_ROOMS = ("naming", "producers", "tables")
 _EVERYWHERE = "urn:li:corpuser:datahub"
 
 
@@ -170,8 +169,8 @@ def _settings(config: Path | str | None, flags: Sequence[Flag]) -> Iterator[Find
 
 def _own_mappings(folder: Path) -> Finding:
     """Count the files that take part: those of the folders that ours have, too."""
-    number = sum(1 for room in _ROOMS for _ in (folder / room).glob("*.yaml"))
-    remedy = "" if number else f"files are looked for in its folders {', '.join(_ROOMS)}"
+    number = sum(1 for name in bundled.FOLDERS for _ in (folder / name).glob("*.yaml"))
+    remedy = "" if number else f"files are looked for in its folders {', '.join(bundled.FOLDERS)}"
     return Finding("settings", "mappings", OK if number else MISSING, f"{number} files in {folder}", remedy)
 
 

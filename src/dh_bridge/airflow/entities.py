@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import ValidationError
 
 from dh_bridge.airflow.occasion import attribute
-from dh_bridge.datahub.urns import is_urn, parse
+from dh_bridge.datahub.urns import decode, is_urn, parse
 from dh_bridge.settings.naming import NamingRule
 from dh_bridge.translation.naming import Naming
 
@@ -22,7 +22,6 @@ URNS = "datahub"
 """Namespace of a dataset whose name is a URN, until :func:`led_back` finds the pair."""
 
 _PLATFORM = "urn:li:dataPlatform:"
-_ESCAPES = (("%2C", ","), ("%28", "("), ("%29", ")"), ("%E2%90%9F", "\u241f"))
 
 
 def urn_of(one: Any) -> str | None:
@@ -84,11 +83,9 @@ def _pair(urn: str, way: _Way | None, naming: Naming) -> tuple[str, str] | None:
 
 def _way(urn: str) -> _Way | None:
     platform, name, env = parse(urn)[1]
-    for escape, mark in _ESCAPES:
-        name = name.replace(escape, mark)
     namespace = f"{platform},{env}"
     said = {"namespace": namespace, "platform": platform.removeprefix(_PLATFORM), "env": env, "case": "keep"}
     try:
-        return _Way(namespace, name, NamingRule.model_validate(said))
+        return _Way(namespace, decode(name), NamingRule.model_validate(said))
     except ValidationError:  # a platform or an environment that DataHub itself would not take
         return None

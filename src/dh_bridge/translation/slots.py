@@ -100,6 +100,8 @@ OUTPUT = Slot("OUTPUT", "dataJobInputOutput", span)
 STATISTIC = Slot("STATISTIC", "dataJobInputOutput", largest)
 #: (direction, dataset URN, facet key) -> {property: text}
 EDGE_PROPERTIES = Slot("EDGE_PROPERTIES", "dataJobInputOutput", latest)
+INDIRECT = "columnLineage.indirect"
+"""The edge property that names the columns which touch the whole output; those of several outputs become one list."""
 #: dataset URN -> first time, last stamp: of a job or run that another one's lineage names as a target
 NAMED_INPUT = Slot("NAMED_INPUT", "dataJobInputOutput", span)
 #: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts

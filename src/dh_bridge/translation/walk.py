@@ -127,7 +127,7 @@ class Walk:
         if job.placeholder or job.skip:
             at.owner, at.task = ANY_OWNER, ANY_TASK
             return
-        at.owner = job.flow_urn if job.level == "flow" else job.job_urn
+        at.owner = job.owner_urn
         at.task = job.job_urn
         statements: list[Statement] = [(job.flow_urn, JOB, "", job)]
         if job is not named:  # what is said of the operation is said of no job that is written

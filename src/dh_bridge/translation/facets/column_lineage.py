@@ -39,6 +39,7 @@ from dh_bridge.translation.slots import (
     DATASET_PROPERTIES,
     EDGE_PROPERTIES,
     FINE_LINEAGE,
+    INDIRECT,
     INPUT,
     INPUT_FIELD,
     JOB_PROPERTIES,
@@ -260,7 +261,7 @@ def _indirect(found: _Lineage, at: Place, *, on_dataset: bool) -> Iterator[State
     """Yield the input fields of the job, and on each edge which of its columns touch the whole output."""
     if on_dataset:
         for dataset, _, mark in found.indirect:
-            yield at.dataset, UPSTREAM_MARK, (dataset, "columnLineage.indirect", mark), None
+            yield at.dataset, UPSTREAM_MARK, (dataset, INDIRECT, mark), None
     if not at.task:
         return
     edges: dict[str, list[str]] = {}
@@ -268,7 +269,7 @@ def _indirect(found: _Lineage, at: Place, *, on_dataset: bool) -> Iterator[State
         edges.setdefault(dataset, []).append(mark)
         yield at.task, INPUT_FIELD, field, None
     for dataset, columns in edges.items():
-        properties = {"columnLineage.indirect": ",".join(sorted(set(columns)))}
+        properties = {INDIRECT: ",".join(sorted(set(columns)))}
         yield at.task, EDGE_PROPERTIES, ("input", dataset, f"columnLineage {at.dataset}"), properties
 
 

@@ -44,3 +44,8 @@ class Job(msgspec.Struct, frozen=True, gc=False):
     joined: str | None = None
     template: str | None = None
     granularity: str = "operation"
+
+    @property
+    def owner_urn(self) -> str:
+        """The URN of what bears what facets say of the job: its flow for a flow-level job, else its dataJob."""
+        return self.flow_urn if self.level == "flow" else self.job_urn

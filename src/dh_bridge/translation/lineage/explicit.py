@@ -35,6 +35,7 @@ from dh_bridge.translation.slots import (
     EDGE_PROPERTIES,
     EXPLICIT,
     FINE_LINEAGE,
+    INDIRECT,
     INPUT,
     INPUT_FIELD,
     JOB_PROPERTIES,
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 
 KEY = "lineage"
 NO_SOURCE = "lineage.noSource"
-_MARKS = "columnLineage.indirect"
 _DROPPED = "policy:column_lineage.indirect"
 
 
@@ -116,7 +116,7 @@ class Reading:
             yield urn, DATASET_PROPERTIES, NO_SOURCE, {NO_SOURCE: "true"} if sourceless else {}
         for dataset, marks in self._marks.items():
             key = ("input", dataset, f"{KEY} {at.dataset}")
-            yield at.task, EDGE_PROPERTIES, key, {_MARKS: ",".join(sorted(marks))}
+            yield at.task, EDGE_PROPERTIES, key, {INDIRECT: ",".join(sorted(marks))}
         for name, members in self._kept.items():
             slot, owner = self._home(name)
             said = members if name != "descriptions" else {pair: "; ".join(words) for pair, words in members.items()}
@@ -195,7 +195,7 @@ class Reading:
             return
         mark = f"{column or '*'}:{(operation or 'INDIRECT').removeprefix('INDIRECT:')}"
         if not isinstance(target, str) and self._on_dataset:
-            self.found.append((target.endpoint or "", UPSTREAM_MARK, (urn, _MARKS, mark), None))
+            self.found.append((target.endpoint or "", UPSTREAM_MARK, (urn, INDIRECT, mark), None))
         if at.task:
             self._marks.setdefault(urn, set()).add(mark)
             if column:

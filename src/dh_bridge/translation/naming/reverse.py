@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.datahub.urns import is_urn, parse
+from dh_bridge.datahub.urns import decode, is_urn, parse
 from dh_bridge.translation.naming.namespaces import host_and_port
 from dh_bridge.translation.naming.patterns import NOT_IN_NAMESPACE, Group, Part, Template, Token, expression, parts_of
 from dh_bridge.translation.naming.reader import DATASET_LEVELS
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from dh_bridge.translation.naming.name import Name
     from dh_bridge.translation.naming.reader import Reader
-
-_ESCAPES = (("%2C", ","), ("%28", "("), ("%29", ")"), ("%E2%90%9F", "\u241f"))
 
 
 class _Way(NamedTuple):
@@ -92,8 +90,7 @@ class Reverse:
         if not text.startswith("urn:li:dataset:") or not is_urn(text):
             return []
         platform, name, _ = parse(text)[1]
-        for escape, mark in _ESCAPES:
-            name = name.replace(escape, mark)
+        name = decode(name)
         spellings = [
             *(name[len(instance) + 1 :] for instance in self._instances if name.startswith(f"{instance}.")),
             name,

@@ -24,6 +24,7 @@ from dh_bridge.translation.slots import (
     EDGE_PROPERTIES,
     FIRST_SEEN,
     FOLDED,
+    INDIRECT,
     INPUT,
     INPUT_EDGE,
     JOB,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runs.history import History
 
-_INDIRECT = "columnLineage.indirect"
 _OF_JOBS = frozenset({SQL, INPUT, OUTPUT, NAMED_INPUT})
 _EDGES = ((INPUT, INPUT_EDGE, "input"), (OUTPUT, OUTPUT_EDGE, "output"), (NAMED_INPUT, INPUT_EDGE, ""))
 _SNAPSHOT = "COMPLETE_SNAPSHOT"
@@ -64,7 +64,7 @@ def settle_placeholders(state: RunState) -> None:
         owner = None  # what is said of an operation is said of no job that is written
     named = [job for job, _ in state.jobs.values() if not job.placeholder and not job.skip]
     for job in named:
-        for slots, urn in ((owner, job.flow_urn if job.level == "flow" else job.job_urn), (task, job.job_urn)):
+        for slots, urn in ((owner, job.owner_urn), (task, job.job_urn)):
             for slot, elements in (slots or {}).items():
                 pour(state.cells.setdefault(urn, {}).setdefault(slot, {}), slot, elements)
     if named:
@@ -172,8 +172,7 @@ def _page_of_code(state: RunState) -> Cell | None:
     job = state.job()
     if job is None:
         return None
-    owner = job.flow_urn if job.level == "flow" else job.job_urn
-    return state.cells.get(owner, {}).get(JOB_FIELD, {}).get(("externalUrl", PAGE_CODE))
+    return state.cells.get(job.owner_urn, {}).get(JOB_FIELD, {}).get(("externalUrl", PAGE_CODE))
 
 
 def run_user(slots: Slots) -> str | None:
@@ -229,9 +228,9 @@ def edge_properties(task: str, state: RunState) -> dict[tuple[str, str], dict[st
             own = found.setdefault((direction, dataset), {})
             if slot is STATISTIC:
                 own[f"{direction}Statistics.{leaf}"] = str(properties)
-            elif _INDIRECT in properties and _INDIRECT in own:  # of another output of the run
-                marks = {*own[_INDIRECT].split(","), *properties[_INDIRECT].split(",")}
-                own[_INDIRECT] = ",".join(sorted(marks))
+            elif INDIRECT in properties and INDIRECT in own:  # of another output of the run
+                marks = {*own[INDIRECT].split(","), *properties[INDIRECT].split(",")}
+                own[INDIRECT] = ",".join(sorted(marks))
             else:
                 own.update(properties)
     return found

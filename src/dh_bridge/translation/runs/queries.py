@@ -81,7 +81,7 @@ def tell_queries(state: RunState, history: History, actor: str, options: Options
     whole = history.started or state.single or not state.urn
     found: dict[str, str] = {}
     for task, (job, _) in state.jobs.items():
-        slots = state.cells.get(job.flow_urn if job.level == "flow" else job.job_urn, {})
+        slots = state.cells.get(job.owner_urn, {})
         if SQL not in slots or job.placeholder or job.skip:
             continue
         stamp, text = sql_text(slots[SQL][""])
