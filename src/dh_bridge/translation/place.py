@@ -19,12 +19,21 @@ if TYPE_CHECKING:
 
 #: Note of a place in the event that is said of a dataset, or names one, with its URN: see `Written.near`
 ABOUT = "about:"
-#: An entry of an event that is read in part: (stamp of the event, role, position; positions order the entries)
+#: An entry of an event that is read in part: (stamp of the event, role, `entry_of` its stamp)
 Mark = tuple[Any, str, int]
 Role = Literal["input", "output", "dataset"]
 #: A dataset of an event that is not left out, its name, its role and its path in the event
 Entry = tuple["Dataset", "Name", Role, str]
 Attach = Literal["run", "job", "dataset"]
+
+#: Weights of stamps: the run's facets come after those of outputs, these after those of inputs, a later dataset after an
+#: earlier one; below the weight of one dataset there is room to order its bags.
+RUN_WEIGHT, OUTPUT_WEIGHT, DATASET_WEIGHT = 1 << 40, 1 << 20, 4
+
+
+def entry_of(stamp: Stamp) -> int:
+    """Return which dataset of its event a statement is about: its side and place, as one number that orders them."""
+    return int(stamp[3] // DATASET_WEIGHT)
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -46,47 +55,55 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 class Place:
     """The surroundings of the facet that is being read; one object per event, moved from facet to facet.
 
-    ``run`` is the run's URN ("" for job and dataset events); ``owner`` the URN that job facets belong to (dataFlow for a
-    flow-level job, else dataJob); ``task`` the dataJob URN that carries inputs and outputs; ``dataset`` the dataset URN
-    of the bag that is being read, with its ``name``, ``role`` and, when its schema was read, its ``columns``;
-    ``inputs`` and ``mentioned`` the dataset URNs of the event, ``named`` what they are called, ``tested`` those that its
-    tests are about, ``checks`` the named checks that were read so far (dataset and name -> by URN), ``explicit`` the dataset URNs whose lineage a
-    ``lineage`` facet of the event tells.
-    ``key``, ``bag`` and ``where`` name the facet. ``subsets`` (side and dataset -> times it is named, predicate) and
-    ``marks`` (dataset and assertion URN -> entry that told of it) are known once a subset was read; ``batch`` is the part of its
-    datasets that the whole event is about.
+    What most places do not have is set where it is known, so that making a place costs little.
     """
 
-    # What most places do not have; set where it is known, so that making a place costs little.
+    #: URN of the run; "" for job and dataset events
     run: str = ""
     job: Job | None = None
+    #: URN that facets of the job belong to: a flow-level job's dataFlow, else the dataJob
     owner: str = ""
+    #: URN of the dataJob that carries inputs and outputs
     task: str = ""
+    #: the event's datasets
+    entries: Sequence[Entry] = ()
+    #: who checks, and what its checks are called, where facets tell of some
+    assertion_platform: str = ""
+    assertion_label: str = ""
+    #: URNs of the datasets whose lineage a ``lineage`` facet of the event tells
+    explicit: frozenset[str] = frozenset()
+    #: the part of its datasets that the whole event is about
+    batch: Part | None = None
+    #: (path in the event, reason) of each leaf that ends on the way; None where nobody asks for the report
+    notes: list[tuple[str, str]] | None = None
+
+    #: the dataset whose bag is being read: its URN, its name, its side, its columns and their paths once its schema was read
     dataset: str = ""
     name: Name | None = None
     role: Role = "dataset"
-    attach: Attach = "run"
-    assertion_platform: str = ""
-    assertion_label: str = ""
     columns: dict[str, str] | None = None
-    entries: Sequence[Entry] = ()
-    bag: str = "facets"
+    #: keys of all of its facets
     keys: frozenset[str] = frozenset()
+    #: side and dataset -> times that it is named, predicate; known once a subset was read
+    subsets: dict[tuple[Role, str], tuple[int, str]] | None = None
+    #: dataset and assertion URN -> the entry that told of it; known once a subset was read
+    marks: dict[tuple[str, str], Mark | None] | None = None
+
+    #: the facet: what it is attached to, its bag, its key, its path in the event, its JSON
+    attach: Attach = "run"
+    bag: str = "facets"
     key: str = ""
     where: str = ""
     raw: bytes = b""
-    notes: list[tuple[str, str]] | None = None
-    explicit: frozenset[str] = frozenset()
-    subsets: dict[tuple[Role, str], tuple[int, str]] | None = None
-    marks: dict[tuple[str, str], Mark | None] | None = None
-    batch: Part | None = None
 
     def __init__(self, event: Event, options: Options, stamp: Stamp) -> None:
         self.event = event
         self.options = options
         self.identity: Identity | Seen = options.identity.of(event)
         self.stamp = stamp
+        #: dataset and name -> the checks of that name that were read so far, by URN
         self.checks: dict[tuple[str, str], dict[str, Check]] = {}
+        #: namespace and name of each dataset of the event, as they were sent -> what it is called
         self.aliases: dict[tuple[str, str], Name] = {}
         #: URN of a dataset of the event -> its columns, as they were sent, and their paths; of those whose schema was read
         self.schemas: dict[str, dict[str, str]] = {}
@@ -133,7 +150,7 @@ class Place:
         """Return the mark of the entry of inputs or outputs that is being read if it tells of a part only."""
         if ("subset" not in self.keys and self.batch is None) or not self.dataset:
             return None
-        return self.stamp[:3], self.role, self.stamp[3] >> 2
+        return self.stamp[:3], self.role, entry_of(self.stamp)
 
     def reached(self, leaf: str, verdict: Literal["mapped", "kept"], *targets: str) -> None:
         """Note that a leaf went elsewhere than its row of the facet's table says."""

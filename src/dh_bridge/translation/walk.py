@@ -11,7 +11,7 @@ from dh_bridge.translation.fold import fold
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.laws import Digest, Stamp
 from dh_bridge.translation.naming.datasets import dataset_name, in_query, numbered, phantom, skipped, temporary
-from dh_bridge.translation.place import Attach, Entry, Place, Role
+from dh_bridge.translation.place import DATASET_WEIGHT, OUTPUT_WEIGHT, RUN_WEIGHT, Attach, Entry, Place, Role
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.reading.checks import own_check
 from dh_bridge.translation.reading.generic import MOST_UNKNOWN, known_first, unknown
@@ -44,13 +44,10 @@ if TYPE_CHECKING:
 
     Bags = Sequence[Facets]
 
-#: The spec's own bag of a dataset facet wins over the other; weights break ties inside one event.
+#: The spec's own bag of a dataset facet wins over the other.
 _BAGS = (("facets", 2), ("inputFacets", 1), ("outputFacets", 1))
 #: Checks are a facet of inputs by the specification; dbt writes them into both bags, and values only here.
 _CHECKS, _ABOVE_BOTH = "dataQualityAssertions", 2
-_OUTPUT_WEIGHT = 1 << 20
-_RUN_WEIGHT = 1 << 40
-_POSITION_WEIGHT = 4
 #: Explicit lineage is read before columnLineage, which it replaces in its event.
 _EXPLICIT = "lineage"
 
@@ -101,7 +98,7 @@ class Walk:
         at.dataset, at.name, at.columns = "", None, None
         if event.kind == "run" and run_facets:
             # A test of the run that merges with a check of a dataset is the fuller of the two.
-            self._bag(run_facets, "run", "$.run.facets", (*stamp[:3], _RUN_WEIGHT), state, at)
+            self._bag(run_facets, "run", "$.run.facets", (*stamp[:3], RUN_WEIGHT), state, at)
         if event.kind != "dataset" and job_facets:
             self._bag(job_facets, "job", "$.job.facets", stamp, state, at)
         return state
@@ -212,7 +209,7 @@ class Walk:
         if endpoint is None:
             return
         at.dataset, at.name, at.role, at.columns = endpoint, name, role, None
-        weight = (_OUTPUT_WEIGHT if role == "output" else 0) + (position + 1) * _POSITION_WEIGHT
+        weight = (OUTPUT_WEIGHT if role == "output" else 0) + (position + 1) * DATASET_WEIGHT
         time, rank, digest, _ = at.stamp
         through, marked = not self.filters.idle and self.filters.through(dataset), self.options.temporary
         if marked != "keep" and not temporary(dataset):

@@ -14,6 +14,7 @@ from dh_bridge.translation.assertions import (
     run_event,
 )
 from dh_bridge.translation.fold import first_rung, value
+from dh_bridge.translation.place import entry_of
 from dh_bridge.translation.properties import Joined
 from dh_bridge.translation.reading.subsets import part_of
 from dh_bridge.translation.render.ladders import combined
@@ -174,7 +175,7 @@ def _measured(slots: Slots) -> dict[tuple[str, ...], list[Cell]]:
 def _metric(measured: dict[tuple[str, ...], list[Cell]], mark: Mark | None, *path: str) -> int | None:
     """Return what was measured at ``path``; of a part only what was measured of that part."""
     for stamp, number in measured.get(path, ()):
-        if mark is None or (stamp[:3], stamp[3] >> 2) == (mark[0], mark[2]):
+        if mark is None or (stamp[:3], entry_of(stamp)) == (mark[0], mark[2]):
             return int(number)
     return None
 
