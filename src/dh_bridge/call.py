@@ -14,7 +14,7 @@ from dh_bridge.translation.report.newer import newer_aspects
 from dh_bridge.translation.report.report import Report
 from dh_bridge.translation.report.written import Written, entities, proposed
 from dh_bridge.translation.runs.joined import by_key
-from dh_bridge.translation.runs.skipped import settled
+from dh_bridge.translation.runs.skipped import settled_notes
 from dh_bridge.translation.translate import Fold, Rejected
 
 if TYPE_CHECKING:
@@ -217,5 +217,5 @@ class Call:
         for key, state in closed:
             written = Written(state, by_urn, self._options)
             for event, notes in self._seen.pop(key):
-                report.add(event, settled(notes, state), written)
+                report.add(event, settled_notes(notes, state), written)
         return report

@@ -15,9 +15,9 @@ from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.render.assertions import ENTITY as ASSERTION
-from dh_bridge.translation.runs.joined import told
+from dh_bridge.translation.runs.joined import ours
 from dh_bridge.translation.runs.leaving import present
-from dh_bridge.translation.runs.operations import without
+from dh_bridge.translation.runs.operations import without_runs
 from dh_bridge.translation.runs.other_runs import RUN
 from dh_bridge.translation.runs.retiring import missed, retired, successors
 from dh_bridge.translation.runs.settling import contribution, history_of, settled
@@ -113,14 +113,14 @@ class LedgerFold:
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
         written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":
-            written = without(written, frozenset(carried))
-        return valid(told(written, states, histories, self.options), self.options.validator, self.rejected)
+            written = without_runs(written, frozenset(carried))
+        return valid(ours(written, states, histories, self.options), self.options.validator, self.rejected)
 
     def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
         """Return what is said of entities that runs share, changed or not: what did not change was written earlier."""
         chosen = _Chosen(self.shared)
         chosen.update({urn: present(cells, self.options.settings) for urn in urns if (cells := self.shared.cells(urn))})
-        return told(proposals([], [], chosen, self.options), [], [], self.options)
+        return ours(proposals([], [], chosen, self.options), [], [], self.options)
 
     def save(self, now: int, *, quiet: bool = False) -> None:
         """Write what the batch changed; ``now`` in milliseconds; ``quiet`` as of the runs."""

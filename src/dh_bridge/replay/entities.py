@@ -14,7 +14,7 @@ from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.translation.fold import Cells, merge, value
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.redaction import redaction
-from dh_bridge.translation.runs.joined import told
+from dh_bridge.translation.runs.joined import ours
 from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, TAG
 from dh_bridge.translation.translate import Rejected, proposals, valid
 
@@ -78,7 +78,7 @@ class Entities:
         """Return the proposals of one group: ``cells`` are all its pieces, folded (see :func:`gather`)."""
         before = len(self.rejected)
         with redaction(self._options.settings.redaction):
-            written = told(self._rendered(cells), [], [], self._options)
+            written = ours(self._rendered(cells), [], [], self._options)
             found = valid(written, self._options.validator, self.rejected)
         _, counts = counted(found)  # an entity is of one group: none is counted twice
         counts.rejected = len(self.rejected) - before

@@ -20,9 +20,8 @@ from dh_bridge.translation.packing import unpacked
 from dh_bridge.translation.redaction import redaction
 from dh_bridge.translation.report.newer import newer_aspects
 from dh_bridge.translation.runs.contributions import contribute
-from dh_bridge.translation.runs.joined import joined_checks, matched
-from dh_bridge.translation.runs.joined import told as told_of
-from dh_bridge.translation.runs.operations import carried, without
+from dh_bridge.translation.runs.joined import joined_checks, matched, ours
+from dh_bridge.translation.runs.operations import carried, without_runs
 from dh_bridge.translation.runs.settling import history_of, mark_written, settle_alone
 from dh_bridge.translation.translate import Fold, Rejected, proposals, valid
 
@@ -213,8 +212,8 @@ class Runs:
             contribute(state, found, self._shared, self._options)
             for urn in joined_checks(state):  # the tool writes them, whatever runs say of them
                 self._shared.pop(urn, None)
-            written = told_of(proposals([state], [found], {}, self._options), [state], [found], self._options)
-            own = valid(without(written, left_out), self._options.validator, self.rejected)
+            written = ours(proposals([state], [found], {}, self._options), [state], [found], self._options)
+            own = valid(without_runs(written, left_out), self._options.validator, self.rejected)
             time, place, self.origin = last.pop(state.key)
             if own:
                 yield Run(self.origin, state.run_id, time, place, own)

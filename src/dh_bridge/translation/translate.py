@@ -19,8 +19,8 @@ from dh_bridge.translation.render.shared import tag_key
 from dh_bridge.translation.render.silent import silent_proposals
 from dh_bridge.translation.runs.contributions import contribute, outputs_of
 from dh_bridge.translation.runs.handing_down import hand_down
-from dh_bridge.translation.runs.joined import told
-from dh_bridge.translation.runs.operations import without
+from dh_bridge.translation.runs.joined import ours
+from dh_bridge.translation.runs.operations import without_runs
 from dh_bridge.translation.runs.other_runs import RUN, hand_over
 from dh_bridge.translation.runs.settling import history_of, settle
 from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, TAG, WRITTEN
@@ -84,8 +84,8 @@ class Fold:
             hand_down(states, histories, self.options, folded)
         written = proposals(states, histories, shared, self.options)
         if self.options.settings.identity.fold_runs == "drop":
-            written = without(written, folded)
-        return valid(told(written, states, histories, self.options), self.options.validator, self.rejected)
+            written = without_runs(written, folded)
+        return valid(ours(written, states, histories, self.options), self.options.validator, self.rejected)
 
     def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:  # noqa: ARG002 - as a fold that has an earlier call
         """Return what was written earlier of entities that did not change: nothing outlives the call."""

@@ -77,17 +77,17 @@ def _aliases(states: list[RunState]) -> dict[str, RunState]:
     return {alias: state for state in ordered for alias in state.cells.get(state.urn, {}).get(RUN_ALIAS, ())}
 
 
-def told(
+def ours(
     found: Iterator[Proposal], states: list[RunState], histories: list[History], options: Options
 ) -> Iterator[Proposal]:
-    """Return the proposals without what the mode leaves to others, and without runs of jobs that a rule skips."""
+    """Return the proposals that are ours to write: not what the mode leaves to other tools, no runs of jobs that a rule skips."""
     if options.identity.skips:
         runs = {state.urn for state in states if (job := state.job()) is not None and job.skip and job.joined is None}
         found = (proposal for proposal in found if proposal.entity_urn not in runs)
-    return found if options.settings.identity.mode == "default" else _told(found, states, histories, options)
+    return found if options.settings.identity.mode == "default" else _beside_others(found, states, histories, options)
 
 
-def _told(
+def _beside_others(
     found: Iterator[Proposal], states: list[RunState], histories: list[History], options: Options
 ) -> Iterator[Proposal]:
     settings = options.settings.identity

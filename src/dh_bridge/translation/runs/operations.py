@@ -56,7 +56,7 @@ def carried(states: list[RunState]) -> frozenset[str]:
     return frozenset(done)
 
 
-def without(found: Iterator[Proposal], runs: frozenset[str]) -> Iterator[Proposal]:
+def without_runs(found: Iterator[Proposal], runs: frozenset[str]) -> Iterator[Proposal]:
     """Return the proposals without those of the runs whose facts others carry."""
     return found if not runs else (proposal for proposal in found if proposal.entity_urn not in runs)
 

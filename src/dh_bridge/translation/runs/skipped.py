@@ -55,7 +55,7 @@ def withdraw_skipped(states: list[RunState]) -> None:
             _withdraw(state, dataset)
 
 
-def settled(notes: Notes, state: RunState) -> Notes:
+def settled_notes(notes: Notes, state: RunState) -> Notes:
     """Return the notes of an event of a closed run: what they say of results that may be withdrawn is known now."""
     if not any(reason.startswith(RESULT_NOTE) for _, reason in notes):
         return notes
