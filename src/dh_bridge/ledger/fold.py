@@ -59,9 +59,10 @@ class LedgerFold:
         joined = options.settings.identity.mode == "join"
         self._heritage = Heritage(connection, self.runs, whole=runs.infer_upstream, joined=joined)
         self._handover = HandOver(connection, self.runs, self._heritage, runs) if runs.infer_upstream else None
-        ledger, leaving = options.settings.ledger, options.settings
-        known = (self.runs, self.shared, self._kin, self._heritage, self._handover)
-        self.retention = Retention(connection, ledger, *known, leaving=leaving)
+        self.retention = Retention(
+            connection, options.settings.ledger, self.runs, self.shared, self._kin, self._heritage, self._handover,
+            leaving=options.settings,
+        )  # fmt: skip
         self.rejected: list[Rejected] = []
         #: events of this batch that came after the ledger had let go of their run
         self.late = 0

@@ -74,8 +74,8 @@ class Retention:
         self._runs, self._shared, self._kin = runs, shared, kin
         self._heritage, self._handover = heritage, handover
 
-    def apply(self, now: int) -> int:
-        """Evict what is due at ``now`` (milliseconds) between two batches; return how many runs went."""
+    def apply(self, now: int) -> None:
+        """Evict what is due at ``now`` (milliseconds), between two batches."""
         old = self._numbers(_OLD, now - self._age, self._most)
         lost = self._lost(now)
         due = {*old, *lost, *self._excess(len(old), len(lost))}
@@ -86,7 +86,6 @@ class Retention:
             "DELETE FROM sent_point WHERE key IN (SELECT key FROM sent_point WHERE time < ? LIMIT ?)",
             (now - self._age, 4 * self._most),
         )
-        return len(due)
 
     def _lost(self, now: int) -> list[int]:
         """Return the open runs that nobody told of for long; those that other runs did are noted as told of then."""
