@@ -44,7 +44,16 @@ class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A file of ``mappings/producers/``, as it is written."""
+    """A file of ``mappings/producers/``, as it is written; ``platform`` is DataHub's platform id.
+
+    ``single_event``: each run is one event without a START, which carries all that is known.
+    ``assertion_label``: what DataHub shows as the type of its checks.
+    ``parents``: which of its jobs have parents of its own; others' parents are of another tool, as a rule an orchestrator.
+    ``projections``: schemas of outputs hold what a statement writes, which is all of a table only where it makes it.
+    ``repeats``: column lineage of RUNNING is that of START.
+    ``frames``: columns that are those of its reader or writer, by naming system; ``hidden_columns``: columns that no table has, by
+    storage layer; ``file_metadata``: structs that no file has, and all members that they can have.
+    """
 
     producer: str
     platform: str
@@ -66,29 +75,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file_metadata: dict[str, frozenset[str]] = {}
 
 
-class Producer(msgspec.Struct, frozen=True):
-    """A family of producers: ``id`` is the file's stem, ``platform`` DataHub's platform id.
-
-    ``single_event``: each run is one event without a START, which carries all that is known.
-    ``assertion_label``: what DataHub shows as the type of its checks.
-    ``parents``: which of its jobs have parents of its own; others' parents are of another tool, as a rule an orchestrator.
-    ``projections``: schemas of outputs hold what a statement writes, which is all of a table only where it makes it.
-    ``repeats``: column lineage of RUNNING is that of START.
-    ``frames``: columns that are those of its reader or writer, by naming system; ``hidden_columns``: columns that no table has, by
-    storage layer; ``file_metadata``: structs that no file has, and all members that they can have.
-    """
+class Producer(Row, frozen=True, kw_only=True):
+    """A family of producers: its row, and the stem of its file."""
 
     id: str
-    title: str
-    platform: str
-    single_event: bool = False
-    assertion_label: str | None = None
-    parents: Parents = "all"
-    projections: bool = False
-    repeats: bool = False
-    frames: dict[str, frozenset[str]] = {}
-    hidden_columns: dict[str, frozenset[str]] = {}
-    file_metadata: dict[str, frozenset[str]] = {}
 
 
 def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]:
@@ -131,10 +121,7 @@ class Families:
         self._named: dict[str, Producer] = {}
         self._tools: dict[str, Producer] = {}
         for stem, row in found:
-            producer = Producer(
-                stem, row.producer, row.platform, row.single_event, row.assertion_label, row.parents, row.projections, row.repeats,
-                row.frames, row.hidden_columns, row.file_metadata,
-            )  # fmt: skip
+            producer = Producer(id=stem, **msgspec.structs.asdict(row))
             self._named[stem] = producer
             self._patterns += [
                 (uri_pattern(text, f"mappings/producers/{stem}.yaml"), producer) for text in row.producers
