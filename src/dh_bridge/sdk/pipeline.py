@@ -46,9 +46,6 @@ PRODUCER = "dh_bridge.sdk"
 """The ``producer`` of runs that say no other: it belongs to no family, so jobs are of ``identity.default_platform``."""
 
 
-_PLATFORM = "urn:li:dataPlatform:openlineage"
-
-
 class Pipeline(Closing):
     """Tells runs and checks to ``sink``: a target such as ``"catalog:shop.db"`` or ``"rest:URL"``, or a sink object.
 
@@ -272,4 +269,4 @@ if hasattr(os, "register_at_fork"):  # Windows forks nothing
 
 
 def _of_ours(proposal: Proposal) -> bool:
-    return proposal.aspect_name == "dataPlatformInstance" and proposal.value.get("platform") == _PLATFORM
+    return proposal.aspect_name == "dataPlatformInstance" and proposal.value.get("platform") == PLATFORM.entity_urn

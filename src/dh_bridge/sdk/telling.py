@@ -19,6 +19,7 @@ from dh_bridge.translation.identity import Job
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.redaction import redacted, redaction
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id
+from dh_bridge.translation.rungs import TYPE_PROCESSING, TYPE_START_REASON
 from dh_bridge.translation.slots import (
     ATTEMPT,
     INPUT,
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
 ENTITY = "dataProcessInstance"
 POINT = "dataProcessInstanceRunEvent"
 KINDS = {
-    "scheduled": ("start_reason", "AUTOMATIC"),
-    "ad_hoc": ("start_reason", "MANUAL"),
-    "streaming": ("processing_type", "STREAMING"),
+    "scheduled": (TYPE_START_REASON, "AUTOMATIC"),
+    "ad_hoc": (TYPE_START_REASON, "MANUAL"),
+    "streaming": (TYPE_PROCESSING, "STREAMING"),
 }
 #: What the caller says outright stands above every rung of the facets' ladders.
 _ABOVE = -1
