@@ -56,6 +56,8 @@ EXAMPLES = _ROOT / "examples" / "events"
 
 FOLDERS = ("naming", "producers", "tables")
 """The folders of mapping files, ours and a user's."""
+SHADOWED = ("column_types.yaml",)
+"""The tables that a user's file may shadow; another would be passed over, and is refused."""
 _YAML = (".yaml", ".yml")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -113,7 +115,6 @@ def _yaml_files(folder: Path) -> Iterator[Path]:
 
 def _look_at(overlay: Path) -> None:
     """Raise a MappingError for a file of the user's that stands where nobody looks, or under a name that nobody reads."""
-    tables = [path.name for path in _yaml_files(MAPPINGS / "tables")]
     folders = [overlay / name for name in FOLDERS if (overlay / name).is_dir()]
     if not folders and any(path.suffix in _YAML for path in overlay.iterdir()):
         raise MappingError("has no folder of mapping files", where=str(overlay), now=f"one of {', '.join(FOLDERS)}")
@@ -124,8 +125,8 @@ def _look_at(overlay: Path) -> None:
     for path in (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _YAML):
         if path.suffix != ".yaml":
             raise MappingError("is not read by this name", where=str(path), now=f"rename it to {path.stem}.yaml")
-        if path.parent.name == "tables" and path.name not in tables:
-            raise MappingError("is no table of ours", where=str(path), now=f"one of {', '.join(sorted(tables))}")
+        if path.parent.name == "tables" and path.name not in SHADOWED:
+            raise MappingError("is a table that is not read", where=str(path), now=f"only {', '.join(SHADOWED)} is")
 
 
 def table(name: str, overlay: Path | None = None) -> Any:
