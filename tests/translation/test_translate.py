@@ -66,7 +66,7 @@ def edges(translation, side, job=None):
     return found
 
 
-# -- without state ---------------------------------------------------------------------------------------------
+# -- without state -------------------------------------------------------------------------------------------------------
 
 
 def test_a_call_without_the_start_sends_points_inputs_outputs_and_patches_but_no_properties_of_the_run():
@@ -110,7 +110,7 @@ def test_the_type_of_a_job_is_the_platform_whatever_its_events_say():
     assert [o["value"] for o in operations if o["path"] == "/type"] == [{"string": "spark"}]
 
 
-# -- twins and placeholders ----------------------------------------------------------------------------------
+# -- twins and placeholders ----------------------------------------------------------------------------------------------
 
 
 def jobs_and_template(*events):
@@ -184,7 +184,7 @@ def test_each_named_event_s_facets_belong_to_its_own_job():
         assert {"op": "add", "path": "/description", "value": text} in one(found, "dataJobInfo", job_of(found, name))
 
 
-# -- snapshots --------------------------------------------------------------------------------------------------
+# -- snapshots -----------------------------------------------------------------------------------------------------------
 
 SNAPSHOT = {"jobType": {"emissionPattern": {"eventContentMode": "COMPLETE_SNAPSHOT"}, "integration": "X"}}
 
@@ -235,7 +235,7 @@ def test_what_a_snapshot_leaves_out_takes_its_columns_along():
     assert columns(SNAPSHOT) == {"fineGrainedLineages": 1, "inputDatasetFields": 1}
 
 
-# -- SQL -------------------------------------------------------------------------------------------------------
+# -- SQL -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_the_sql_of_the_last_run_is_the_job_s():
     assert properties(one(found, "dataJobInfo"))["sql.query"] == "select 2"
 
 
-# -- parents ------------------------------------------------------------------------------------------------------
+# -- parents -------------------------------------------------------------------------------------------------------------
 
 OTHER = "01a1fbd4-f500-7934-91a3-fb1391ff71ba"
 
@@ -299,7 +299,7 @@ def test_no_stub_is_written_for_a_parent():
     assert {p.entity_urn for p in found.proposals if p.entity_type == "dataProcessInstance"} == {DPI}
 
 
-# -- what cannot be taken back ---------------------------------------------------------------------------------------
+# -- what cannot be taken back -------------------------------------------------------------------------------------------
 
 
 def lifecycle(word, kind="COMPLETE"):
@@ -342,7 +342,7 @@ def test_a_facet_that_is_absent_or_null_takes_nothing_back():
     assert {"op": "add", "path": "/description", "value": "text"} in one(found, "dataJobInfo")
 
 
-# -- edges ----------------------------------------------------------------------------------------------------------
+# -- edges ---------------------------------------------------------------------------------------------------------------
 
 
 def test_an_edge_is_created_with_its_first_run_and_modified_with_those_that_ended():
@@ -377,7 +377,7 @@ def test_statistics_grow_within_a_run_and_zeros_of_the_start_are_harmless():
     assert one(found, "operation", A)["numAffectedRows"] == 8
 
 
-# -- job and dataset events -------------------------------------------------------------------------------------------------------
+# -- job and dataset events ----------------------------------------------------------------------------------------------
 
 
 def test_a_job_event_writes_its_job_its_edges_and_datasets_and_no_run():
@@ -430,7 +430,7 @@ def test_column_lineage_of_a_dataset_event_is_upstream_lineage():
     assert len([o for o in operations if o["path"].startswith("/fineGrainedLineages/")]) == 1
 
 
-# -- filters ------------------------------------------------------------------------------------------------------------------
+# -- filters -------------------------------------------------------------------------------------------------------------
 
 FILTERS = {
     "job names": ({"job_name": {"deny": ["tmp*"]}}, [event(job="tmp.x"), event(job="etl.x")], {"job_name deny: tmp*": 1}),
@@ -512,7 +512,7 @@ def test_columns_of_temporary_datasets_are_forgotten():
     assert set(edges(found, "output")) == {B}
 
 
-# -- leniency inside facets -----------------------------------------------------------------------------------------
+# -- leniency inside facets ----------------------------------------------------------------------------------------------
 
 
 def test_a_facet_in_the_wrong_bag_is_read_and_the_one_in_its_own_bag_wins():

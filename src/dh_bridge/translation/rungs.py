@@ -9,7 +9,7 @@ from typing import Any
 
 from dh_bridge.translation.redaction import redacted
 
-# -- RUN_NAME: what a run is called; a run of which nothing is said is called by its run id -----------
+# -- RUN_NAME: what a run is called; a run of which nothing is said is called by its run id ----------------------------
 NAME_DATA_RENTGEN = 0
 NAME_DAG_RUN = 1
 NAME_TASK = 2
@@ -25,7 +25,7 @@ NAME_EXTERNAL_QUERY = 8
 #: by `spark.run_name` alone: before the application
 NAME_DATABRICKS = -1
 
-# -- RUN_URL: the page of a run ------------------------------------------------------------------------
+# -- RUN_URL: the page of a run ----------------------------------------------------------------------------------------
 URL_AIRFLOW_LOG = 0
 URL_PERSISTENT_LOG = 1
 URL_SPARK_HISTORY = 2
@@ -45,7 +45,7 @@ URL_DATABRICKS = 12
 #: where a STARTED event shows the page of the running thing: rung of the run's page -> rung to show instead
 URL_WHILE_RUNNING = {URL_PERSISTENT_LOG: URL_RUNNING_LOG, URL_FLINK: URL_FLINK_RUNNING}
 
-# -- RUN_USER: who ran it; the owner of a DAG is not who ran it ----------------------------------------
+# -- RUN_USER: who ran it; the owner of a DAG is not who ran it --------------------------------------------------------
 USER_SPARK = 0
 USER_HIVE = 1
 USER_TRINO = 2
@@ -59,7 +59,7 @@ USER_TARGETS = (
     "dataJobInputOutput.inputDatasetEdges[].created.actor",
 )
 
-# -- RUN_TYPE: hints by name; `identity.runs.run_type` weighs them in its order -----------------------------------------
+# -- RUN_TYPE: hints by name; `identity.runs.run_type` weighs them in its order ----------------------------------------
 TYPE_PROCESSING = "processing_type"
 #: what the parent says of its own job, where the run's own says nothing
 TYPE_INHERITED = "inherited_processing_type"
@@ -79,11 +79,11 @@ TYPE_RESTARTS = "restarts"
 #: not a rung: whether what begins after an end is its next batch, not its next attempt (dbt)
 TYPE_BATCHES = "batches"
 
-# -- ATTEMPT: the number of the try --------------------------------------------------------------------
+# -- ATTEMPT: the number of the try ------------------------------------------------------------------------------------
 ATTEMPT_DATA_RENTGEN = 0
 ATTEMPT_AIRFLOW = 1
 
-# -- OPERATION: what was done to an output; a word that says nothing about it is passed over -----------
+# -- OPERATION: what was done to an output; a word that says nothing about it is passed over ---------------------------
 OPERATION_LIFECYCLE = 0
 OPERATION_ICEBERG = 1
 OPERATION_HIVE = 2

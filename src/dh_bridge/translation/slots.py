@@ -46,7 +46,7 @@ class Gone:
 
 GONE = Gone()
 
-# -- of one run ------------------------------------------------------------------------------------------------------
+# -- of one run -------------------------------------------------------------------------------------------------------
 _PROPERTIES = "dataProcessInstanceProperties"
 _RELATIONSHIPS = "dataProcessInstanceRelationships"
 _RUN_EVENT = "dataProcessInstanceRunEvent"
@@ -92,7 +92,7 @@ TRIES_LEFT = Slot("TRIES_LEFT", _RUN_EVENT, latest)
 #: "" -> "COMPLETE_SNAPSHOT" and the like
 CONTENT_MODE = Slot("CONTENT_MODE", "dataJobInputOutput", latest)
 
-# -- of a job within a run: its inputs and outputs; the run's own are the union over its jobs --------------------------
+# -- of a job within a run: its inputs and outputs; the run's own are the union over its jobs -------------------------
 #: dataset URN -> first time, last stamp
 INPUT = Slot("INPUT", "dataJobInputOutput", span)
 OUTPUT = Slot("OUTPUT", "dataJobInputOutput", span)
@@ -107,7 +107,7 @@ NAMED_INPUT = Slot("NAMED_INPUT", "dataJobInputOutput", span)
 #: all SQL texts of the run, as ((stamp, text), …): the longest that starts with the last one counts
 SQL = Slot("SQL", "dataTransformLogic", collected)
 
-# -- of a dataset within a run --------------------------------------------------------------------------------------
+# -- of a dataset within a run ----------------------------------------------------------------------------------------
 #: "" -> "drop_edges" or "collapse": an event calls it temporary, where the setting ``temporary`` asks for it
 TEMPORARY = Slot("TEMPORARY", "dataJobInputOutput", latest)
 #: "" -> None: a ``lineage`` facet says what it was made of
@@ -161,13 +161,13 @@ ASSERTION_URL = Slot("ASSERTION_URL", "assertionInfo", latest, shared=True)
 #: facet key -> {custom property: text}: what a job says of its checks
 ASSERTION_PROPERTIES = Slot("ASSERTION_PROPERTIES", "assertionInfo", latest, shared=True)
 
-# -- of parents, as their children name them: only where state is kept -------------------------------------
+# -- of parents, as their children name them: only where state is kept ------------------------------------------------
 #: (run id, template URN or "") -> first time, last stamp
 STUB_RUN = Slot("STUB_RUN", "dataProcessInstanceRelationships", span)
 #: "" -> Job
 STUB_JOB = Slot("STUB_JOB", "dataJobInfo", latest, shared=True)
 
-# -- of runs of tasks that send no events: what their DAG's run says of them ---------------------------------------------
+# -- of runs of tasks that send no events: what their DAG's run says of them ------------------------------------------
 #: time -> (Job, URN of the DAG run, label, Airflow's word)
 SILENT_RUN = Slot("SILENT_RUN", _RUN_EVENT, latest, shared=True)
 
