@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -87,6 +89,21 @@ def cluster(jars: Path, events: Path, settings: str) -> Iterator[Cluster]:
             running.enter_context(servers.program(name, command, HOME))
         servers.wait_for("JobManager", lambda: servers.listens(rest), HOME)
         yield Cluster(jars)
+
+
+def told(events: Path, kinds: tuple[str, ...]) -> int:
+    """Count the events of some types that were sent."""
+    lines = events.read_text(encoding="utf-8").splitlines() if events.exists() else []
+    return sum(json.loads(line)["eventType"] in kinds for line in lines)
+
+
+def await_events(events: Path, kinds: tuple[str, ...], number: int) -> None:
+    """Wait until so many events of these types were sent: listeners send in their own time."""
+    for _ in range(240):
+        if told(events, kinds) >= number:
+            return
+        time.sleep(0.25)
+    sys.exit(f"fewer than {number} events of {kinds} in a minute")
 
 
 def _lay_out(events: Path, settings: str) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 from pathlib import Path
 
+from flink_cluster import await_events, told
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 folder, events = sys.argv[1], Path(sys.argv[2])
@@ -44,25 +43,10 @@ def environment(settings: EnvironmentSettings) -> TableEnvironment:
     return found
 
 
-def told(kinds: tuple[str, ...]) -> int:
-    """Count the events of some types that were sent."""
-    lines = events.read_text(encoding="utf-8").splitlines() if events.exists() else []
-    return sum(json.loads(line)["eventType"] in kinds for line in lines)
-
-
-def await_events(kinds: tuple[str, ...], number: int) -> None:
-    """Wait until so many events of these types were sent: the JobManager sends in its own time."""
-    for _ in range(240):
-        if told(kinds) >= number:
-            return
-        time.sleep(0.25)
-    sys.exit(f"fewer than {number} events of {kinds} in a minute")
-
-
 def run(table: TableEnvironment, statement: str, *, fails: bool = False) -> None:
     """Run a statement to its end, and until its end was told."""
     ends = ("COMPLETE", "FAIL")
-    before = told(ends)
+    before = told(events, ends)
     try:
         result = table.execute_sql(statement)
         if statement.startswith("SELECT"):
@@ -73,7 +57,7 @@ def run(table: TableEnvironment, statement: str, *, fails: bool = False) -> None
         if not fails:
             raise
         print(f"failed, as it is to: {str(error)[:80]}")
-    await_events(ends, before + 1)
+    await_events(events, ends, before + 1)
 
 
 batch = environment(EnvironmentSettings.in_batch_mode())
@@ -93,6 +77,6 @@ endless = environment(EnvironmentSettings.in_streaming_mode())
 endless.get_config().set("execution.checkpointing.interval", "1s")
 endless.get_config().set("pipeline.name", "live_order_totals")
 client = endless.execute_sql(f"INSERT INTO totals {TOTALS.format('orders_live')}").get_job_client()
-await_events(("RUNNING",), 2)
+await_events(events, ("RUNNING",), 2)
 client.cancel().result()
-await_events(("ABORT",), 1)
+await_events(events, ("ABORT",), 1)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from pathlib import Path
 
 import shop
+from flink_cluster import await_events
 from pyflink.common import Row, SimpleStringSchema, Types, WatermarkStrategy
 from pyflink.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from pyflink.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
@@ -67,13 +67,6 @@ def warehouse() -> JdbcSink:
     return JdbcSink.sink("INSERT INTO staging.orders (order_id, status) VALUES (?, ?)", ORDER, place, once)
 
 
-def told(job: str, kind: str) -> bool:
-    """Return whether an event of this type was sent about a job."""
-    lines = EVENTS.read_text(encoding="utf-8").splitlines() if EVENTS.exists() else []
-    events = [json.loads(line) for line in lines]
-    return any(event["job"]["name"] == job and event["eventType"] == kind for event in events)
-
-
 for topic in ("orders", "refunds"):
     flink = job(f"load_{topic}")
     rows = [json.dumps(row, default=str) for row in shop.orders()]
@@ -104,10 +97,5 @@ flink.enable_checkpointing(1000)  # milliseconds
 live = source().set_topics("shop.orders").build()
 flink.from_source(live, WatermarkStrategy.no_watermarks(), "orders").sink_to(sink("shop.collected"))
 client = flink.execute_async("live_orders")
-for _ in range(120):
-    if told("live_orders", "RUNNING"):
-        break
-    time.sleep(0.5)
-else:
-    sys.exit("the endless job told of no checkpoint in a minute")
+await_events(EVENTS, ("RUNNING",), 1)
 client.cancel().result()  # of which the listener tells nothing: it hears of jobs that are waited for

@@ -181,10 +181,9 @@ def _deliver(  # noqa: PLR0913 - what the flags say
     if ledger is not None:
         _deliver_by(ledger, items, outcome, writes=gate is not None)
     else:
-        several = processes > 1
         made = (
             translations(items, destination.settings, processes)
-            if several
+            if processes > 1
             else bridge.stream(items, report=outcome.reports)
         )
         for translation in made:
