@@ -7,10 +7,9 @@ import json
 import jsonschema
 import pytest
 import yaml
+from our_tables import TABLES, document
 
-from dh_bridge.bundled import AVRO_SCHEMAS, MAPPINGS, load_yaml, table
-from dh_bridge.translation.reading.operation_types import operation_of_sql, operation_of_word
-from dh_bridge.translation.reading.people import owner_type
+from dh_bridge.bundled import AVRO_SCHEMAS, MAPPINGS, load_yaml
 
 FILES = sorted(path for path in MAPPINGS.rglob("*") if path.is_file() and path.parent.name != "schema")
 SCHEMAS = sorted((MAPPINGS / "schema").iterdir())
@@ -30,7 +29,7 @@ def read(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=ids)
-def test_a_file_keeps_the_schema_of_its_folder_or_table(path):
+def test_a_file_keeps_the_schema_of_its_folder_or_document(path):
     assert path.suffix == ".yaml"
     schema = json.loads(schema_of(path).read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(read(path))
@@ -58,9 +57,9 @@ def test_a_misspelt_key_is_refused(path):
 
 
 def test_no_word_stands_for_two_types():
-    words = [word.lower() for row in table("owner_types")["types"] for word in row["words"]]
+    words = [word.lower() for row in document("owner_types")["types"] for word in row["words"]]
     assert len(words) == len(set(words))
-    words = [word for row in table("operation_types")["words"] for word in row["words"]]
+    words = [word for row in document("operation_types")["words"] for word in row["words"]]
     assert len(words) == len(set(words))
 
 
@@ -70,7 +69,7 @@ def test_no_word_stands_for_two_types():
 )
 def test_every_type_is_one_that_the_oldest_server_knows(name, aspect, enum):
     schema = json.loads((AVRO_SCHEMAS / "0.15.0" / f"{aspect}.avsc").read_text(encoding="utf-8"))
-    rows = [row for part in table(name).values() for row in part]
+    rows = [row for part in document(name).values() for row in part]
     assert {row["type"] for row in rows} <= set(symbols(schema, enum))
 
 
@@ -86,21 +85,21 @@ def symbols(node, enum):
 
 @pytest.mark.parametrize(
     ("word", "kind"),
-    [(word, row["type"]) for row in table("operation_types")["words"] for word in row["words"]]
-    + [(row["prefix"] + "_X", row["type"]) for row in table("operation_types")["prefixes"]]
+    [(word, row["type"]) for row in document("operation_types")["words"] for word in row["words"]]
+    + [(row["prefix"] + "_X", row["type"]) for row in document("operation_types")["prefixes"]]
     + [("nothing", None), (" create ", "CREATE"), ("", None)],
 )
 def test_a_word_is_the_operation_of_its_row(word, kind):
-    assert operation_of_word(word) == kind
-    assert operation_of_word(word.lower()) == kind
+    assert TABLES.operation_types.of_word(word) == kind
+    assert TABLES.operation_types.of_word(word.lower()) == kind
 
 
 @pytest.mark.parametrize(
-    ("word", "kind"), [(word, row["type"]) for row in table("owner_types")["types"] for word in row["words"]]
+    ("word", "kind"), [(word, row["type"]) for row in document("owner_types")["types"] for word in row["words"]]
 )
 def test_a_word_is_the_owner_type_of_its_row(word, kind):
-    assert owner_type(word) == (kind, True)
-    assert owner_type(f" {word.upper()} ") == (kind, True)
+    assert TABLES.owner_types(word) == (kind, True)
+    assert TABLES.owner_types(f" {word.upper()} ") == (kind, True)
 
 
 @pytest.mark.parametrize(
@@ -114,11 +113,11 @@ def test_a_word_is_the_owner_type_of_its_row(word, kind):
     ],
 )
 def test_sql_that_tells_nothing_is_no_operation(sql, kind):
-    assert operation_of_sql(sql) == kind
+    assert TABLES.operation_types.of_sql(sql) == kind
 
 
 def test_symlinks_name_systems_that_have_a_sheet():
     stems = {path.stem for path in (MAPPINGS / "naming").glob("*.yaml")}
-    row = table("symlinks")
+    row = document("symlinks")
     assert {*row["preferred"], *row["over"]} <= stems
     assert not set(row["preferred"]) & set(row["over"])

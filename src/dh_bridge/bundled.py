@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import zipfile
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from zipimport import zipimporter
 
+import msgspec
 import yaml
 
 from dh_bridge.errors import MappingError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+_T = TypeVar("_T")
 
 
 class Zipped(zipfile.Path):
@@ -56,8 +60,6 @@ EXAMPLES = _ROOT / "examples" / "events"
 
 FOLDERS = ("naming", "producers", "tables")
 """The folders of mapping files, ours and a user's."""
-SHADOWED = ("column_types.yaml",)
-"""The tables that a user's file may shadow; another would be passed over, and is refused."""
 _YAML = (".yaml", ".yml")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -94,23 +96,27 @@ def mapping_files(folder: str, overlay: Path | None = None) -> Iterator[Path]:
     A SettingsError when ``overlay`` is no folder that can be read, a MappingError for what would be passed over in it; it need not
     have one of the name ``folder``.
     """
-    files = {path.stem: path for path in _yaml_files(MAPPINGS / folder)}
-    if overlay is not None:
-        now = "name the folder of your mapping files"
-        try:
-            if not overlay.is_dir():
-                raise SettingsError(f"{overlay} is no folder", where="mappings", now=now)
-            _look_at(overlay)
-            files |= {path.stem: path for path in _yaml_files(overlay / folder)}
-        except OSError as error:
-            raise SettingsError(
-                f"{error.filename} cannot be read: {error.strerror}", where="mappings", now=now
-            ) from error
+    files = _yaml_files(MAPPINGS / folder) | _own_files(folder, overlay)
     return iter(files[stem] for stem in sorted(files))
 
 
-def _yaml_files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else iter(())
+def _own_files(folder: str, overlay: Path | None) -> dict[str, Path]:
+    """Return the files of the user's by stem; see :func:`mapping_files`."""
+    if overlay is None:
+        return {}
+    now = "name the folder of your mapping files"
+    try:
+        if not overlay.is_dir():
+            raise SettingsError(f"{overlay} is no folder", where="mappings", now=now)
+        _look_at(overlay)
+        return _yaml_files(overlay / folder)
+    except OSError as error:
+        raise SettingsError(f"{error.filename} cannot be read: {error.strerror}", where="mappings", now=now) from error
+
+
+def _yaml_files(folder: Path) -> dict[str, Path]:
+    found = (path for path in folder.iterdir() if path.name.endswith(".yaml")) if folder.is_dir() else ()
+    return {path.stem: path for path in found}
 
 
 def _look_at(overlay: Path) -> None:
@@ -125,13 +131,36 @@ def _look_at(overlay: Path) -> None:
     for path in (path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _YAML):
         if path.suffix != ".yaml":
             raise MappingError("is not read by this name", where=str(path), now=f"rename it to {path.stem}.yaml")
-        if path.parent.name == "tables" and path.name not in SHADOWED:
-            raise MappingError("is a table that is not read", where=str(path), now=f"only {', '.join(SHADOWED)} is")
+        if path.parent.name == "tables" and path.stem not in (tables := _yaml_files(MAPPINGS / "tables")):
+            raise MappingError("is no table of ours", where=str(path), now=f"one of {', '.join(sorted(tables))}")
 
 
-def table(name: str, overlay: Path | None = None) -> Any:
-    """Return ``mappings/tables/<name>.yaml``, or the user's file of that name."""
-    path = MAPPINGS / "tables" / f"{name}.yaml"
-    if overlay is not None and (mine := overlay / "tables" / f"{name}.yaml").exists():
-        path = mine
-    return load_yaml(text_of(path), str(path))
+def own_tables(overlay: Path | None) -> dict[str, Path]:
+    """Return the tables that the user's folder shadows, by name; errors as of :func:`mapping_files`."""
+    return _own_files("tables", overlay)
+
+
+def table(name: str, build: Callable[[Any, str], _T], overlay: Path | None = None) -> _T:
+    """Return what ``build`` makes of the document and the path of ``mappings/tables/<name>.yaml``, or of the user's file of that name.
+
+    Of ours it is made once.
+    """
+    mine = own_tables(overlay).get(name)
+    return cast("_T", _ours(name, build)) if mine is None else _built(mine, build)
+
+
+@cache
+def _ours(name: str, build: Callable[[Any, str], Any]) -> Any:
+    return _built(MAPPINGS / "tables" / f"{name}.yaml", build)
+
+
+def _built(path: Path, build: Callable[[Any, str], _T]) -> _T:
+    return build(load_yaml(text_of(path), str(path)), str(path))
+
+
+def typed(document: Any, kind: type[_T], schema: str, where: str) -> _T:
+    """Return a document of ``mappings/`` as ``kind``; a MappingError names ``where`` and the schema that tells what may stand there."""
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise MappingError(str(error), where=where, now=f"see mappings/schema/{schema}.schema.json") from error

@@ -35,7 +35,7 @@ def test_a_bridge_for_each_request_leaves_nothing_behind(settings):
     alive = []
     for _ in range(50):
         bridge = Bridge(Settings(**settings))
-        alive += [weakref.ref(bridge.options), weakref.ref(bridge.options.column_types)]
+        alive += [weakref.ref(bridge.options), weakref.ref(bridge.options.tables.column_types)]
         for raw in RUN:
             assert lines(bridge.translate(raw))
     del bridge

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from our_tables import TABLES
 from samples import dataset, event, lines
 
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.datahub.proposal import ndjson_line
-from dh_bridge.translation.assertions import result_error
 from dh_bridge.translation.redaction import (
     REDACTED,
     names_only,
@@ -149,7 +149,7 @@ def test_errors_of_runs_and_checks_are_masked():
     written = b"".join(lines(translate([event("START"), event("FAIL", run_facets=facets)]))).decode()
     assert written.count("***") == 4
     assert SECRET not in written
-    assert result_error(f"password={SECRET}")["properties"] == {"message": "password=***"}
+    assert TABLES.assertion_errors.error(f"password={SECRET}")["properties"] == {"message": "password=***"}
 
 
 def test_only_the_last_two_segments_of_a_name_count():

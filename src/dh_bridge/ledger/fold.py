@@ -186,7 +186,7 @@ class LedgerFold:
                 numbers.pop(other, None)
             families.append([family[other] for other in sorted(family)])
         for states in families:
-            copies, folded = settled(states, self.shared.cells)
+            copies, folded = settled(states, self.shared.cells, self.options)
             carried |= folded
             found = {copy.key: (copy, history_of(copy, self.options)) for copy in copies}
             for state in states:
@@ -201,7 +201,7 @@ class LedgerFold:
 
     def _pour_for_good(self, state: RunState, done: Settled) -> None:
         """Settle what will not be asked for again: a job event, or a run of which too little is known."""
-        (copy,), _ = settled([state], self.shared.cells)
+        (copy,), _ = settled([state], self.shared.cells, self.options)
         if state.kind != "job":
             copy.whole = False
         history = history_of(copy, self.options)

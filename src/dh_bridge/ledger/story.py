@@ -167,5 +167,5 @@ def story(connection: sqlite3.Connection, run: str, options: Options, *, where: 
         raise EventError(what, where=where, now=now)
     rows = connection.execute("SELECT time, told FROM story WHERE run = ? ORDER BY time, event", (record.number,))
     events = [(time, _read(told)) for time, told in rows]
-    (copy,), _ = settled([record.state], Shared(connection).cells)
+    (copy,), _ = settled([record.state], Shared(connection).cells, options)
     return Story(urn, events, history_of(copy, options))

@@ -65,11 +65,11 @@ def failed_under_parent(state: RunState) -> bool:
     return any(word == "FAIL" for _, word in state.events)
 
 
-def settle(states: list[RunState], witnesses: Iterable[Witness]) -> None:
+def settle(states: list[RunState], witnesses: Iterable[Witness], options: Options) -> None:
     """Let ``states`` say to each other what they have to, and hear the witnesses, which are used up."""
     together = [_state(told) for told in witnesses] + states  # the last of one URN is the one that is handed over to
     hand_over(together)
-    settle_among(together, kinds_of(together))
+    settle_among(together, kinds_of(together), options)
 
 
 def _state(told: Witness) -> RunState:

@@ -202,7 +202,7 @@ class Runs:
     def _rendered(
         self, states: list[RunState], witnesses: Iterable[Witness], last: dict[str, tuple[int, str, str]]
     ) -> Iterator[Run | Piece]:
-        settle(states, witnesses)
+        settle(states, witnesses, self._options)
         folded = carried(states)
         left_out = folded if self._options.settings.identity.fold_runs == "drop" else frozenset()
         self.counts.newer += newer_aspects(states, self._options)

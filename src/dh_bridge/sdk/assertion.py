@@ -19,10 +19,8 @@ from dh_bridge.translation.assertions import (
     Check,
     assertion_platform,
     check_partition,
-    default_table,
     ended_as,
     measured,
-    result_error,
     run_event,
     severity_of,
     without_values,
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from dh_bridge.sdk.pipeline import Pipeline
     from dh_bridge.sdk.references import Table
     from dh_bridge.sdk.run import Run
-    from dh_bridge.translation.assertions import Outcome
+    from dh_bridge.translation.assertions import ErrorTable, Outcome
 
 ENTITY = "assertion"
 _BATCH = ("id", "query", "limit", "properties")
@@ -69,6 +67,7 @@ class Assertion:
         self.info = info
         self.withheld = [*_lines(urn, lost), *_lines(urn, secret, "secret")]
         self._pipeline = pipeline
+        self._tables = pipeline.options.tables
         self._on = on
         self._check = check
         self._platform = platform
@@ -137,7 +136,7 @@ class Assertion:
             measured, secret = self._measured(plain(actual), native)
             result |= measured
             result |= {} if url is None else {"externalUrl": redacted(url)}
-            result |= {} if error is None else {"error": _error(error)}
+            result |= {} if error is None else {"error": _error(error, self._tables.assertion_errors)}
             event = run_event(
                 self.urn, self.entity, time=self._pipeline.micros() // 1000 if time is None else _millis(time),
                 run_id=None if run_id is None else str(getattr(run_id, "run_id", run_id)),
@@ -167,7 +166,7 @@ class Assertion:
         """
         if word is None:
             return {"type": ended}
-        severity = severity_of(word, default_table())
+        severity = severity_of(word, self._tables.assertions)
         if severity is None:
             raise EventError(f"no severity: {word!r}", where="severity", now="error, warn or info")
         ended = ended_as(ended, severity, self._pipeline.options.settings.assertions.warn_as)
@@ -182,10 +181,11 @@ class Assertion:
         As it was said it stands among the ``native`` results, where its field does not have it so.
         """
         said = msgspec.structs.replace(self._check, actual=actual, params={**self._check.params, **native})
-        shown, hidden = without_values(said, self._platform)
+        shown, hidden = without_values(said, self._platform, self._tables.assertions)
         native.update((key, shown.params[key]) for key in list(native))
         found: dict[str, Any] = {}
-        value = measured(said, self._platform, self._pipeline.options.settings.assertions.type)
+        kind = self._pipeline.options.settings.assertions.type
+        value = measured(said, self._platform, self._tables.assertions, kind)
         if value is not None:
             found["actualAggValue"] = value
         if actual is not None and (value is None or value != number(actual)):
@@ -230,15 +230,15 @@ def _counts(**counts: int | None) -> dict[str, int]:
     return found
 
 
-def _error(error: BaseException | str | tuple[str, str]) -> dict[str, Any]:
+def _error(error: BaseException | str | tuple[str, str], errors: ErrorTable) -> dict[str, Any]:
     if isinstance(error, tuple) and len(error) == 2:
         kind, message = error
         need_texts(error=message)
-        return {**result_error(message), "type": kind}
+        return {**errors.error(message), "type": kind}
     if isinstance(error, str):
-        return result_error(error)
+        return errors.error(error)
     need_exception(error)
-    found = result_error(f"{type(error).__name__}: {said_by(error)}")
+    found = errors.error(f"{type(error).__name__}: {said_by(error)}")
     return {**found, "properties": {"exception": type(error).__name__, **found["properties"]}}
 
 

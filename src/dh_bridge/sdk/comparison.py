@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from dh_bridge.bundled import table
 from dh_bridge.errors import EventError
 from dh_bridge.sdk.plain import plain
-from dh_bridge.translation.assertions import default_table
+from dh_bridge.translation.assertions import AssertionTable
 from dh_bridge.translation.properties import text
 
 Limit = str | int | float
@@ -46,7 +47,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
     def _operator(self) -> str:
         if self.operator is not None:
-            return default_table().operators.get(self.operator, self.operator)
+            return table("assertions", AssertionTable).operators.get(self.operator, self.operator)
         if self.min is not None and self.max is not None:
             return "BETWEEN"
         if self.min is not None:

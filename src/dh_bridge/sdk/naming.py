@@ -88,17 +88,19 @@ def _named(pipeline: Pipeline, on: Table, kind: str, said: Checked, params: dict
         kind, column=column, name=said.name, description=said.description, content=content, params=params, source=""
     )
     options, chosen = pipeline.options, pipeline.options.settings.assertions
+    names = options.tables.assertions
     urn = _given(said.id) or assertion_urn(
-        check, on.urn, said.platform, instance=said.instance, column_path=on.column, identity=chosen.identity
+        check, on.urn, said.platform, names, instance=said.instance, column_path=on.column, identity=chosen.identity
     )  # the one that OpenLineage's facets give the same check
-    check, hidden = without_values(check, said.platform)
+    check, hidden = without_values(check, said.platform, names)
     info = assertion_info(
         check, on.urn,
-        profile=options.profile, platform=said.platform, column_path=on.column, prefix=options.prefix, kind=chosen.type,
+        profile=options.profile, platform=said.platform, table=names, column_path=on.column, prefix=options.prefix,
+        kind=chosen.type,
         label=_label(said.platform, options.settings.identity.identity_version, options.settings.mappings),
         properties=_properties(said), external_url=_url(said),
     )  # fmt: skip
-    lost = [f"parameters.{key}" for key in untold_parameters(check, said.platform, chosen.type)]
+    lost = [f"parameters.{key}" for key in untold_parameters(check, said.platform, names, chosen.type)]
     lost += [f"properties.{key}" for key in _properties(said) if key not in info["customProperties"]]
     secret = [f"parameters.{leaf.removeprefix('params.')}" for leaf in hidden]
     return Assertion(pipeline, urn, on, check, info, said.platform, said.instance, lost, secret)

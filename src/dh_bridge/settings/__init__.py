@@ -93,8 +93,8 @@ class Settings(BaseModel):
     )
     mappings: Path | None = Field(
         default=None,
-        description="Folder with your own mapping files, in `naming`, `producers` and `tables` (of these `column_types.yaml`) as"
-        " ours; a `.yaml` there shadows ours of the same name.",
+        description="Folder with your own mapping files, in `naming`, `producers` and `tables` as ours; a `.yaml` there shadows"
+        " ours of the same name.",
     )
     window: int = Field(
         default=20000,

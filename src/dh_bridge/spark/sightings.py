@@ -68,7 +68,7 @@ class CountRuns(Step):
             runs: dict[str, RunState] = {}
             for event in _parsed(rows, self):
                 walk.event(event, runs)
-            for state in settle(list(runs.values()), hand_over)[0]:
+            for state in settle(list(runs.values()), hand_over, options)[0]:
                 if state.urn:
                     yield from self._counted(state)
 

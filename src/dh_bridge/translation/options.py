@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.profiles import Profile, profile
 from dh_bridge.datahub.validation import validator
 from dh_bridge.errors import SettingsError
 from dh_bridge.memory import Memory
-from dh_bridge.translation.columns import TypeTable, default_types, load
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.identity import Identity
 from dh_bridge.translation.naming import Naming
 from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
 from dh_bridge.translation.properties import Names
+from dh_bridge.translation.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +46,7 @@ class Options:
         self.schemas: Memory[Any] = Memory()
         #: what columnLineage facets say by these choices, see `facets/column_lineage.py`
         self.column_lineage: Memory[Any] = Memory()
+        self.tables = Tables(settings)
         self.naming = Naming(settings.naming, settings.mappings)
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt)
         self.filters = Filters(settings.filters)
@@ -85,13 +85,6 @@ class Options:
             if self.filters.mention(one.namespace, one.name) is None
         )
         return next((str(name.refusal) for name in names if name.refusal is not None), None)
-
-    @cached_property
-    def column_types(self) -> TypeTable:
-        """The table of column types, with the user's file and settings on top; loaded when the first schema comes."""
-        folder, types = self.settings.mappings, self.settings.schema_.types
-        own = folder is not None and (folder / "tables" / "column_types.yaml").exists()
-        return load(folder, types) if types or own else default_types()
 
 
 def _environments(settings: Settings) -> Iterator[tuple[str, str]]:

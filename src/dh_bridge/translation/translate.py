@@ -71,7 +71,7 @@ class Fold:
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
         """Return the valid proposals of the runs ``keys`` (all by default), which are forgotten."""
         chosen = list(self.runs) if keys is None else list(keys)
-        states, folded = settle([self.runs.pop(key) for key in chosen], hand_over)
+        states, folded = settle([self.runs.pop(key) for key in chosen], hand_over, self.options)
         self.closed = states
         # A run that is alone shares with nobody: its own cells serve, and nothing is copied.
         shared: Cells = states[0].cells if len(states) == 1 else {}

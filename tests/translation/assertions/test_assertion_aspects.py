@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +13,13 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from our_tables import TABLES, document
 
-from dh_bridge import bundled
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.validation import validator
-from dh_bridge.translation.assertions import (
-    Check,
-    assertion_info,
-    assertion_platform,
-    assertion_result,
-    assertion_urn,
-    batch_spec,
-    check_partition,
-    outcome,
-    run_event,
-)
+from dh_bridge.translation import assertions
+from dh_bridge.translation.assertions import Check, assertion_platform, batch_spec, check_partition, run_event
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -38,7 +29,11 @@ with warnings.catch_warnings():
 CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 OLD, NEW = profile("0.15.0"), profile("1.7")
-EXAMPLES = [example["check"] for row in bundled.table("assertions")["checks"] for example in row["examples"]]
+EXAMPLES = [example["check"] for row in document("assertions")["checks"] for example in row["examples"]]
+assertion_info = partial(assertions.assertion_info, table=TABLES.assertions)
+assertion_result = partial(assertions.assertion_result, table=TABLES.assertions, errors=TABLES.assertion_errors)
+assertion_urn = partial(assertions.assertion_urn, table=TABLES.assertions)
+outcome = partial(assertions.outcome, table=TABLES.assertions)
 
 
 @cache
@@ -96,7 +91,7 @@ texts = (
     | st.text(max_size=12)
     | st.sampled_from(["0", "(4,)", ">= 3", "nan", "1e39", "[1]", "<<non-serializable: x>>"])
 )
-names = st.sampled_from([row["names"][0].replace("*", "x") for row in bundled.table("assertions")["checks"]]) | st.text(
+names = st.sampled_from([row["names"][0].replace("*", "x") for row in document("assertions")["checks"]]) | st.text(
     max_size=12
 )
 keys = st.sampled_from(

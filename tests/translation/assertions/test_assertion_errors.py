@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 
 import pytest
+from our_tables import TABLES, document
 
-from dh_bridge import bundled
 from dh_bridge.bundled import AVRO_SCHEMAS
 from dh_bridge.datahub import schemas
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.errors import MappingError
-from dh_bridge.translation.assertions import Check, assertion_result, batch_spec, default_errors, result_error
-from dh_bridge.translation.assertions.errors import ErrorTable
+from dh_bridge.translation.assertions import Check, ErrorTable, assertion_result, batch_spec
 
-TABLE = bundled.table("assertion_errors")
+TABLE, ERRORS = document("assertion_errors"), TABLES.assertion_errors
 EXAMPLES = [(example, row["type"]) for row in TABLE["errors"] for example in row["examples"]]
 
 
 @pytest.mark.parametrize(("message", "kind"), EXAMPLES)
 def test_an_example_has_the_type_of_its_row(message, kind):
-    assert default_errors()(message) == kind
-    assert default_errors()(message.upper()) == kind
+    assert ERRORS(message) == kind
+    assert ERRORS(message.upper()) == kind
 
 
 @pytest.mark.parametrize("version", ["0.15.0", "1.7"])
@@ -43,11 +42,11 @@ def test_no_word_stands_in_two_rows():
 
 @pytest.mark.parametrize("message", ["", "who knows", "the connectionerrors of others", "x" * 100_000])
 def test_any_other_message_is_an_unknown_error(message):
-    assert default_errors()(message) == "UNKNOWN_ERROR"
+    assert ERRORS(message) == "UNKNOWN_ERROR"
 
 
 def test_the_message_is_kept_without_its_secrets():
-    found = result_error("could not connect to postgres://ann:s3cret@db/shop " + "x" * 9000)
+    found = ERRORS.error("could not connect to postgres://ann:s3cret@db/shop " + "x" * 9000)
     assert found["type"] == "SOURCE_CONNECTION_ERROR"
     message = found["properties"]["message"]
     assert "s3cret" not in message
@@ -63,7 +62,7 @@ def test_a_table_that_is_none_is_refused():
 def test_the_error_of_a_dbt_test_says_what_its_message_says(key):
     message = 'Database Error: relation "orders" does not exist'
     check = Check("not_null", success=False, severity="error", params={key: message})
-    result = assertion_result(check, profile=profile("0.15.0"), platform="dbt")
+    result = assertion_result(check, profile=profile("0.15.0"), platform="dbt", table=TABLES.assertions, errors=ERRORS)
     assert result["type"] == "ERROR"
     assert result["error"] == {"type": "SOURCE_QUERY_FAILED", "properties": {"message": message}}
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from hashlib import md5
 
 import msgspec
 import pytest
+from our_tables import TABLES
 
-from dh_bridge.translation.assertions import Check, assertion_urn, assertion_urns, datasets_of_test, distinct, merge
+from dh_bridge.translation import assertions
+from dh_bridge.translation.assertions import Check, datasets_of_test, distinct, merge
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 ITEMS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.items,PROD)"
 replace = msgspec.structs.replace
+assertion_urn = partial(assertions.assertion_urn, table=TABLES.assertions)
+assertion_urns = partial(assertions.assertion_urns, table=TABLES.assertions)
 
 NOT_NULL = Check("not_null", success=True, column="id", name="not_null_orders_id", severity="error", params={"a": 1})
 

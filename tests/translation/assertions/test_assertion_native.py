@@ -5,16 +5,14 @@ from __future__ import annotations
 import pytest
 from facet_cases import facet, orders, pair, told
 from oracles import disagreement
+from our_tables import TABLES, document
 
-from dh_bridge import bundled
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.translation.assertions import Check, assertion_info
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 EXAMPLES = [
-    (row.get("offers", ""), example["check"])
-    for row in bundled.table("assertions")["checks"]
-    for example in row["examples"]
+    (row.get("offers", ""), example["check"]) for row in document("assertions")["checks"] for example in row["examples"]
 ]
 ZERO = {"value": {"value": "0", "type": "NUMBER"}}
 
@@ -26,7 +24,7 @@ def column(path):
 def info(check, *, version="1.7", kind="native", look=column):
     return assertion_info(
         Check(**check), ORDERS, profile=profile(version), platform="great-expectations", label="Great Expectations",
-        kind=kind, column=look,
+        kind=kind, column=look, table=TABLES.assertions,
     )  # fmt: skip
 
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from functools import partial
 
 import jsonschema
 import pytest
+from our_tables import TABLES, document
 
-from dh_bridge import bundled
+from dh_bridge.bundled import MAPPINGS
 from dh_bridge.errors import MappingError
-from dh_bridge.translation.assertions import AssertionTable, Check, load, read
+from dh_bridge.translation.assertions import AssertionTable, Check
+from dh_bridge.translation.assertions import read as read_by
 from dh_bridge.translation.assertions.bounds import compared, literal, number
 from dh_bridge.translation.assertions.table import SCOPES
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-DOCUMENT = bundled.table("assertions")
-SCHEMA = json.loads((bundled.MAPPINGS / "schema" / "assertions.schema.json").read_text(encoding="utf-8"))
+DOCUMENT = document("assertions")
+SCHEMA = json.loads((MAPPINGS / "schema" / "assertions.schema.json").read_text(encoding="utf-8"))
 EXAMPLES = [
     pytest.param(row, example, id=f"{example['check']['assertion']}-{number}")
     for row in DOCUMENT["checks"]
     for number, example in enumerate(row["examples"])
 ]
+read = partial(read_by, table=TABLES.assertions)
 WIRE = {"value": "value", "greatest": "maxValue", "least": "minValue"}
 
 
@@ -44,7 +44,7 @@ def test_an_example_is_what_its_row_says(row, example):
 
 @pytest.mark.parametrize("name", sorted({name for row in DOCUMENT["checks"] for name in row["names"] if name != "*"}))
 def test_every_name_finds_a_row_of_its_own(name):
-    table = load()
+    table = TABLES.assertions
     named = table.named(name.replace("*", "x"))
     assert named.known
     assert any(name in row.names for row in named.rows)
@@ -67,7 +67,7 @@ def test_every_name_finds_a_row_of_its_own(name):
     ],
 )
 def test_spellings_of_one_check_are_one_kind(spelling, kind):
-    assert load().named(spelling).kind == kind
+    assert TABLES.assertions.named(spelling).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -156,20 +156,7 @@ def test_numbers_are_finite_or_none(value, found):
 
 @pytest.mark.parametrize("text", ["", "5", "> ", "> 1 2", "~ 3", "between 1", ">1, x", "x" * 500, "> 1 and maybe"])
 def test_what_is_no_comparison_says_nothing(text):
-    assert compared(text, load()) is None
-
-
-def test_a_users_folder_shadows_the_table(tmp_path: Path):
-    row = {
-        "names": ["*"],
-        "scope": "schema",
-        "aggregation": "MIN",
-        "operator": "IN",
-        "examples": [{"check": {"assertion": "x"}}],
-    }
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "assertions.yaml").write_text(json.dumps({**DOCUMENT, "checks": [row]}))
-    assert read(Check("not_null"), "dbt", load(tmp_path)).scope == "DATASET_SCHEMA"
+    assert compared(text, TABLES.assertions) is None
 
 
 @pytest.mark.parametrize(
@@ -180,6 +167,9 @@ def test_a_users_folder_shadows_the_table(tmp_path: Path):
         {**DOCUMENT, "checks": [{**DOCUMENT["checks"][-1], "column": True}]},
         {"checks": []},
         {**DOCUMENT, "checks": [{"names": ["*"]}]},
+        {**DOCUMENT, "checks": [{**DOCUMENT["checks"][0], "names": ["NotNull"]}, DOCUMENT["checks"][-1]]},
+        {**DOCUMENT, "checks": [{**DOCUMENT["checks"][0], "parameters": {"values": ["x"]}}, DOCUMENT["checks"][-1]]},
+        {**DOCUMENT, "severities": {"error": "FATAL"}},
     ],
 )
 def test_a_table_that_cannot_work_is_refused(broken):

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import jsonschema
 import msgspec
 import pytest
+from our_tables import document
 
-from dh_bridge import bundled
+from dh_bridge.bundled import MAPPINGS
 from dh_bridge.errors import MappingError
-from dh_bridge.translation.columns import TypeTable, data_type, load
+from dh_bridge.translation.columns import TypeTable, column_types, data_type
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TABLE = bundled.table("column_types")
-SCHEMA = json.loads((bundled.MAPPINGS / "schema" / "column_types.schema.json").read_text(encoding="utf-8"))
+TABLE = document("column_types")
+SCHEMA = json.loads((MAPPINGS / "schema" / "column_types.schema.json").read_text(encoding="utf-8"))
 
 BY_TYPE = [(text, kind) for kind, row in TABLE["types"].items() for text in row["examples"]]
 BY_PLATFORM = [
@@ -72,7 +73,7 @@ def test_a_container_says_what_is_in_it(text, inside):
 
 def test_a_missing_text_is_an_unknown_null_type():
     for text in (None, "", "  ", "<<non-serializable: VarChar>>"):
-        found = load().read(text, "postgres")
+        found = column_types().read(text, "postgres")
         assert (found.kind, found.native, found.missing) == ("NullType", "unknown", True)
 
 
@@ -92,11 +93,11 @@ def test_a_missing_text_is_an_unknown_null_type():
     ],
 )
 def test_only_the_outer_constraint_says_that_a_column_is_required(text, required):
-    assert load().read(text, "mysql").required is required
+    assert column_types().read(text, "mysql").required is required
 
 
 def test_an_operators_word_wins_over_the_table():
-    table = load(overrides={"JSONB": "BytesType", "my type": "DateType"})
+    table = column_types().overridden({"JSONB": "BytesType", "my type": "DateType"})
     assert table.read("jsonb", "postgres").kind == "BytesType"
     assert table.read("My  Type", "postgres").kind == "DateType"
     assert table.read("json", "postgres").kind == "RecordType"
@@ -105,7 +106,7 @@ def test_an_operators_word_wins_over_the_table():
 def test_a_users_folder_shadows_the_table(tmp_path: Path):
     (tmp_path / "tables").mkdir()
     (tmp_path / "tables" / "column_types.yaml").write_text("types: {DateType: {names: [day], examples: [day]}}")
-    table = load(tmp_path)
+    table = column_types(tmp_path)
     assert table.read("day", "x").kind == "DateType"
     assert table.read("int", "x").kind == "NullType"
 
@@ -125,7 +126,7 @@ def test_a_table_that_contradicts_itself_is_refused(document):
 
 def test_an_override_to_no_type_is_refused():
     with pytest.raises(MappingError, match=r"schema\.types"):
-        load(overrides={"x": "WordType"})
+        column_types().overridden({"x": "WordType"})
 
 
 @pytest.mark.parametrize(
@@ -165,6 +166,6 @@ def test_an_override_to_no_type_is_refused():
     ],
 )
 def test_no_text_breaks_or_stalls_the_reading(text):
-    found = load().read(text, "postgres")
+    found = column_types().read(text, "postgres")
     assert len(found.native) <= 1000
     assert msgspec.json.encode(found.wire).startswith(b'{"type":{"com.linkedin.schema.')

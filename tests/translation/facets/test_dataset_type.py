@@ -7,9 +7,7 @@ import warnings
 import pytest
 from facet_cases import TOTALS, client_pair, facet, of_output, pair, spec, told, totals
 from openlineage.client.facet_v2 import dataset_type_dataset
-
-from dh_bridge.bundled import table
-from dh_bridge.translation.facets.dataset_type import type_names
+from our_tables import TABLES, document
 
 
 @pytest.mark.parametrize("profile", ["0.15.0", "1.7"])
@@ -55,7 +53,7 @@ def test_type_and_subtype_are_subtypes_in_datahub_s_words(kind, subtype, names, 
     ],
 )
 def test_a_dataset_is_called_what_the_connector_of_its_platform_calls_it(platform, kind, subtype, names):
-    assert list(type_names(kind, subtype, platform)) == names
+    assert list(TABLES.dataset_types(kind, subtype, platform)) == names
 
 
 def test_a_stream_of_kafka_is_the_topic_that_datahubs_source_writes():
@@ -70,7 +68,9 @@ def test_the_words_of_connectors_are_datahubs():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         subtypes = pytest.importorskip("datahub.ingestion.source.common.subtypes", reason="needs acryl-datahub")
-    written = {name for row in table("dataset_types")["platforms"] for names in row["words"].values() for name in names}
+    written = {
+        name for row in document("dataset_types")["platforms"] for names in row["words"].values() for name in names
+    }
     assert written <= {str(one) for one in subtypes.DatasetSubTypes}
 
 

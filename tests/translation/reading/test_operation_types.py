@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from our_tables import TABLES
 
-from dh_bridge.translation.reading.operation_types import _operation_of_start, operation_of_sql, writes_whole_rows
+from dh_bridge.translation.reading.operation_types import writes_whole_rows
 
 
 def test_statements_that_begin_alike_are_remembered_once():
     start = f"MERGE INTO t -- {'x' * 4000}"
-    before = _operation_of_start.cache_info().currsize
-    assert {operation_of_sql(f"{start} {number}") for number in range(50)} == {operation_of_sql(start)}
-    assert _operation_of_start.cache_info().currsize == before + 1
+    types = TABLES.operation_types
+    before = types.of_start.cache_info().currsize
+    assert {types.of_sql(f"{start} {number}") for number in range(50)} == {types.of_sql(start)}
+    assert types.of_start.cache_info().currsize == before + 1
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import hashlib
 import json
 
 import pytest
+from our_tables import TABLES, document
 from samples import aspects, dataset, event, examples, job_event, one, packed
 from truth import golden, lies
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.bundled import table
 from dh_bridge.datahub.profiles import known_profiles
 from dh_bridge.translation.naming.sheets import systems
-from dh_bridge.translation.runs.queries import platform_of, query_of
+from dh_bridge.translation.runs.queries import query_of
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.orders,PROD)"
 TOTALS = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.totals,PROD)"
@@ -107,11 +107,11 @@ def test_a_dialect_that_is_nobody_s_own_names_no_platform():
 
 def test_the_platforms_of_the_dialects_are_those_of_the_naming_systems():
     platforms = {system.platform for system in systems()}
-    rows = table("sql_dialects")["dialects"]
+    rows = document("sql_dialects")["dialects"]
     assert {row["platform"] for row in rows} <= platforms | {"spark"}
     words = [word for row in rows for word in row["words"]]
     assert len(words) == len(set(words))
-    assert platform_of("T-SQL") == "mssql"
+    assert TABLES.sql_dialects.platform("T-SQL") == "mssql"
 
 
 def test_the_run_s_user_is_its_actor():

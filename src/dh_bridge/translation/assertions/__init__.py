@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dh_bridge.translation.assertions.check import SPOILT, Check, distinct, merge, said
-from dh_bridge.translation.assertions.errors import default_errors, result_error
+from dh_bridge.translation.assertions.errors import ErrorTable
 from dh_bridge.translation.assertions.identity import assertion_urn, assertion_urns
 from dh_bridge.translation.assertions.info import assertion_info, assertion_platform, untold_parameters
 from dh_bridge.translation.assertions.reading import Reading, read
@@ -17,7 +17,7 @@ from dh_bridge.translation.assertions.result import (
     severity_of,
 )
 from dh_bridge.translation.assertions.run_event import batch_spec, check_partition, run_event, untold_context
-from dh_bridge.translation.assertions.table import AssertionTable, default_table, load
+from dh_bridge.translation.assertions.table import AssertionTable
 from dh_bridge.translation.assertions.telling import without_values
 from dh_bridge.translation.assertions.tested import datasets_of_test
 
@@ -25,6 +25,7 @@ __all__ = [
     "SPOILT",
     "AssertionTable",
     "Check",
+    "ErrorTable",
     "Outcome",
     "Reading",
     "assertion_info",
@@ -36,16 +37,12 @@ __all__ = [
     "check_partition",
     "count_of",
     "datasets_of_test",
-    "default_errors",
-    "default_table",
     "distinct",
     "ended_as",
-    "load",
     "measured",
     "merge",
     "outcome",
     "read",
-    "result_error",
     "run_event",
     "said",
     "severity_of",

@@ -9,11 +9,12 @@ from dh_bridge.datahub import urns
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.translation.assertions.check import Check, said
 from dh_bridge.translation.assertions.reading import Reading, read
-from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.properties import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from dh_bridge.translation.assertions.table import AssertionTable
 
 Identity = Literal["full", "name_only"]
 
@@ -22,19 +23,18 @@ def assertion_urn(  # noqa: PLR0913 - what the identity is made of
     check: Check,
     dataset_urn: str,
     platform: str,
+    table: AssertionTable,
     *,
     instance: str | None = None,
     column_path: Callable[[str], str] | None = None,
     identity: Identity = "full",
     ordinal: int = 1,
-    table: AssertionTable | None = None,
 ) -> str:
     """Return the URN of ``check`` on a dataset, reported by ``platform`` (an id: ``dbt``) and its ``instance``.
 
     ``column_path`` gives the dotted path of a column's field; ``identity: name_only`` leaves parameters and content
     out; ``ordinal`` is 2 for the second check of one list that nothing else tells from the first.
     """
-    table = table if table is not None else default_table()
     found = read(check, platform, table)
     mark = _discriminator(check, found, table, identity)
     if ordinal > 1:
@@ -55,21 +55,20 @@ def assertion_urns(  # noqa: PLR0913 - as assertion_urn
     checks: list[Check],
     dataset_urn: str,
     platform: str,
+    table: AssertionTable,
     *,
     column_path: Callable[[str], str] | None = None,
     identity: Identity = "full",
-    table: AssertionTable | None = None,
 ) -> list[str]:
     """Return the URNs of one list of one dataset; of checks that nothing tells apart, the second is ``#2``, and so on."""
     found: list[str] = []
     times: dict[str, int] = {}
     for check in checks:
-        urn = assertion_urn(check, dataset_urn, platform, column_path=column_path, identity=identity, table=table)
+        urn = assertion_urn(check, dataset_urn, platform, table, column_path=column_path, identity=identity)
         ordinal = times[urn] = times.get(urn, 0) + 1
         if ordinal > 1:
             urn = assertion_urn(
-                check, dataset_urn, platform,
-                column_path=column_path, identity=identity, ordinal=ordinal, table=table,
+                check, dataset_urn, platform, table, column_path=column_path, identity=identity, ordinal=ordinal
             )  # fmt: skip
         found.append(urn)
     return found

@@ -8,7 +8,6 @@ from dh_bridge.datahub import urns
 from dh_bridge.translation.assertions.check import Check, said
 from dh_bridge.translation.assertions.native import native_form
 from dh_bridge.translation.assertions.reading import Reading, read
-from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.properties import PREFIX, bounded, capped, kept, text
 from dh_bridge.translation.redaction import redacted, redacted_sql
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.profiles import Profile
     from dh_bridge.translation.assertions.native import ColumnOf
+    from dh_bridge.translation.assertions.table import AssertionTable
 
 Kind = Literal["auto", "dataset", "native"]
 
@@ -32,6 +32,7 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
     *,
     profile: Profile,
     platform: str,
+    table: AssertionTable,
     column_path: Callable[[str], str] | None = None,
     label: str,
     kind: Kind = "auto",
@@ -39,7 +40,6 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
     properties: Mapping[str, str] | None = None,
     external_url: str | None = None,
     prefix: str = "openlineage.",
-    table: AssertionTable | None = None,
 ) -> dict[str, Any]:
     """Return the aspect's JSON: a DATASET assertion, from DataHub 1.7 on a CUSTOM one called ``label`` (``dbt Test``).
 
@@ -49,7 +49,6 @@ def assertion_info(  # noqa: PLR0913 - what the aspect is made of
     It holds nothing that differs from run to run, so that it changes only when the check does. ``properties`` are
     further custom properties under their whole keys; ``external_url`` is written when it is a web address.
     """
-    table = table if table is not None else default_table()
     found = read(check, platform, table)
     custom = kind != "dataset" and profile.at_least(1, 7)
     typed = _typed(check, found, table)
@@ -109,14 +108,11 @@ def native_parameters(check: Check, table: AssertionTable) -> dict[str, str]:
     return found
 
 
-def untold_parameters(
-    check: Check, platform: str, kind: Kind = "auto", table: AssertionTable | None = None
-) -> list[str]:
+def untold_parameters(check: Check, platform: str, table: AssertionTable, kind: Kind = "auto") -> list[str]:
     """Return the names of the parameters that there is no room for, neither among the native ones nor in a typed field.
 
     DataHub's own types (``kind`` ``native``) keep them as custom properties, of which there is less.
     """
-    table = table if table is not None else default_table()
     told = native_parameters(check, table)
     if len(check.params) <= MOST_PARAMETERS and kind != "native":
         return []

@@ -8,7 +8,7 @@ import msgspec
 
 from dh_bridge.translation.assertions.check import Check, said
 from dh_bridge.translation.assertions.parameters import Parameters, chosen, operator_and_parameters
-from dh_bridge.translation.assertions.table import SCOPES, AssertionTable, Row, default_table
+from dh_bridge.translation.assertions.table import SCOPES, AssertionTable, Row
 
 _SINGULAR = "singular"
 
@@ -34,9 +34,8 @@ class Reading(msgspec.Struct, frozen=True):
     rule: str
 
 
-def read(check: Check, platform: str, table: AssertionTable | None = None) -> Reading:
+def read(check: Check, platform: str, table: AssertionTable) -> Reading:
     """Return what ``check`` says, reported by ``platform`` (``dbt``, ``airflow`` …)."""
-    table = table if table is not None else default_table()
     native, single = _spelling(check, platform, table)
     named = table.named(native)
     kind = named.kind

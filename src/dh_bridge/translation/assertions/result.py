@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dh_bridge.translation.assertions.bounds import number
 from dh_bridge.translation.assertions.check import Check, said
-from dh_bridge.translation.assertions.errors import result_error
 from dh_bridge.translation.assertions.parameters import as_compared
 from dh_bridge.translation.assertions.reading import read
-from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.properties import capped, kept
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.profiles import Profile
+    from dh_bridge.translation.assertions.errors import ErrorTable
     from dh_bridge.translation.assertions.info import Kind
+    from dh_bridge.translation.assertions.table import AssertionTable
 
 Outcome = Literal["SUCCESS", "FAILURE", "ERROR", "SKIPPED", "UNKNOWN"]
 WarnAs = Literal["failure", "success"]
@@ -25,14 +25,13 @@ _MESSAGES = ("error_message", "exception_message")
 _NO_VALUE = "the test reported a failure without a value: it errored or was skipped"
 
 
-def outcome(check: Check, platform: str, table: AssertionTable | None = None) -> Outcome:
+def outcome(check: Check, platform: str, table: AssertionTable) -> Outcome:
     """Return how a check ended; SKIPPED and UNKNOWN (nothing readable was said) are no result.
 
     A dbt test that fails without a value, or without a failing row where none is allowed, did not run: it errored, or its
     model failed. Entries older than the facet's version 1-1-0 never have a value; they are told by the leaves of
     1-1-0. Of a check that a test tells of as well, the test's word counts only where the check's own is missing.
     """
-    table = table if table is not None else default_table()
     if check.status is not None and (check.source == "test" or check.success is None):
         word = table.words.statuses.get(check.status.strip().lower())
         success = None if word not in ("SUCCESS", "FAILURE") else word == "SUCCESS"
@@ -73,20 +72,20 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     *,
     profile: Profile,
     platform: str,
+    table: AssertionTable,
+    errors: ErrorTable,
     row_count: int | None = None,
     missing_count: int | None = None,
     external_url: str | None = None,
     warn_as: WarnAs = "failure",
     error: str | None = None,
     kind: Kind = "auto",
-    table: AssertionTable | None = None,
 ) -> dict[str, Any] | None:
     """Return the result's JSON; None when the check has none (skipped, or nothing readable was said).
 
     ``row_count`` and ``missing_count`` are what the same run measured of the dataset and of the column, ``error`` why it failed;
     ``kind`` is the form in which its info is written.
     """
-    table = table if table is not None else default_table()
     ended = outcome(check, platform, table)
     if ended not in ("SUCCESS", "FAILURE", "ERROR"):
         return None
@@ -96,7 +95,7 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     if ended == "FAILURE" and severity is not None and profile.at_least(1, 5):
         result["severity"] = severity
     result.update(_counts(check, platform if ended != "ERROR" else "", table, row_count, missing_count))
-    actual = measured(check, platform, kind, table)
+    actual = measured(check, platform, table, kind)
     if actual is not None and ended != "ERROR":
         result["actualAggValue"] = actual
     if native := _native(check, table):
@@ -104,11 +103,11 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     if external_url is not None and external_url.startswith(("http://", "https://")):
         result["externalUrl"] = external_url
     if ended == "ERROR":
-        result["error"] = result_error(_message(check) or error or _NO_VALUE)
+        result["error"] = errors.error(_message(check) or error or _NO_VALUE)
     return result
 
 
-def measured(check: Check, platform: str, kind: Kind = "auto", table: AssertionTable | None = None) -> float | None:
+def measured(check: Check, platform: str, table: AssertionTable, kind: Kind = "auto") -> float | None:
     """Return the number that was measured, in the unit of what it is compared with; None for what DataHub's float cannot hold.
 
     dbt measures failures, whatever its test is about; DataHub's own types compare shares as the producers do.

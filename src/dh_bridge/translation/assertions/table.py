@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from dh_bridge import bundled
+from dh_bridge.bundled import typed
 from dh_bridge.errors import MappingError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SCOPES = {
     "column": "DATASET_COLUMN",
@@ -30,21 +26,37 @@ _CALL = re.compile(
 _LONGEST = 1000
 
 
+_Name = Annotated[str, msgspec.Meta(pattern=r"^([a-z][a-z0-9_ ]*\*?|\*)$")]
+_Aggregation = Literal[
+    "ROW_COUNT", "COLUMNS", "COLUMN_COUNT", "IDENTITY", "MEAN", "MEDIAN", "UNIQUE_COUNT", "UNIQUE_PROPOTION", "NULL_COUNT",
+    "NULL_PROPORTION", "STDDEV", "MIN", "MAX", "SUM", "_NATIVE_",
+]  # fmt: skip
+_Operator = Literal[
+    "range", "percent_range", "rest_range", "percent_rest_range", "quantile_range", "age", "LESS_THAN", "LESS_THAN_OR_EQUAL_TO",
+    "GREATER_THAN", "GREATER_THAN_OR_EQUAL_TO", "EQUAL_TO", "NOT_EQUAL_TO", "NULL", "NOT_NULL", "CONTAIN", "REGEX_MATCH", "IN",
+    "NOT_IN", "IS_TRUE", "IS_FALSE", "_NATIVE_",
+]  # fmt: skip
+_Value = Literal["constant", "value", "text", "column", "set", "list", "rest_of_one"]
+_Offer = Literal[
+    "", "FIELD", "FIELD LENGTH", "FIELD NULL_COUNT", "FIELD NULL_PERCENTAGE", "FIELD UNIQUE_PERCENTAGE", "VOLUME", "SQL", "FRESHNESS",
+]  # fmt: skip
+
+
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A row of the table; see the head of the YAML file."""
 
-    names: list[str]
-    scope: str
-    aggregation: str
-    operator: str
-    examples: list[Any]
+    names: list[_Name]
+    scope: Literal["column", "rows", "schema", "size"]
+    aggregation: _Aggregation
+    operator: _Operator
+    examples: list[Any] = []
     column: bool | None = None
     zero: bool = False
     given: list[str] = []
-    parameters: dict[str, Any] = {}
+    parameters: dict[_Value, list[str] | str] = {}
     fields: list[str] = []
-    logic: str = ""
-    offers: str = ""
+    logic: Literal["", "references", "expression"] = ""
+    offers: _Offer = ""
 
 
 class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,10 +77,10 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     operators: dict[str, list[str]]
     range: Range
     column: list[str]
-    severities: dict[str, str]
-    statuses: dict[str, str]
+    severities: dict[str, Literal["LOW", "MEDIUM", "HIGH"]]
+    statuses: dict[str, Literal["SUCCESS", "FAILURE", "SKIPPED"]]
     of_the_run: list[str]
-    counts: dict[str, str]
+    counts: dict[str, Literal["rowCount", "missingCount", "unexpectedCount"]]
     no_identity: list[str]
     checks: list[Row]
     compared: list[str] = []
@@ -89,11 +101,8 @@ class Named(msgspec.Struct, frozen=True):
 class AssertionTable:
     """The table, ready for look-ups; answers are remembered by name."""
 
-    def __init__(self, document: Mapping[str, Any], where: str = "") -> None:
-        try:
-            self.words = msgspec.convert(document, Document)
-        except msgspec.ValidationError as error:
-            raise MappingError(str(error), where=where, now="see mappings/schema/assertions.schema.json") from error
+    def __init__(self, document: Any, where: str = "") -> None:
+        self.words = typed(document, Document, "assertions", where)
         self._exact: dict[str, list[Row]] = {}
         prefixes: dict[str, list[Row]] = {}
         for row in self.words.checks:
@@ -146,14 +155,3 @@ class AssertionTable:
 
     def _unknown(self) -> tuple[Row, ...]:
         return tuple(self._prefixes[-1][1])
-
-
-def load(overlay: Path | None = None) -> AssertionTable:
-    """Return the bundled table, or the one in the user's ``overlay`` folder."""
-    return AssertionTable(bundled.table("assertions", overlay), "tables/assertions.yaml")
-
-
-@cache
-def default_table() -> AssertionTable:
-    """Return the bundled table, loaded once."""
-    return load()

@@ -9,21 +9,20 @@ import msgspec
 from dh_bridge.translation.assertions.bounds import compared, number
 from dh_bridge.translation.assertions.check import said
 from dh_bridge.translation.assertions.reading import read
-from dh_bridge.translation.assertions.table import AssertionTable, default_table
 from dh_bridge.translation.redaction import REDACTED, hides
 
 if TYPE_CHECKING:
     from dh_bridge.translation.assertions.bounds import Bounds
     from dh_bridge.translation.assertions.check import Check
+    from dh_bridge.translation.assertions.table import AssertionTable
 
 
-def without_values(check: Check, platform: str, table: AssertionTable | None = None) -> tuple[Check, list[str]]:
+def without_values(check: Check, platform: str, table: AssertionTable) -> tuple[Check, list[str]]:
     """Return the check without texts that may be values of a column with a telling name, and the leaves that they are.
 
     Numbers stay, which are counts and their limits mostly, and so do the parameters that say how is looked (``how`` of the
     table). Its URN is made of the check as it was: it does not tell, and stays when redaction is switched on.
     """
-    table = table if table is not None else default_table()
     leaves = [leaf for leaf in ("expected", "actual") if not _is_plain(getattr(check, leaf), table)]
     params = [key for key, value in check.params.items() if key not in table.how and not _is_plain(value, table)]
     if not (leaves or params) or not any(map(hides, read(check, platform, table).columns)):

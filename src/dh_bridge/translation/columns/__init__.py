@@ -7,16 +7,15 @@ from typing import Any
 from dh_bridge.translation.columns.field import Field
 from dh_bridge.translation.columns.schema import schema_metadata
 from dh_bridge.translation.columns.schema_fields import Paths, SchemaFields, schema_fields
-from dh_bridge.translation.columns.types import TypeTable, default_types, load
+from dh_bridge.translation.columns.types import TypeTable, column_types
 
 __all__ = [
     "Field",
     "Paths",
     "SchemaFields",
     "TypeTable",
+    "column_types",
     "data_type",
-    "default_types",
-    "load",
     "schema_fields",
     "schema_metadata",
 ]
@@ -24,4 +23,4 @@ __all__ = [
 
 def data_type(type_text: str | None, platform: str) -> dict[str, Any]:
     """Return the SchemaFieldDataType JSON of a type text, by the bundled table: ``{"type": {"com.linkedin…": {}}}``."""
-    return default_types().read(type_text, platform).wire
+    return column_types().read(type_text, platform).wire

@@ -13,7 +13,7 @@ import msgspec
 
 from dh_bridge.datahub.alike import AlikeFields
 from dh_bridge.translation.columns.nested import LEAVES, MOST_FIELDS, Left, Walk, description_of, ordinal
-from dh_bridge.translation.columns.types import TypeTable, default_types
+from dh_bridge.translation.columns.types import TypeTable, column_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ def schema_fields(  # noqa: PLR0913 - what the settings choose
     columns = dict(zip(names, names if column is None else map(column, names), strict=True))
     if not _typed(fields):
         return SchemaFields([], typed=False, dropped=0, columns=columns)
-    table = types if types is not None else default_types()
+    table = types if types is not None else column_types()
     if paths != "v2" and (found := _flat(fields, columns, table, platform, expand=expand)) is not None:
         if left is not None:
             left += _left([], fields)

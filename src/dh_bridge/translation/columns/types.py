@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache, cached_property, lru_cache
+from copy import copy
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge import bundled
+from dh_bridge.bundled import table, typed
 from dh_bridge.errors import MappingError
 from dh_bridge.translation.columns import avro_text, type_text
 from dh_bridge.translation.columns.field import Field
@@ -60,25 +61,54 @@ class ColumnType(msgspec.Struct, frozen=True, dict=True):
         return {**start, **self.end()}, {**start, "description": "", **self.end()}
 
 
-class TypeTable:
-    """The table, with an operator's ``overrides`` (type text -> DataHub type) on top; answers are remembered."""
+class Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The names of a type."""
 
-    def __init__(
-        self, document: Mapping[str, Any], overrides: Mapping[str, str] | None = None, where: str = ""
-    ) -> None:
+    names: list[str]
+    examples: list[str] = []
+
+
+class OwnNames(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The names that mean another type on one platform."""
+
+    names: dict[str, str]
+    examples: dict[str, str] = {}
+
+
+class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file."""
+
+    types: dict[str, Names]
+    platforms: dict[str, OwnNames] = {}
+    path_tokens: dict[str, str] = {}
+
+
+class TypeTable:
+    """The table, ready for look-ups; answers are remembered."""
+
+    def __init__(self, document: Any, where: str = "") -> None:
+        rows = typed(document, Document, "column_types", where)
         self._names: dict[str, str] = {}
         self._prefixes: list[tuple[str, str]] = []
-        for kind, row in document["types"].items():
-            for name in row["names"]:
+        for kind, row in rows.types.items():
+            for name in row.names:
                 self._add(name, kind, where)
-        platforms: Mapping[str, Any] = document.get("platforms", {})
-        self._platforms = {platform: dict(row["names"]) for platform, row in platforms.items()}
-        for row in self._platforms.values():
-            _check(row.values(), where)
-        self._overrides = {" ".join(text.lower().split()): kind for text, kind in (overrides or {}).items()}
-        _check(self._overrides.values(), "schema.types")
-        self._tokens: dict[str, str] = document.get("path_tokens", {})
+        self._platforms = {platform: row.names for platform, row in rows.platforms.items()}
+        for names in self._platforms.values():
+            _check(names.values(), where)
+        self._overrides: dict[str, str] = {}
+        self._tokens = rows.path_tokens
         self._remembered = lru_cache(maxsize=8192)(self._read)
+
+    def overridden(self, types: Mapping[str, str]) -> TypeTable:
+        """Return the table with an operator's types (type text -> DataHub type) on top, itself when there are none."""
+        if not types:
+            return self
+        found = copy(self)
+        found._overrides = {" ".join(text.lower().split()): kind for text, kind in types.items()}  # noqa: SLF001 - its own
+        _check(types.values(), "schema.types")
+        found._remembered = lru_cache(maxsize=8192)(found._read)  # noqa: SLF001 - its own
+        return found
 
     def _add(self, name: str, kind: str, where: str) -> None:
         _check([kind], where)
@@ -141,10 +171,10 @@ class TypeTable:
     def _kind(self, parts: type_text.TypeText, platform: str) -> str | None:
         own = self._platforms.get(platform, {})
         keys = list(_keys(parts))
-        for table in (own, self._names):
+        for names in (own, self._names):
             for key in keys:
-                if key in table:
-                    return table[key]
+                if key in names:
+                    return names[key]
         return next((kind for prefix, kind in self._prefixes if parts.base.startswith(prefix)), None)
 
     def _children(self, kind: str, parts: type_text.TypeText) -> list[Field]:
@@ -223,12 +253,6 @@ def _check(kinds: Iterable[str], where: str) -> None:
             raise MappingError(f"{kind!r} is no type of DataHub", where=where, now=f"one of {', '.join(sorted(KINDS))}")
 
 
-def load(overlay: Path | None = None, overrides: Mapping[str, str] | None = None) -> TypeTable:
-    """Return the bundled table, or the one in the user's ``overlay`` folder, with ``overrides`` on top."""
-    return TypeTable(bundled.table("column_types", overlay), overrides, "tables/column_types.yaml")
-
-
-@cache
-def default_types() -> TypeTable:
-    """Return the bundled table, loaded once."""
-    return load()
+def column_types(overlay: Path | None = None) -> TypeTable:
+    """Return the bundled table, or the one in the user's ``overlay`` folder."""
+    return table("column_types", TypeTable, overlay)

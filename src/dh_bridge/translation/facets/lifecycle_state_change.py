@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import capped, worded
-from dh_bridge.translation.reading.operation_types import operation_of_word
 from dh_bridge.translation.rungs import OPERATION_LIFECYCLE
 from dh_bridge.translation.slots import (
     DATASET,
@@ -83,7 +82,7 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
                     "lifecycleStateChange",
                     {"lifecycleStateChange": word, **earlier},
                 )
-                if operation_of_word(word) is None:
+                if at.options.tables.operation_types.of_word(word) is None:
                     at.reached("lifecycleStateChange", "kept", "operation.customProperties", _WORD[-1])
     if earlier:
         yield property_statement(at, earlier)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, entity, facet, mapped, property_statement
 from dh_bridge.translation.properties import capped, text
-from dh_bridge.translation.reading.people import owner_type, owner_urn
+from dh_bridge.translation.reading.people import owner_urn
 from dh_bridge.translation.redaction import shapes_redacted
 from dh_bridge.translation.slots import ALL, OWNER, Statements
 
@@ -36,7 +36,7 @@ def _owners(facet: Ownership, at: Place) -> Statements:
     unknown, applications = {}, []
     for position, owner in enumerate(facet.owners or ()):
         urn = owner_urn(owner.name, skip=skip, strip_domain=settings.strip_email_domain)
-        kind, known = owner_type(owner.type)
+        kind, known = at.options.tables.owner_types(owner.type)
         own = settings.types.get((owner.type or "").strip())
         if own is not None:
             kind, known = own, True

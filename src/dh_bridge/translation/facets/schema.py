@@ -9,7 +9,6 @@ from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.columns.hidden import shown
 from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.naming.datasets import preference
 from dh_bridge.translation.reading.beside import beside, fields_of, of_dataset, of_job
 from dh_bridge.translation.reading.operation_types import writes_whole_rows
 from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
@@ -103,7 +102,7 @@ def _foreign(facet: Schema, at: Place) -> str:
 
 def _of_metadata(known: str, at: Place) -> bool:
     """Whether the dataset is ``known`` as a table whose metadata is read: db.orders or /lake/orders, by the name of db.orders.files."""
-    metadata = preference().metadata
+    metadata = at.options.naming.preference.metadata
     identifiers = beside(at, "symlinks").get("identifiers")
     for one in identifiers if isinstance(identifiers, list) else ():
         table, _, last = str(one.get("name") if isinstance(one, dict) else "").rpartition(".")
@@ -120,7 +119,7 @@ def _schema_fields(fields: list[Field], at: Place) -> SchemaFields:
     expand, paths = settings.expand_types, settings.field_paths.get(name.platform, "auto")
     render = partial(
         schema_fields, fields, platform=name.platform, column=name.spelling, paths=paths,
-        types=at.options.column_types, expand=expand,
+        types=at.options.tables.column_types, expand=expand,
     )  # fmt: skip
     if at.notes is not None:
         left: list[tuple[str, str]] = []

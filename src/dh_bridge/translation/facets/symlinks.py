@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.envelope import BY_NAME
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.naming.datasets import preference
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.slots import DATASET, SIBLING, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.naming import Name
+    from dh_bridge.translation.naming.preference import Preference
     from dh_bridge.translation.place import Place
 
 
@@ -55,7 +55,7 @@ def symlinks(facet: Symlinks, at: Place) -> Statements:
         yield property_statement(at, {"symlinks": worded("symlinks", rows)})
     if at.options.settings.symlinks.siblings and at.name is not None:
         for _, namespace, name in rows:
-            yield from _sibling(at.name, at.resolve(namespace, name))
+            yield from _sibling(at.name, at.resolve(namespace, name), at.options.naming.preference)
 
 
 def _note(facet: Symlinks, name: Name, notes: list[tuple[str, str]], at: Place) -> None:
@@ -70,9 +70,8 @@ def _note(facet: Symlinks, name: Name, notes: list[tuple[str, str]], at: Place) 
             at.reached(f"identifiers[{position}]", "mapped", _ALL, *BY_NAME)
 
 
-def _sibling(one: Name, other: Name) -> Statements:
+def _sibling(one: Name, other: Name, rows: Preference) -> Statements:
     """Yield that a table and its files are siblings; names of one system, or of one kind, are aliases."""
-    rows = preference()
     table, files = (one, other) if one.system in rows.preferred else (other, one)
     if table.system not in rows.preferred or files.system not in rows.over or table.platform == files.platform:
         return

@@ -75,7 +75,7 @@ def test(facet: Tests, at: Place) -> Statements:
         )  # fmt: skip
         if at.notes is not None:
             note_unread(one, f"tests[{position}]", at)
-        ended = outcome(check, at.assertion_platform)
+        ended = outcome(check, at.assertion_platform, at.options.tables.assertions)
         if ended == "SKIPPED":
             skipped.append(one.name)
             if none_ran:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from dh_bridge.bundled import load_yaml, mapping_files, text_of
+from dh_bridge.bundled import load_yaml, mapping_files, text_of, typed
 from dh_bridge.errors import MappingError
 
 if TYPE_CHECKING:
@@ -86,10 +86,7 @@ def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]
     files = sorted(mapping_files("producers", overlay), key=lambda path: overlay is None or overlay not in path.parents)
     for path in files:
         data = load_yaml(text_of(path), str(path))
-        try:
-            row = msgspec.convert(data, Row)
-        except msgspec.ValidationError as error:
-            raise MappingError(str(error), where=str(path), now="see mappings/schema/producers.schema.json") from error
+        row = typed(data, Row, "producers", str(path))
         if row.identity_version <= version:
             yield path.stem, row
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from dh_bridge.bundled import table
 from dh_bridge.translation.naming.name import DROPPED, REFUSED
 
 if TYPE_CHECKING:
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.translation.naming import Name, Naming
+    from dh_bridge.translation.naming.preference import Preference
 
 _decode = msgspec.json.Decoder().decode
 #: What a table's name is read as when its first part is missing.
@@ -29,20 +28,6 @@ _UNTOLD = "--UNKNOWN--"
 _LOG = "_delta_log"
 
 
-class _Preference(msgspec.Struct, frozen=True):
-    preferred: frozenset[str]
-    over: frozenset[str]
-    metadata: frozenset[str]
-    versions: tuple[str, ...]
-
-
-@lru_cache(maxsize=1)
-def preference() -> _Preference:
-    """Return which names of a dataset come before which others, and what is called below a table (``mappings/tables/symlinks.yaml``)."""
-    row = table("symlinks")
-    return msgspec.convert(row, _Preference)
-
-
 def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = False) -> Name:
     """Return the name by which ``dataset`` is known: a function of the event alone."""
     name = naming(dataset.namespace, dataset.name)
@@ -50,7 +35,7 @@ def dataset_name(dataset: Dataset, naming: Naming, *, keep_ephemeral: bool = Fal
         return skipped(name, "phantom")
     if "dbt_model" in dataset.facets and not keep_ephemeral and _ephemeral(dataset):
         return skipped(name, "ephemeral")
-    if name.system in preference().over and dataset.name.rstrip("/").rpartition("/")[2] == _LOG:
+    if name.system in naming.preference.over and dataset.name.rstrip("/").rpartition("/")[2] == _LOG:
         return skipped(name, "phantom")
     if "symlinks" in dataset.facets and (name.skip is None or name.skip in (DROPPED, REFUSED)):
         return _by_symlink(dataset, name, naming)
@@ -143,7 +128,7 @@ def _decoded(raw: msgspec.Raw) -> dict[str, Any]:
 
 
 def _by_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
-    rows = preference()
+    rows = naming.preference
     if name.system is not None and name.system not in rows.over:
         return name
     identifiers = _read(dataset, "symlinks").get("identifiers")
@@ -155,8 +140,8 @@ def _by_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
         if not isinstance(namespace, str) or not isinstance(other, str):
             continue
         select = "iceberg" if namespace.startswith("http") or framework == "iceberg" else None
-        folder = _folder(dataset.name, namespace, other)
-        found = naming(namespace, _table(other, folder), select=select)
+        folder = _folder(dataset.name, namespace, other, rows)
+        found = naming(namespace, _table(other, folder, rows), select=select)
         if found.system in rows.preferred and found.endpoint is not None:
             return found
         if folder != dataset.name:
@@ -164,16 +149,15 @@ def _by_symlink(dataset: Dataset, name: Name, naming: Naming) -> Name:
     return name
 
 
-def _table(name: str, path: str) -> str:
+def _table(name: str, path: str, rows: Preference) -> str:
     """Return the table at ``path`` that ``name`` is a branch, a tag or the metadata of, else ``name``: cat.orders.files is cat.orders."""
     table, _, part = name.rpartition(".")
     schema, _, last = table.rpartition(".")
-    rows = preference()
     below = part in rows.metadata or part.startswith(rows.versions)
     return table if below and schema and last == path.rstrip("/").rpartition("/")[2] else name
 
 
-def _folder(path: str, namespace: str, table: str) -> str:
+def _folder(path: str, namespace: str, table: str, rows: Preference) -> str:
     """Return the folder of a table, where the path is another.
 
     OpenLineage's listener for Spark (1.53) names the folder of its database twice, once it is gone; and the changes of an
@@ -181,7 +165,7 @@ def _folder(path: str, namespace: str, table: str) -> str:
     """
     database, _, name = table.rpartition(".")
     _, dot, last = database.rpartition(".")
-    if dot and name in preference().metadata and path.endswith(f"/{last}/{name}"):
+    if dot and name in rows.metadata and path.endswith(f"/{last}/{name}"):
         return path.removesuffix(f"/{name}")
     inside = f"/{database}.db"
     twice = f"{inside}{inside}/{name}"

@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.bundled import table
 from dh_bridge.translation.naming.directory import Directory, Match
 from dh_bridge.translation.naming.namespaces import canonical, safe, variants
+from dh_bridge.translation.naming.preference import preference
 from dh_bridge.translation.naming.reader import Reader
 from dh_bridge.translation.naming.reverse import Reverse
 from dh_bridge.translation.naming.rules import Locations, Rule, rules
@@ -50,6 +52,7 @@ class Naming:
 
     def __init__(self, settings: NamingSettings, overlay: Path | None = None) -> None:
         self._settings = settings
+        self.preference = table("symlinks", preference, overlay)
         self._systems = systems(overlay)
         self._switches = frozenset({f"azure-{settings.azure}", f"local-files-{settings.local_files}"})
         self._readers = {system.id: Reader(system, self._switches) for system in self._systems}
@@ -64,7 +67,7 @@ class Naming:
         instances = {rule.platform_instance for rule in settings.rules if rule.platform_instance is not None}
         self._separators = {mark for system in self._systems for mark in system.separator or ()}
         self._reverse = Reverse(self._readers.values(), self, sorted(instances))
-        check(settings, self._systems)
+        check(settings, self._systems, self.preference)
 
     def __call__(self, namespace: str, name: str, *, select: str | None = None) -> Name:
         """Return what ``name`` in ``namespace`` is called; ``select`` opts into a system such as ``iceberg`` or ``delta``."""

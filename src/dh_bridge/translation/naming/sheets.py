@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from dh_bridge.bundled import load_yaml, mapping_files, text_of
+from dh_bridge.bundled import load_yaml, mapping_files, text_of, typed
 from dh_bridge.errors import MappingError
 from dh_bridge.translation.naming.trims import NeedsQuotes
 
@@ -88,10 +88,7 @@ def system_of(text: str, stem: str, place: str) -> System:
     data = load_yaml(text.partition(_EXAMPLES)[0], place)
     if not isinstance(data, dict):
         raise MappingError("no naming system", where=place, now="see mappings/schema/naming.schema.json")
-    try:
-        return msgspec.convert({"id": stem, **data}, System)
-    except msgspec.ValidationError as error:
-        raise MappingError(str(error), where=place, now="see mappings/schema/naming.schema.json") from error
+    return typed({"id": stem, **data}, System, "naming", place)
 
 
 def systems(overlay: Path | None = None) -> list[System]:

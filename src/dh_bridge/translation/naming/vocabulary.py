@@ -1,4 +1,4 @@
-"""The words that the user's rules may use of the naming systems: variants, opt-in systems, parts.
+"""The words that the user's rules and table may use of the naming systems: variants, opt-in systems, parts, files.
 
 A word that no system has would do nothing, in silence: it is refused at the start, and those that there are are listed.
 """
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from dh_bridge.settings.naming import NamingSettings
+    from dh_bridge.translation.naming.preference import Preference
     from dh_bridge.translation.naming.sheets import System
 
 
-def check(settings: NamingSettings, systems: Collection[System]) -> None:
-    """Raise a SettingsError for the first rule that names a variant, a system or a part that does not exist."""
+def check(settings: NamingSettings, systems: Collection[System], preference: Preference) -> None:
+    """Raise a SettingsError for the first rule, or table, that names a variant, a system or a part that does not exist."""
+    files = {system.id for system in systems}
+    _refuse("mappings/tables/symlinks.yaml", "naming system", (preference.preferred | preference.over) - files, files)
     variants = {name for system in systems for name in system.variants}
     chosen = selects(systems)
     parts = _parts(systems) if any(rule.parts for rule in settings.rules) else set()

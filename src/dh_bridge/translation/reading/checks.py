@@ -12,7 +12,6 @@ from dh_bridge.translation.assertions import (
     Outcome,
     assertion_urns,
     count_of,
-    default_table,
     ended_as,
     outcome,
     severity_of,
@@ -135,6 +134,7 @@ def stated_checks(
         checks,
         dataset,
         at.assertion_platform,
+        at.options.tables.assertions,
         column_path=name.column if name is not None else None,
         identity=at.options.settings.assertions.identity,
     )
@@ -148,16 +148,17 @@ def stated_checks(
 
 def stated(urn: str, check: Check, dataset: str, at: Place, *, leaf: str | None = None) -> Statements:
     """Yield the description of a check, and its result when it has one; ``leaf`` says how it ended."""
-    check, hidden = without_values(check, at.assertion_platform)
+    table = at.options.tables.assertions
+    check, hidden = without_values(check, at.assertion_platform, table)
     entry = Stated(check, dataset, at.assertion_platform, at.assertion_label, at.named.get(dataset))
     yield dataset, CHECKS, urn, entry
     path = leaf.rpartition(".")[0] if leaf is not None else ""
     for name in hidden if path else ():
         at.withheld(f"{path}.{name}", "secret")
     if path and check.params:
-        for key in untold_parameters(check, at.assertion_platform, at.options.settings.assertions.type):
+        for key in untold_parameters(check, at.assertion_platform, table, at.options.settings.assertions.type):
             at.withheld(f"{path}.params.{key}", "too-large")
-    ended = outcome(check, at.assertion_platform)
+    ended = outcome(check, at.assertion_platform, table)
     has_ended = ended not in ("SKIPPED", "UNKNOWN")
     if path:
         _note_of_the_run(check, path, at, has_ended=has_ended)
@@ -171,7 +172,7 @@ def stated(urn: str, check: Check, dataset: str, at: Place, *, leaf: str | None 
 
 def _note_of_the_run(check: Check, path: str, at: Place, *, has_ended: bool) -> None:
     """Note for the report where that went which tells of the run, not of the check: to its result, if it has one."""
-    told = [f"params.{key}" for key in sorted(default_table().of_the_run & check.params.keys())]
+    told = [f"params.{key}" for key in sorted(at.options.tables.assertions.of_the_run & check.params.keys())]
     for leaf in told if has_ended else ():
         at.reached(f"{path}.{leaf}", "mapped", RESULT)
     for leaf in () if has_ended else ("actual", "failures", *told):
@@ -180,7 +181,7 @@ def _note_of_the_run(check: Check, path: str, at: Place, *, has_ended: bool) -> 
 
 def _is_hushed(ended: Outcome, check: Check, at: Place) -> bool:
     """Whether the settings call the failure of a check a success; the word of a test's status is kept all the same."""
-    severity = severity_of(check.severity, default_table())
+    severity = severity_of(check.severity, at.options.tables.assertions)
     return ended_as(ended, severity, at.options.settings.assertions.warn_as) != ended
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any, Literal
 
 import msgspec
 
-from dh_bridge.bundled import table
+from dh_bridge.bundled import typed
+from dh_bridge.errors import MappingError
+
+OperationType = Literal["ALTER", "CREATE", "DELETE", "DROP", "INSERT", "UPDATE"]
 
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
 _SQL_READ = 4000
@@ -19,39 +23,66 @@ _WHOLE = re.compile(
 )
 
 
-class _Tables(msgspec.Struct):
-    words: dict[str, str]
-    prefixes: list[tuple[str, str]]
-    sql: list[tuple[re.Pattern[str], str]]
+class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Words for an operation."""
+
+    type: OperationType
+    words: list[str]
 
 
-@lru_cache(maxsize=1)
-def _tables() -> _Tables:
-    rows = table("operation_types")
-    return _Tables(
-        {word: row["type"] for row in rows["words"] for word in row["words"]},
-        [(row["prefix"], row["type"]) for row in rows["prefixes"]],
-        [(re.compile(row["pattern"], re.IGNORECASE), row["type"]) for row in rows["sql"]],
-    )
+class Prefix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What words for an operation begin with."""
+
+    type: OperationType
+    prefix: str
 
 
-@lru_cache(maxsize=1024)
-def operation_of_word(word: str) -> str | None:
-    """Return the operation type of a producer's word, None when it says nothing about it."""
-    tables, text = _tables(), word.strip().upper()
-    found = tables.words.get(text)
-    return found or next((kind for prefix, kind in tables.prefixes if text.startswith(prefix)), None)
+class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is found in statements that do an operation."""
+
+    type: OperationType
+    pattern: str
 
 
-def operation_of_sql(sql: str) -> str | None:
-    """Return the operation type of a statement, by its first telling keyword outside comments and strings."""
-    return _operation_of_start(sql[:_SQL_READ])
+class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file ``mappings/tables/operation_types.yaml``."""
+
+    words: list[Words]
+    prefixes: list[Prefix]
+    sql: list[Pattern]
 
 
-@lru_cache(maxsize=4096)
-def _operation_of_start(sql: str) -> str | None:
-    text = _COMMENT.sub(" ", sql)
-    return next((kind for pattern, kind in _tables().sql if pattern.search(text)), None)
+class OperationTypes:
+    """The table, ready for look-ups; answers are remembered."""
+
+    def __init__(self, document: Any, where: str = "") -> None:
+        rows = typed(document, Document, "operation_types", where)
+        self._words: dict[str, str] = {word.upper(): row.type for row in rows.words for word in row.words}
+        self._prefixes = [(row.prefix.upper(), row.type) for row in rows.prefixes]
+        self._sql = [(_compiled(row.pattern, where), row.type) for row in rows.sql]
+        self.of_word = lru_cache(maxsize=1024)(self._of_word)
+        self.of_start = lru_cache(maxsize=4096)(self._of_start)
+
+    def _of_word(self, word: str) -> str | None:
+        """Return the operation type of a producer's word, None when it says nothing about it."""
+        text = word.strip().upper()
+        found = self._words.get(text)
+        return found or next((kind for prefix, kind in self._prefixes if text.startswith(prefix)), None)
+
+    def of_sql(self, sql: str) -> str | None:
+        """Return the operation type of a statement, by its first telling keyword outside comments and strings."""
+        return self.of_start(sql[:_SQL_READ])
+
+    def _of_start(self, sql: str) -> str | None:
+        text = _COMMENT.sub(" ", sql)
+        return next((kind for pattern, kind in self._sql if pattern.search(text)), None)
+
+
+def _compiled(pattern: str, where: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.IGNORECASE)
+    except re.error as error:
+        raise MappingError(f"`{pattern}`: {error}", where=where, now="mend the pattern") from error
 
 
 def writes_whole_rows(sql: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from dh_bridge.bundled import table
+import msgspec
+
+from dh_bridge.bundled import typed
 from dh_bridge.datahub.urns import corp_group_urn, corpuser_urn, is_urn
 
 if TYPE_CHECKING:
@@ -15,10 +16,39 @@ _GROUPS = ("team", "group", "corpgroup")
 _USERS = ("user", "corpuser", "application", "service")
 
 
-@lru_cache(maxsize=1)
-def _types() -> dict[str, str]:
-    rows = table("owner_types")
-    return {str(word).lower(): str(row["type"]) for row in rows["types"] for word in row["words"]}
+OwnershipType = Literal[
+    "BUSINESS_OWNER", "CONSUMER", "DATAOWNER", "DATA_STEWARD", "DELEGATE", "DEVELOPER", "NONE", "PRODUCER", "STAKEHOLDER",
+    "TECHNICAL_OWNER",
+]  # fmt: skip
+_UNKNOWN: OwnershipType = "TECHNICAL_OWNER"
+
+
+class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Words for a type of owner."""
+
+    type: OwnershipType
+    words: list[str]
+
+
+class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file ``mappings/tables/owner_types.yaml``."""
+
+    types: list[Row]
+
+
+class OwnerTypes:
+    """The table, ready for look-ups: ``types(word)``."""
+
+    def __init__(self, document: Any, where: str = "") -> None:
+        rows = typed(document, Document, "owner_types", where)
+        self._types: dict[str, str] = {word.lower(): row.type for row in rows.types for word in row.words}
+
+    def __call__(self, word: str | None) -> tuple[str, bool]:
+        """Return (DataHub's ownership type, whether the word was known); unknown words are TECHNICAL_OWNER."""
+        if not word:
+            return _UNKNOWN, True
+        found = self._types.get(word.strip().lower())
+        return (found, True) if found else (_UNKNOWN, False)
 
 
 def owner_urn(name: str | None, *, skip: frozenset[str], strip_domain: bool = False) -> str | None:
@@ -41,16 +71,8 @@ def stated_owner(name: Any, settings: OwnerSettings) -> tuple[str, str] | None:
     """Return (owner, type) of a name that comes without a type, None for a placeholder or what is no name."""
     skip = frozenset(word.lower() for word in settings.skip)
     urn = owner_urn(name if isinstance(name, str) else None, skip=skip, strip_domain=settings.strip_email_domain)
-    return None if urn is None else (urn, owner_type(None)[0])
+    return None if urn is None else (urn, _UNKNOWN)
 
 
 def _user(name: str, *, strip_domain: bool) -> str:
     return name.partition("@")[0] if strip_domain and not name.startswith("@") else name
-
-
-def owner_type(word: str | None) -> tuple[str, bool]:
-    """Return (DataHub's ownership type, whether the word was known); unknown words are TECHNICAL_OWNER."""
-    if not word:
-        return "TECHNICAL_OWNER", True
-    found = _types().get(word.strip().lower())
-    return (found, True) if found else ("TECHNICAL_OWNER", False)

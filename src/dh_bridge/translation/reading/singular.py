@@ -34,7 +34,11 @@ _decode = msgspec.json.Decoder(_Checks).decode
 
 def is_singular(check: Check, at: Place) -> bool:
     """Return whether it is a test of dbt with a name of its own, in an event about several datasets."""
-    return at.assertion_platform == _PLATFORM and len(at.tested) > 1 and read(check, _PLATFORM).one_of_a_kind
+    return (
+        at.assertion_platform == _PLATFORM
+        and len(at.tested) > 1
+        and read(check, _PLATFORM, at.options.tables.assertions).one_of_a_kind
+    )
 
 
 def asserted(check: Check, at: Place) -> str:
@@ -50,7 +54,12 @@ def same_name(test: Check, dataset: str, at: Place) -> str | None:
     if (dataset, test.name) in at.checks:
         return test.name
     short = _short(test.name)
-    return short if (dataset, short) in at.checks and read(test, at.assertion_platform).one_of_a_kind else None
+    return (
+        short
+        if (dataset, short) in at.checks
+        and read(test, at.assertion_platform, at.options.tables.assertions).one_of_a_kind
+        else None
+    )
 
 
 def others(dataset: str, at: Place) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.fold import Slots, value
-from dh_bridge.translation.reading.operation_types import operation_of_sql, operation_of_word
 from dh_bridge.translation.reading.statistics import meaningful
 from dh_bridge.translation.reading.subsets import parts_of, whole
 from dh_bridge.translation.render.ladders import combined
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.reading.operation_types import OperationTypes
     from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
 
@@ -92,18 +92,18 @@ def _sql(state: RunState) -> str | None:
     return str(max(texts)[1]) if texts else None
 
 
-def _type(slots: Slots, sql: str | None, *, streaming: bool) -> tuple[str, bool]:
+def _type(slots: Slots, sql: str | None, types: OperationTypes, *, streaming: bool) -> tuple[str, bool]:
     """Return (operation type, whether it is only inferred), by the ladder of words, in which the SQL has its rung.
 
     Iceberg overwrites files, whatever a statement does to rows: a DELETE is one all the same.
     """
     elements = slots.get(OPERATION, {})
-    by_sql = operation_of_sql(sql) if sql else None
+    by_sql = types.of_sql(sql) if sql else None
     for rung in sorted({*elements, OPERATION_SQL}):
         if rung == OPERATION_SQL or (rung == OPERATION_ICEBERG and by_sql == "DELETE"):
             found = by_sql
         else:
-            found = operation_of_word(str(elements[rung][1]))
+            found = types.of_word(str(elements[rung][1]))
         if found is not None:
             return found, False
     return "INSERT", not streaming
@@ -121,7 +121,7 @@ def _operation(  # noqa: PLR0913 - the parts of one step
 ) -> dict[str, Any]:
     time = millis(stamp[0])
     part = whole(parts_of(slots, stamp, "output"))
-    kind, inferred = _type(slots, sql, streaming=state.hinted(TYPE_STREAMING))
+    kind, inferred = _type(slots, sql, options.tables.operation_types, streaming=state.hinted(TYPE_STREAMING))
     properties = combined(slots, OPERATION_PROPERTIES, options.prefix)
     own = {"runId": state.run_id, "run": state.urn}
     job = state.job()

@@ -12,7 +12,6 @@ from dh_bridge.translation.properties import capped
 from dh_bridge.translation.redaction import redacted_sql
 from dh_bridge.translation.render.jobs import SQL_CAP
 from dh_bridge.translation.render.stamps import audit_stamp
-from dh_bridge.translation.runs.queries import platform_of
 from dh_bridge.translation.slots import QUERY, QUERY_SUBJECT
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def query_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Propos
     subjects = sorted(slots.get(QUERY_SUBJECT, ()))[:_MOST_SUBJECTS]
     if subjects:
         yield upsert(ENTITY, urn, "querySubjects", {"subjects": [{"entity": subject} for subject in subjects]})
-    platform = platform_of(dialect) if dialect else None
+    platform = options.tables.sql_dialects.platform(dialect) if dialect else None
     if platform is not None:
         yield upsert(ENTITY, urn, "dataPlatformInstance", {"platform": platform_urn(platform)})
 

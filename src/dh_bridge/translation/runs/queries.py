@@ -6,10 +6,8 @@ A query is its text and dialect, whoever runs it; lineage between columns, upstr
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.bundled import table
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import query_urn
 from dh_bridge.translation.fold import fold, value
@@ -59,17 +57,6 @@ def query_of(text: str, dialect: str | None) -> str:
     """Return the URN of a query: the same for texts that differ in white space, or in a semicolon at the end."""
     plain = " ".join(text.split()).rstrip("; ")
     return query_urn(datahub_guid({"dialect": dialect, "sql": sql_digest(plain)}))
-
-
-@lru_cache(maxsize=1)
-def _platforms() -> dict[str, str]:
-    rows = table("sql_dialects")["dialects"]
-    return {str(word): str(row["platform"]) for row in rows for word in row["words"]}
-
-
-def platform_of(dialect: str) -> str | None:
-    """Return the DataHub platform whose SQL a dialect is, None for one that is nobody's own (``ansi``)."""
-    return _platforms().get(dialect.lower())
 
 
 def tell_queries(state: RunState, history: History, actor: str, options: Options) -> None:

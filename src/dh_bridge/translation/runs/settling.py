@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Others = Callable[[str], "Slots"]
 
 
-def settled(states: Iterable[RunState], others: Others) -> tuple[list[RunState], frozenset[str]]:
+def settled(states: Iterable[RunState], others: Others, options: Options) -> tuple[list[RunState], frozenset[str]]:
     """Return settled copies of a family of runs, and the URNs of those whose facts others of the family carry."""
 
     def hear(copies: list[RunState]) -> None:
@@ -43,10 +43,12 @@ def settled(states: Iterable[RunState], others: Others) -> tuple[list[RunState],
             if copy.urn and (said := others(copy.urn)):
                 take_over(copy, said)
 
-    return settle([state.copy() for state in states], hear)
+    return settle([state.copy() for state in states], hear, options)
 
 
-def settle(states: list[RunState], hear: Callable[[list[RunState]], None]) -> tuple[list[RunState], frozenset[str]]:
+def settle(
+    states: list[RunState], hear: Callable[[list[RunState]], None], options: Options
+) -> tuple[list[RunState], frozenset[str]]:
     """Settle runs in place, all that may change each other at once; return them, and the URNs of those that others carry.
 
     ``hear`` lets them take over what other runs say of them. A run that is known by two ids is one in the end: fewer may
@@ -58,7 +60,7 @@ def settle(states: list[RunState], hear: Callable[[list[RunState]], None]) -> tu
     for state in states:
         settle_alone(state)
     hear(states)
-    settle_among(states, said)
+    settle_among(states, said, options)
     return states, carried(states) if FOLDED in said else frozenset()
 
 
@@ -68,12 +70,12 @@ def settle_alone(state: RunState) -> None:
     settle_snapshots(state)
 
 
-def settle_among(states: list[RunState], said: set[Slot]) -> None:
+def settle_among(states: list[RunState], said: set[Slot], options: Options) -> None:
     """Settle what runs change in each other: temporary datasets, and tests of a model that failed; ``said`` as of `kinds_of`."""
     if TEMPORARY in said or any([state.through for state in states]):  # noqa: C419 - a list is faster
         run_through(states)
     if RESULTS in said and len(states) > 1:
-        withdraw_skipped(states)
+        withdraw_skipped(states, options.tables.assertions)
 
 
 def history_of(state: RunState, options: Options) -> History:

@@ -21,7 +21,7 @@ from dh_bridge.translation.runs.history import history
 from dh_bridge.translation.slots import CHECKS, OUTPUT, PARENT, RESULTS, RUN_PROPERTIES
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.assertions import Check
+    from dh_bridge.translation.assertions import AssertionTable, Check
     from dh_bridge.translation.laws import Stamp
     from dh_bridge.translation.place import Place
     from dh_bridge.translation.reading.checks import Stated
@@ -39,7 +39,7 @@ def is_skipped(at: Place) -> bool:
     return at.assertion_platform == _PLATFORM and at.event.type == "ABORT"
 
 
-def withdraw_skipped(states: list[RunState]) -> None:
+def withdraw_skipped(states: list[RunState], table: AssertionTable) -> None:
     """Forget the results of tests that dbt skipped, and keep their names on their runs, as those of a status ``skip``."""
     failed = [(state, parent) for state in states if _ended(state, "FAIL") and (parent := _parent(state)) is not None]
     if len(failed) < 2:  # the model's run and the test's
@@ -52,7 +52,7 @@ def withdraw_skipped(states: list[RunState]) -> None:
                 broken.setdefault((parent, dataset), set()).add(state.urn)
     for state, parent in failed:
         for dataset in [urn for urn in state.cells if broken.get((parent, urn), set()) - {state.urn}]:
-            _withdraw(state, dataset)
+            _withdraw(state, dataset, table)
 
 
 def settled_notes(notes: Notes, state: RunState) -> Notes:
@@ -73,10 +73,10 @@ def settled_notes(notes: Notes, state: RunState) -> Notes:
     return found
 
 
-def _withdraw(state: RunState, dataset: str) -> None:
+def _withdraw(state: RunState, dataset: str, table: AssertionTable) -> None:
     slots = state.cells[dataset]
     results, checks = slots.get(RESULTS, {}), slots.get(CHECKS, {})
-    skipped = {key: cell for key, cell in results.items() if _is_skipped(cell[1], checks[key[0]][1])}
+    skipped = {key: cell for key, cell in results.items() if _is_skipped(cell[1], checks[key[0]][1], table)}
     if not skipped:
         return
     slots[RESULTS] = {key: cell for key, cell in results.items() if key not in skipped}
@@ -87,8 +87,8 @@ def _withdraw(state: RunState, dataset: str) -> None:
     )
 
 
-def _is_skipped(check: Check, stated: Stated) -> bool:
-    ended = outcome(check, stated.platform)
+def _is_skipped(check: Check, stated: Stated, table: AssertionTable) -> bool:
+    ended = outcome(check, stated.platform, table)
     return ended == "ERROR" and stated.platform == _PLATFORM and said(check.expected) is None
 
 
