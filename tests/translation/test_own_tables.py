@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import msgspec
 import pytest
 import yaml
 from facet_cases import DBT, ORDERS, TOTALS, facet, orders, pair, told, totals
@@ -11,6 +14,10 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.bundled import MAPPINGS
 from dh_bridge.errors import BridgeError
 from dh_bridge.sdk import Pipeline
+from dh_bridge.translation.assertions import errors, table
+from dh_bridge.translation.columns import types
+from dh_bridge.translation.naming.preference import Preference
+from dh_bridge.translation.reading import dataset_types, operation_types, people, sql_dialects
 
 NAMES = sorted(path.stem for path in (MAPPINGS / "tables").iterdir())
 ROW = {"scope": "rows", "aggregation": "ROW_COUNT", "operator": "EQUAL_TO", "parameters": {"constant": "7"}}
@@ -23,6 +30,17 @@ CHANGES = {
     "owner_types": {"types": [{"type": "DATA_STEWARD", "words": ["gardener"]}]},
     "sql_dialects": {"dialects": [{"platform": "trino", "words": ["acme-sql"]}]},
     "symlinks": {"preferred": ["hive"], "over": ["postgres"]},
+}
+
+DOCUMENTS = {
+    "assertion_errors": errors.Document,
+    "assertions": table.Document,
+    "column_types": types.Document,
+    "dataset_types": dataset_types.Document,
+    "operation_types": operation_types.Document,
+    "owner_types": people.Document,
+    "sql_dialects": sql_dialects.Document,
+    "symlinks": Preference,
 }
 
 
@@ -132,6 +150,23 @@ def test_a_dataset_is_called_by_the_symlink_that_the_users_table_prefers(tmp_pat
 def test_a_table_that_is_none_is_told_at_the_start(tmp_path, name, change):
     with pytest.raises(BridgeError, match=f"tables/{name}.yaml: "):
         Bridge(Settings(mappings=folder(tmp_path, name, **change)))
+
+
+def choices(node):
+    """Yield what a JSON schema lets one choose from: values and keys."""
+    if isinstance(node, dict):
+        yield from (frozenset(node[word]) - {""} for word in ("enum", "properties") if word in node)
+        node = list(node.values())
+    for member in node if isinstance(node, list) else ():
+        yield from choices(member)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_table_is_read_by_and_its_schema_let_one_choose_the_same(name):
+    schema = json.loads((MAPPINGS / "schema" / f"{name}.schema.json").read_text(encoding="utf-8"))
+    read_by = set(choices(msgspec.json.schema(DOCUMENTS[name])))
+    assert read_by
+    assert read_by <= set(choices(schema))
 
 
 def test_ours_are_read_once(tmp_path):

@@ -24,8 +24,6 @@ _CALL = re.compile(
     r"\s*([A-Za-z]\w*(?: \w+)*?)\s*(?:\(([^()]*)\)\s*)?((?:[<>=!]|between\b).*)?", re.DOTALL | re.IGNORECASE
 )
 _LONGEST = 1000
-
-
 _Name = Annotated[str, msgspec.Meta(pattern=r"^([a-z][a-z0-9_ ]*\*?|\*)$")]
 _Aggregation = Literal[
     "ROW_COUNT", "COLUMNS", "COLUMN_COUNT", "IDENTITY", "MEAN", "MEDIAN", "UNIQUE_COUNT", "UNIQUE_PROPOTION", "NULL_COUNT",
