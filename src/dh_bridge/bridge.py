@@ -34,7 +34,7 @@ __all__ = ["Bridge", "Counts", "Translation"]
 class Bridge(Closing):
     """Translates OpenLineage events by one configuration; holds no state between calls (state mode *none*).
 
-    One with a sink is closed at the end of ``with``, or by :meth:`close`.
+    Threads may share one. One with a sink is closed at the end of ``with``, or by :meth:`close`.
     """
 
     def __init__(

@@ -17,6 +17,7 @@ import msgspec
 import yaml
 
 from dh_bridge.errors import MappingError, SettingsError
+from dh_bridge.prepared import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -161,6 +162,6 @@ def _built(path: Path, build: Callable[[Any, str], _T]) -> _T:
 def typed(document: Any, kind: type[_T], schema: str, where: str) -> _T:
     """Return a document of ``mappings/`` as ``kind``; a MappingError names ``where`` and the schema that tells what may stand there."""
     try:
-        return msgspec.convert(document, kind)
+        return msgspec.convert(document, prepared(kind))
     except msgspec.ValidationError as error:
         raise MappingError(str(error), where=where, now=f"see mappings/schema/{schema}.schema.json") from error

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from dh_bridge.datahub import pointers
 from dh_bridge.datahub.structs import Compiler, Marker, conform, urn_of, urn_type
+from dh_bridge.prepared import prepared
 
 if TYPE_CHECKING:
     from dh_bridge.datahub import schemas
@@ -84,7 +85,7 @@ class Slot:
 @cache
 def _batch(kind: Any) -> type[Struct]:
     """Return the type of several values of one type: slots that share it are checked in one conversion."""
-    return msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False)
+    return prepared(msgspec.defstruct("Values", [("items", list[kind])], gc=False, eq=False))
 
 
 class Places(dict[str, tuple[Slot, tuple[tuple[str, str], ...]]]):

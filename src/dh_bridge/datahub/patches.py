@@ -12,6 +12,7 @@ from dh_bridge.datahub import schemas
 from dh_bridge.datahub.fine_grained import Built
 from dh_bridge.datahub.patch_places import TEMPLATES, Slot, places_of
 from dh_bridge.datahub.structs import REFUSALS, conform
+from dh_bridge.prepared import prepared
 
 # The templates of these start from an object without the fields that the schema requires.
 REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}
@@ -29,6 +30,7 @@ class Operation(Struct, forbid_unknown_fields=True, gc=False, eq=False):
     value: Any | UnsetType = UNSET
 
 
+@prepared
 class Operations(Struct, gc=False, eq=False):
     """The operations of a patch, wrapped: the conversion of a Struct is prepared once, that of a bare list each time."""
 

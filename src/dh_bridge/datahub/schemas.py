@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.bundled import profile_names, schema_bytes
+from dh_bridge.prepared import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 
+@prepared
 class Index(msgspec.Struct, frozen=True):
     """What a profile holds: the wheel, and the file of the envelope and of each aspect."""
 

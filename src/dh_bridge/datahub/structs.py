@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas, urns
+from dh_bridge.prepared import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -206,9 +207,10 @@ class Compiler:
             kind = self.field(field)
             optional = names is not None or "default" in field
             fields.append((attribute, kind | UnsetType, UNSET) if optional else (attribute, kind))
-        return msgspec.defstruct(
+        made = msgspec.defstruct(
             node["name"], fields, rename=rename, forbid_unknown_fields=True, kw_only=True, gc=False, eq=False
         )
+        return prepared(made)
 
     def _named(self, node: schemas.Schema) -> Any:
         name = schemas.wire_name(node)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from dh_bridge.errors import EventError
+from dh_bridge.prepared import prepared
 from dh_bridge.sdk.plain import plain
 
 
@@ -35,6 +36,6 @@ def need_sound(definition: msgspec.Struct) -> None:
     """Refuse a definition with a field of another type than it says; what numpy, pandas and decimals hold is what it means."""
     kind = type(definition)
     try:
-        msgspec.convert(plain(msgspec.structs.asdict(definition)), kind)
+        msgspec.convert(plain(msgspec.structs.asdict(definition)), prepared(kind))
     except msgspec.ValidationError as error:
         raise EventError(str(error), where=kind.__name__, now="see the fields of the class") from error

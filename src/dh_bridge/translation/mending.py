@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from dh_bridge.prepared import prepared
+
 _NUMBERS = (inspect.IntType, inspect.FloatType)
 _POSITION = re.compile(r"\[(\d+)\]")
 UNUSABLE = object()
@@ -50,7 +52,7 @@ class Mending:
 
 @lru_cache(maxsize=512)
 def _shape(struct: type[msgspec.Struct]) -> inspect.Type:
-    return inspect.type_info(struct)
+    return inspect.type_info(prepared(struct))
 
 
 def mended(document: Any, struct: type[msgspec.Struct], mending: Mending) -> Any:

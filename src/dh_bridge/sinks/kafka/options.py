@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.prepared import prepared
 
 TOPIC = "MetadataChangeProposal_v1"
 REGISTRY = "http://localhost:8080/schema-registry/api"
@@ -36,6 +37,7 @@ class RegistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     register: bool = True
 
 
+@prepared
 class KafkaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``dh_bridge.settings.kafka`` describes each; times in seconds. ``producer`` holds settings of librdkafka, by their names."""
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dh_bridge.errors import SettingsError
+from dh_bridge.prepared import prepared
 from dh_bridge.sinks.base import shown
 
 GMS_LIMIT = 16_000_000
@@ -28,6 +29,7 @@ class OAuthOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     audience: str | None = None
 
 
+@prepared
 class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``dh_bridge.settings.rest`` describes each; times in seconds, sizes in bytes, ``max_rate`` in proposals a second.
 
