@@ -70,7 +70,11 @@ def test_every_room_has_its_floor():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        pytest.param("    bundled\n    errors\n", "    errors\n    bundled\n", id="a room on the wrong floor"),
+        pytest.param(
+            "    bundled\n    errors | prepared\n",
+            "    errors | prepared\n    bundled\n",
+            id="a room on the wrong floor",
+        ),
         pytest.param("    time\n", "    time\n    msgspec\n", id="a package that the core may not have"),
     ],
 )
