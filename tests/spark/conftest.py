@@ -7,6 +7,7 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
+from pyspark import SparkContext
 from realparts.jars import SPARK_KAFKA, NoJarsError, fetched
 from realparts.java import NoJavaError
 from test_replay import dumped
@@ -42,6 +43,15 @@ def connector():
         return {"spark.jars": ",".join(map(str, sorted(fetched(SPARK_KAFKA).glob("*.jar"))))}
     except (NoJavaError, NoJarsError):
         return {}
+
+
+@pytest.fixture(autouse=True)
+def no_other_session():
+    """Fail a test that starts a Spark of its own: those behind it would get that one, without the connector."""
+    before = SparkContext._active_spark_context
+    yield
+    after = SparkContext._active_spark_context
+    assert after is before, "the test started Spark; let it ask for the fixture `session`"
 
 
 @pytest.fixture(scope="session")

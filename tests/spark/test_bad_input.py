@@ -85,6 +85,7 @@ def test_what_cannot_be_read_at_all_is_said_in_a_line(options, said, tmp_path):
     assert len(done.stderr) < 1000
 
 
+@pytest.mark.usefixtures("session")
 def test_a_folder_that_cannot_be_written_is_exit_code_3_and_the_rest_is_told(tmp_path):
     (tmp_path / "file").write_text("no folder")
     target = f"parquet:{tmp_path / 'file' / 'found'}"
