@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def translations(bridge: Bridge, mode: str, file: str) -> Iterator[Translation]:
     """Yield the translations of a file's events."""
     if mode == "together":
-        yield from bridge.stream(read_events([file]))
+        yield from bridge.stream(read_events([file]), piecewise=True)
         return
     for event in read_events([file]):
         yield bridge.translate(event)

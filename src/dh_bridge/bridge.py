@@ -78,13 +78,19 @@ class Bridge(Closing):
         return call.close(None) if call.waiting else Translation([], [], [], Counts(), Report() if report else None)
 
     def stream(
-        self, items: Iterable[Event | DeadLetter], *, report: bool = False, window: int | None = -1
+        self,
+        items: Iterable[Event | DeadLetter],
+        *,
+        report: bool = False,
+        window: int | None = -1,
+        piecewise: bool = False,
     ) -> Iterator[Translation]:
         """Yield a translation each time that runs close: their terminal event lies a window behind, or the input ends.
 
         ``window`` counts events (default: the setting, None: no bound); a window closes early when its events exceed
         16 MiB. Memory stays constant however long the input is. What no run has (dead letters, what a filter left out) is
-        yielded without one when there is a window of it.
+        yielded without one when there is a window of it. ``piecewise``: yield it some hundreds of proposals at a time, for
+        those who do with each what they do with all; that is faster, for they are still in the processor's cache.
         """
         size = self.settings.window if window == -1 else window
         call = Call(self.options, report=report)
@@ -99,9 +105,9 @@ class Bridge(Closing):
                 if apart.full(len(item.raw)):
                     yield call.close([])
             elif due := pending.saw(key, item.terminal or item.kind != "run", len(item.raw)):
-                yield call.close(due)
+                yield from call.closing(due) if piecewise else (call.close(due),)
         if call.waiting:
-            yield call.close(None)
+            yield from call.closing(None) if piecewise else (call.close(None),)
 
     def identity(self, event: Event, sightings: Sightings | None = None) -> dict[str, Any]:
         """Return the row of ``dh-bridge identity`` for one event; ``sightings`` are of those before it."""

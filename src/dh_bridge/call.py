@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
@@ -18,11 +19,13 @@ from dh_bridge.translation.runs.skipped import settled_notes
 from dh_bridge.translation.translate import Fold, Rejected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
     from dh_bridge.translation.walk import Walk
+
+Found = TypeVar("Found")
 
 _PLATFORM = "openlineage"
 PLATFORM_FLOWS = f"urn:li:dataFlow:({_PLATFORM},"
@@ -67,15 +70,27 @@ class Counts(msgspec.Struct):
                 setattr(self, name, (getattr(self, name) or 0) + count)
 
 
-def counted(proposals: list[Proposal]) -> tuple[set[str], Counts]:
-    """Return the URNs of the flows that proposals are about, and the counts of jobs, datasets and proposals."""
-    named: dict[str, set[str]] = {"dataFlow": set(), "dataJob": set(), "dataset": set()}
+class _Named(dict[str, set[str]]):
+    """URNs of the flows, jobs and datasets that the proposals of a call are about."""
+
+    def __init__(self) -> None:
+        super().__init__(dataFlow=set(), dataJob=set(), dataset=set())
+
+
+def counted(proposals: list[Proposal], named: _Named | None = None) -> tuple[set[str], Counts]:
+    """Return the URNs of the flows that proposals are about, and the counts of jobs, datasets and proposals.
+
+    ``named``: what those before them are about, which is not counted again; theirs comes to it.
+    """
+    named = _Named() if named is None else named
+    jobs, datasets = len(named["dataJob"]), len(named["dataset"])
     last = ""
     for proposal in proposals:
         if (urn := proposal.entity_urn) != last and (urns := named.get(proposal.entity_type)) is not None:
             urns.add(urn)
         last = urn
-    counts = Counts(jobs=len(named["dataJob"]), datasets=len(named["dataset"]), proposals=len(proposals))
+    jobs, datasets = len(named["dataJob"]) - jobs, len(named["dataset"]) - datasets
+    counts = Counts(jobs=jobs, datasets=datasets, proposals=len(proposals))
     return named["dataFlow"], counts
 
 
@@ -103,8 +118,11 @@ class Folds(Protocol):
     def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
         """Fold one event into its run; None when a filter left it out."""
 
-    def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
-        """Return the valid proposals of the runs ``keys``, of all by default; ``closed`` has them then as they were settled."""
+    def closing(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:
+        """Yield the valid proposals of the runs ``keys``, of all by default, piece by piece.
+
+        With the first, ``closed`` has the runs as they were settled.
+        """
 
     def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
         """Yield what was written in earlier calls of entities that these did not change."""
@@ -140,7 +158,7 @@ class Call:
         self._events += 1
         self._notes += event.notes
         notes: list[tuple[str, str]] | None = [] if self._report else None
-        state = self._added(event, notes)
+        state = self._fold.add(event, notes) if self._plain else self._hiding(lambda: self._fold.add(event, notes))
         if state is None:
             if notes is not None:
                 self._loose.append((event, notes))
@@ -149,20 +167,42 @@ class Call:
             self._seen.setdefault(state.key, []).append((event, notes))
         return state.key
 
-    def _added(self, event: Event, notes: list[tuple[str, str]] | None) -> RunState | None:
-        if self._plain:
-            return self._fold.add(event, notes)
-        with redaction(self._options.settings.redaction):
-            return self._fold.add(event, notes)
-
     def close(self, keys: list[str] | None) -> Translation:
         """Return the translation of the runs ``keys``, or of all that are open."""
         fold = self._fold
         chosen = [key for key in (fold.runs if keys is None else keys) if key in fold.runs]
         states: dict[str, RunState] = {key: fold.runs[key] for key in chosen}
-        proposals, counts = self._with_platform(self._closed(chosen))
-        counts.runs = sum([1 for state in states.values() if state.urn])
+        pieces = fold.closing(chosen)
+        proposals, counts = self._with_platform(self._hiding(lambda: list(chain.from_iterable(pieces))), _Named())
         report = self._reported(states, proposals) if self._report else None
+        return self._told_of(states, proposals, counts, report)
+
+    def closing(self, keys: list[str] | None) -> Iterator[Translation]:
+        """Yield what :meth:`close` returns, some hundreds of proposals at a time, each soon after it was made.
+
+        The first tells what came in. A report is told at once, of all of it.
+        """
+        if self._report:
+            yield self.close(keys)
+            return
+        fold, named = self._fold, _Named()
+        chosen = [key for key in (fold.runs if keys is None else keys) if key in fold.runs]
+        states: dict[str, RunState] = {key: fold.runs[key] for key in chosen}
+        pieces = fold.closing(chosen)
+        first = self._hiding(lambda: next(pieces, []))
+        yield self._told_of(states, *self._with_platform(first, named), None)
+        while (piece := self._hiding(lambda: next(pieces, None))) is not None:
+            proposals, counts = self._with_platform(piece, named)
+            rejected, fold.rejected = fold.rejected, []
+            counts.rejected = len(rejected)
+            yield Translation(proposals, [], rejected, counts)
+
+    def _told_of(
+        self, states: dict[str, RunState], proposals: list[Proposal], counts: Counts, report: Report | None
+    ) -> Translation:
+        """Return the translation of ``states`` that became ``proposals``, with all that came in beside them."""
+        fold = self._fold
+        counts.runs = sum([1 for state in states.values() if state.urn])
         fold.closed = []
         counts.newer = newer_aspects(states.values(), self._options)
         counts.events, self._events = self._events, 0
@@ -186,15 +226,16 @@ class Call:
         self._fold.rejected = []
         self._fold.walk.filters.dropped = Counter()
 
-    def _closed(self, chosen: list[str]) -> list[Proposal]:
+    def _hiding(self, do: Callable[[], Found]) -> Found:
+        """Return what ``do`` returns, secrets hidden as the settings say."""
         if self._plain:
-            return self._fold.close(chosen)
+            return do()
         with redaction(self._options.settings.redaction):
-            return self._fold.close(chosen)
+            return do()
 
-    def _with_platform(self, proposals: list[Proposal]) -> tuple[list[Proposal], Counts]:
+    def _with_platform(self, proposals: list[Proposal], named: _Named) -> tuple[list[Proposal], Counts]:
         """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself."""
-        flows, counts = counted(proposals)
+        flows, counts = counted(proposals, named)
         if not self._introduced and any([urn.startswith(PLATFORM_FLOWS) for urn in flows]):  # noqa: C419 - faster
             self._introduced = True
             proposals = [PLATFORM, *proposals]

@@ -43,7 +43,7 @@ def translate(
     need_apart(events, {"--report": report, "--dead-letters": dead})
     bridge = Bridge(settings)
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
-        for translation in bridge.stream(events_of(events, bridge), report=outcome.reports):
+        for translation in bridge.stream(events_of(events, bridge), report=outcome.reports, piecewise=True):
             write(map(ndjson_line, translation.proposals))
             outcome.add(translation)
         outcome.warn_of_profile(bridge)

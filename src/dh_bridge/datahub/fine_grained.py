@@ -5,14 +5,15 @@ A table brings a hundred new paths, and to read each of them would be a third of
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub import urns
+from dh_bridge.datahub import pointers, urns
 from dh_bridge.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 Pair = tuple["str | None", str, str]
 
@@ -28,8 +29,9 @@ OF_DATASET = "DATASET"
 """The operation, or the end of one (``DIRECT:IDENTITY+DATASET``), of pairs whose upstream is a dataset."""
 _UPSTREAM = frozenset({"schemaField", "dataset"})
 _DOWNSTREAM = frozenset({"schemaField"})
-NO_QUERY = "NONE"
-"""Where a path names the query, if none is known."""
+NO_QUERY = NO_OPERATION = "NONE"
+"""Where a path names the query or the operation, if none is known."""
+_FINE = "/fineGrainedLineages/"
 
 
 class SoundPairs(frozenset[Pair]):
@@ -41,10 +43,56 @@ class SoundPairs(frozenset[Pair]):
         return frozenset, (tuple(self),)  # whoever reads it back has to look
 
 
-class PlainPairs(SoundPairs):
-    """Sound pairs between columns alone, none of whose texts has a sign that the segment of a path would escape."""
+class PlainPairs(AbstractSet[Pair]):
+    """Sound pairs between columns alone, none of whose texts has a sign that the segment of a path would escape.
 
-    __slots__ = ()
+    They are held as what is written of them, the paths of their operations, in a third of the room.
+    """
+
+    __slots__ = ("_again", "_operations", "paths")
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = sorted(set(paths))
+        self._again = False
+        self._operations: Built | None = None
+
+    def __iter__(self) -> Iterator[Pair]:
+        for path in self.paths:
+            _, _, operation, down, _, up = path.split("/")  # nothing is escaped
+            yield None if operation == NO_OPERATION else operation, down, up
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __contains__(self, pair: object) -> bool:
+        return pair in frozenset(self)
+
+    def __or__(self, other: AbstractSet[Any]) -> AbstractSet[Any]:
+        """Return the pairs of both."""
+        return PlainPairs((*self.paths, *other.paths)) if type(other) is PlainPairs else frozenset((*self, *other))
+
+    __ror__ = __or__
+
+    def __eq__(self, other: object) -> bool:
+        """Whether ``other`` is a set of the same pairs."""
+        return self.paths == other.paths if type(other) is PlainPairs else frozenset(self) == other
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return frozenset, (tuple(self),)  # whoever reads it back has to look
+
+    @property
+    def operations(self) -> Built:
+        """One addition for each, as of :func:`fine_operations`; kept when they are asked for again."""
+        found = self._operations
+        if found is None:
+            found = _additions(self.paths)
+            if self._again:
+                self._operations = found
+            self._again = True
+        return found
 
 
 class Built(list[dict[str, Any]]):
@@ -60,23 +108,31 @@ class Built(list[dict[str, Any]]):
         return list, (list(self),)  # whoever reads it back has to look
 
 
-def together(sets: Sequence[frozenset[Pair]]) -> frozenset[Pair]:
+def together(sets: Sequence[AbstractSet[Pair]]) -> AbstractSet[Pair]:
     """Return the pairs of several sets as one."""
     if len(sets) == 1:
         return sets[0]
-    kind = next(kind for kind in (PlainPairs, SoundPairs, frozenset) if all(isinstance(one, kind) for one in sets))
-    return kind(chain.from_iterable(sets))
+    plain = [one for one in sets if type(one) is PlainPairs]
+    if len(plain) == len(sets):
+        return PlainPairs(chain.from_iterable([one.paths for one in plain]))
+    sound = all(isinstance(one, _SOUND) for one in sets)
+    return (SoundPairs if sound else frozenset)(chain.from_iterable(sets))
 
 
+_SOUND = PlainPairs | SoundPairs
 _remembered: Memory[Built] = Memory()
 
 
-def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> Built:
+def fine_operations(pairs: AbstractSet[Pair], query: str = NO_QUERY) -> Built:
     """Return one addition for each (operation, downstream field URN, upstream field URN), sorted, at most 2,000.
 
     One downstream each; ``query`` is the URN of the one that made them. A set that came twice is remembered:
     do not change what you get.
     """
+    if type(pairs) is PlainPairs:
+        if query == NO_QUERY:
+            return pairs.operations
+        pairs = SoundPairs(pairs)
     key = pairs, query
     found = _remembered.get(key)
     if found is None:
@@ -86,31 +142,36 @@ def fine_operations(pairs: frozenset[Pair], query: str = NO_QUERY) -> Built:
     return found
 
 
-def _built(pairs: frozenset[Pair], query: str) -> Built:
-    paths = [f"/fineGrainedLineages/{operation or 'NONE'}/{down}/{query}/{up}" for operation, down, up in pairs]
-    whole = ""
-    if type(pairs) is not PlainPairs:
-        whole = "".join(paths)
-        if "~" in whole or whole.count("/") != _SLASHES * len(paths):  # none has fewer
-            paths = [_path(pair, query) for pair in pairs]
+def _built(pairs: AbstractSet[Pair], query: str) -> Built:
+    paths = [f"{_FINE}{operation or NO_OPERATION}/{down}/{query}/{up}" for operation, down, up in pairs]
+    whole = "".join(paths)
+    if "~" in whole or whole.count("/") != _SLASHES * len(paths):  # none has fewer
+        paths = [path_of(pair, query) for pair in pairs]
     paths.sort()
-    operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
+    operations = _additions(paths)
     if _DATASET in whole:
-        operations = [
+        of_datasets = [
             {**operation, "value": _SURE_OF_DATASET} if _DATASET in operation["path"] else operation
             for operation in operations
         ]
-    return Built(operations, len(operations) if isinstance(pairs, SoundPairs) or _sound(pairs) else 0)
+        operations = Built(of_datasets, len(of_datasets))
+    return operations if isinstance(pairs, SoundPairs) or _sound(pairs) else Built(operations, 0)
 
 
-def _bytes(found: Built, pairs: frozenset[Pair]) -> int:
+def _additions(paths: list[str]) -> Built:
+    """Return the additions at the first 2,000 of the paths, as if their ends were sound."""
+    operations = [{"op": "add", "path": path, "value": _SURE} for path in paths[:_MOST]]
+    return Built(operations, len(operations))
+
+
+def _bytes(found: Built, pairs: AbstractSet[Pair]) -> int:
     """Return about how much is held by what was made of ``pairs``, and by them."""
     return sum([len(operation["path"]) for operation in found], _PAIR_BYTES * (len(pairs) + 1))
 
 
-def by_query(told: Iterable[tuple[str, frozenset[Pair]]]) -> Built:
+def by_query(told: Iterable[tuple[str, AbstractSet[Pair]]]) -> Built:
     """Return the additions of several (query URN or "", pairs), at most 2,000; pairs of one query are rendered together."""
-    sets: dict[str, list[frozenset[Pair]]] = {}
+    sets: dict[str, list[AbstractSet[Pair]]] = {}
     for query, pairs in told:
         sets.setdefault(query, []).append(pairs)
     parts = [fine_operations(together(sets[query]), query or NO_QUERY) for query in sorted(sets)]
@@ -125,12 +186,26 @@ def behind(others: list[dict[str, Any]], fine: Built) -> Built:
 
 def over_cap(pairs: Collection[Pair]) -> list[Pair]:
     """Return the pairs that :func:`fine_operations` leaves out: more beside them, or another query, brings none of them back."""
-    return sorted(pairs, key=_path)[_MOST:] if len(pairs) > _MOST else []
+    return sorted(pairs, key=path_of)[_MOST:] if len(pairs) > _MOST else []
 
 
-def _path(pair: Pair, query: str = NO_QUERY) -> str:
+def plain_paths(pairs: Iterable[Pair]) -> list[str]:
+    """Return what :func:`path_of` does for each pair, where no text has a sign to escape."""
+    return [f"{_FINE}{operation or NO_OPERATION}/{down}/{NO_QUERY}/{up}" for operation, down, up in pairs]
+
+
+def path_of(pair: Pair, query: str = NO_QUERY) -> str:
+    """Return the path of the operation that adds a pair."""
     operation, down, up = pair
-    return f"/fineGrainedLineages/{_escaped(operation or 'NONE')}/{_escaped(down)}/{query}/{_escaped(up)}"
+    return f"{_FINE}{_escaped(operation or NO_OPERATION)}/{_escaped(down)}/{query}/{_escaped(up)}"
+
+
+def ends(path: str) -> tuple[str, str] | None:
+    """Return the downstream and upstream URNs of a pair by the path of its operation; None for another text."""
+    if not path.startswith(_FINE) or path.count("/") != _SLASHES:
+        return None
+    _, _, down, _, up = pointers.steps(path)
+    return down, up
 
 
 def _sound(pairs: Iterable[Pair]) -> bool:

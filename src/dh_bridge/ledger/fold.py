@@ -77,8 +77,8 @@ class LedgerFold:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
         return self.walk.event(event, self.runs, notes)
 
-    def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:  # noqa: ARG002 - a batch closes as a whole
-        """Return the valid proposals of all entities that the batch changed, and of the runs in it."""
+    def closing(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:  # noqa: ARG002 - a batch closes as a whole
+        """Yield, at once, the valid proposals of all entities that the batch changed, and of the runs in it."""
         self._look_again()
         done: Settled = {}
         others: set[str] = set()
@@ -115,7 +115,7 @@ class LedgerFold:
         written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":
             written = without_runs(written, frozenset(carried))
-        return valid(ours(written, states, histories, self.options), self.options.validator, self.rejected)
+        yield valid(ours(written, states, histories, self.options), self.options.validator, self.rejected)
 
     def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
         """Return what is said of entities that runs share, changed or not: what did not change was written earlier."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from dh_bridge.call import PLATFORM
@@ -76,5 +76,5 @@ class Recall:
             self._file.transaction(keep=False),
         ):  # rendering notes what is new
             fold.again = urns
-            found = fold.close()
+            found = list(chain.from_iterable(fold.closing()))
         return [PLATFORM, *found] if PLATFORM.entity_urn in urns else found  # a call adds it, no state has it

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.datahub.fine_grained import ends
 from dh_bridge.translation.redaction import (
     REDACTED,
     hides,
@@ -109,7 +110,10 @@ def flattened(
 
 
 Member = str | tuple[str, ...]
-"""What a member of a joined property is called; or that, and the URNs of what it is about, of which several may be called so."""
+"""What a member of a joined property is called; or that, and what it is about, of which several may be called so.
+
+That is a job or a URN, two of them, or the path of a pair of columns.
+"""
 
 
 class Joined:
@@ -149,7 +153,7 @@ def _told_apart(members: Mapping[Member, Any]) -> dict[str, Any]:
         return found
     times = Counter(called)
     return {
-        name if times[name] == 1 or isinstance(member, str) else "<-".join(member[1:]): said
+        name if times[name] == 1 or isinstance(member, str) else "<-".join(ends(member[1]) or member[1:]): said
         for name, (member, said) in zip(called, members.items(), strict=True)
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -70,6 +70,10 @@ class Fold:
 
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
         """Return the valid proposals of the runs ``keys`` (all by default), which are forgotten."""
+        return list(chain.from_iterable(self.closing(keys)))
+
+    def closing(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:
+        """Yield what :meth:`close` returns, some hundreds at a time; the runs are forgotten with the first."""
         chosen = list(self.runs) if keys is None else list(keys)
         states, folded = settle([self.runs.pop(key) for key in chosen], hand_over, self.options)
         self.closed = states
@@ -85,7 +89,7 @@ class Fold:
         written = proposals(states, histories, shared, self.options)
         if self.options.settings.identity.fold_runs == "drop":
             written = without_runs(written, folded)
-        return valid(ours(written, states, histories, self.options), self.options.validator, self.rejected)
+        yield from sound(ours(written, states, histories, self.options), self.options.validator, self.rejected)
 
     def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:  # noqa: ARG002 - as a fold that has an earlier call
         """Return what was written earlier of entities that did not change: nothing outlives the call."""
@@ -94,18 +98,23 @@ class Fold:
 
 def valid(found: Iterable[Proposal], validator: Validator, rejected: list[Rejected]) -> list[Proposal]:
     """Return the proposals that their schemas take; the others go into ``rejected`` with the reason."""
-    sound: list[Proposal] = []
+    return list(chain.from_iterable(sound(found, validator, rejected)))
+
+
+def sound(found: Iterable[Proposal], validator: Validator, rejected: list[Rejected]) -> Iterator[list[Proposal]]:
+    """Yield what :func:`valid` returns, soon after it was made."""
     left = iter(found)
     while some := list(islice(left, _TOGETHER)):
         if validator.takes(some):
-            sound += some
+            yield some
             continue
+        taken = []
         for proposal in some:
             if (error := validator.refusal(proposal)) is None:
-                sound.append(proposal)
+                taken.append(proposal)
             else:
                 rejected.append(Rejected(proposal, str(error)))
-    return sound
+        yield taken
 
 
 def proposals(states: list[RunState], histories: list[History], shared: Cells, options: Options) -> Iterator[Proposal]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.datahub.fine_grained import Pair, SoundPairs, over_cap
+from dh_bridge.datahub.fine_grained import Pair, PlainPairs, SoundPairs, over_cap, path_of
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
 from dh_bridge.translation.facet import facet, kept, mapped, whole_statement
 from dh_bridge.translation.lineage.entries import ColumnLineage
@@ -108,7 +108,7 @@ def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
     if found.pairs and on_job:
         yield at.task, FINE_LINEAGE, at.dataset, found.pairs
     if found.pairs and on_dataset:
-        yield at.dataset, UPSTREAM_FIELD, ("columnLineage", found.pairs), None
+        yield at.dataset, UPSTREAM_FIELD, ("columnLineage", frozenset(found.pairs)), None
     yield from _indirect(found, at, on_dataset=on_dataset)
     yield from _inputs(found, at, on_dataset=on_dataset)
     if found.descriptions is not None:
@@ -119,7 +119,7 @@ def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
 class _Lineage(msgspec.Struct, frozen=True):
     """What a facet says: pairs of columns, columns that touch the whole output (by dataset), the datasets, descriptions."""
 
-    pairs: frozenset[tuple[str | None, str, str]]
+    pairs: PlainPairs | SoundPairs
     indirect: tuple[tuple[str, str, str], ...]
     named: dict[str, Name]
     descriptions: Joined | None
@@ -147,18 +147,18 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
 
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
-    pairs, kind, named, descriptions, told = plain_pairs(facet, at) or _pairs(facet, at)
-    words = set(filter(_is_indirect, {pair[0] for pair in pairs}))
-    indirect = {pair for pair in pairs if pair[0] in words} if words else set()
+    pairs, named, descriptions, told = plain_pairs(facet, at) or _pairs(facet, at)
     collapsed: dict[str, list[str]] = {}
-    if indirect and at.options.settings.column_lineage.indirect == "collapse":
-        collapsed = everywhere(indirect, len({pair[1] for pair in pairs}))
-        pairs = {pair for pair in pairs if pair[2] not in collapsed or not only_indirect(pair[0])}
+    if type(pairs) is not PlainPairs and at.options.settings.column_lineage.indirect == "collapse":
+        words = set(filter(_is_indirect, {pair[0] for pair in pairs}))
+        if words:
+            collapsed = everywhere({pair for pair in pairs if pair[0] in words}, len({pair[1] for pair in pairs}))
+            pairs = SoundPairs(pair for pair in pairs if pair[2] not in collapsed or not only_indirect(pair[0]))
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
     written = {pair: "; ".join(words) for pair, words in descriptions.items()}
     if told:
         note_pairs(facet, told, {pair for pair in over_cap(pairs) if pair[2] not in collapsed}, collapsed, at)
-    return _Lineage(kind(pairs), whole, named, Joined("columnLineage.descriptions", written) if written else None)
+    return _Lineage(pairs, whole, named, Joined("columnLineage.descriptions", written) if written else None)
 
 
 def _is_indirect(operation: str | None) -> bool:
@@ -211,8 +211,8 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
                 told.append(Told((operation, down, up), name, position, known[0].endpoint, bool(described)))
             if described:
                 label = f"{_shown(at.name, own)}<-{known[0].dataset_name}.{column}"
-                descriptions.say((label, down, up), described)
-    return Said(pairs, SoundPairs, named, descriptions, told)
+                descriptions.say((label, path_of((operation, down, up))), described)
+    return Said(SoundPairs(pairs), named, descriptions, told)
 
 
 def _shown(table: Name | None, column: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.datahub.fine_grained import PlainPairs, SoundPairs
+from dh_bridge.datahub.fine_grained import PlainPairs, SoundPairs, path_of, plain_paths
 from dh_bridge.datahub.urns import FieldUrns
 from dh_bridge.translation.lineage.sql_names import Columns, source_of
 from dh_bridge.translation.lineage.transformations import told_by
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Descriptions(dict["Member", "Collection[str]"]):
-    """What a pair is called, and the URNs of its ends -> what is said of it, each text once."""
+    """What a pair is called, and its path or the URNs of its ends -> what is said of it, each text once."""
 
     def say(self, pair: Member, text: str) -> None:
         """Add a text to those of a pair."""
@@ -38,13 +38,12 @@ class Descriptions(dict["Member", "Collection[str]"]):
 
 
 class Said(NamedTuple):
-    """What a facet says: pairs, perhaps more than once, what kind of set they are, the inputs' names, what is said of pairs.
+    """What a facet says: pairs, of which none is indirect where they are plain, the inputs' names, what is said of pairs.
 
     ``told``: the pairs again, and where they stand, for the report.
     """
 
-    pairs: Collection[Pair]
-    kind: type[SoundPairs]
+    pairs: PlainPairs | SoundPairs
     named: dict[str, Name]
     descriptions: Descriptions
     told: Collection[Told] = ()
@@ -75,7 +74,7 @@ def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
     pairs: list[Pair] = []
     words: list[str] = []
     named: dict[str, Name] = {}
-    descriptions = Descriptions()
+    labels: list[tuple[int, str, str]] = []
     for name, entry in fields.items():
         column = name if spelling is None else spelling(name)
         words.append(column)
@@ -101,15 +100,20 @@ def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
                 spelled = field if up_spelling is None else up_spelling(field)
             operation, described = told_by(source.transformations, legacy, whole)
             words.append(spelled)
-            up = f"{up_head}{spelled})"
-            pairs.append((operation, down, up))
             if described:
-                descriptions.say((f"{own}{up_shown}.{field}", down, up), described)
+                labels.append((len(pairs), f"{own}{up_shown}.{field}", described))
+            pairs.append((operation, down, f"{up_head}{spelled})"))
     if pairs and not (all(words) and max(map(len, words)) <= room and _are_plain("".join(words))):
         return None
-    texts = {head, *[source.head for source in sources.values()], *[pair[0] or "" for pair in pairs]}
-    escaped = any("/" in text or "~" in text for text in texts)
-    return Said(pairs, SoundPairs if escaped else PlainPairs, named, descriptions)
+    operations = {pair[0] or "" for pair in pairs}
+    texts = {head, *[source.head for source in sources.values()], *operations}
+    plain = not any("/" in text or "~" in text for text in texts)
+    written = plain_paths(pairs) if plain else [path_of(pair) for pair in pairs] if labels else []
+    descriptions = Descriptions()
+    for position, label, described in labels:
+        descriptions.say((label, written[position]), described)
+    direct = not any("INDIRECT" in operation for operation in operations)
+    return Said(PlainPairs(written) if plain and direct else SoundPairs(pairs), named, descriptions)
 
 
 def _are_plain(words: str) -> bool:
