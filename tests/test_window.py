@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from samples import RUN, dataset, event, job_event, names, one
 
 from dh_bridge import Bridge, Settings
+from dh_bridge.bridge import Counts
+from dh_bridge.datahub.validation import Validator
 from dh_bridge.openlineage.given import given_events
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.translation.redaction import DEFAULT, mode
 from dh_bridge.translation.runs.history import MANY
 from dh_bridge.translation.translate import Fold
 from dh_bridge.window import PATIENCE, Window
@@ -65,6 +69,44 @@ def runs(count):
                 run=f"run-{number}",
                 job=f"j{number % 7}",
             )
+
+
+def pieces(bridge, events, window=None):
+    given = (parse(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(events))
+    return list(bridge.stream(given, window=window, piecewise=True))
+
+
+@pytest.mark.parametrize("window", [None, 50])
+def test_piece_by_piece_is_what_it_is_at_once(window):
+    bridge, events = Bridge(), [*runs(100), *[job_event(job=f"k{number}") for number in range(9)]]
+    whole, found = stream(bridge, events, window), pieces(bridge, events, window)
+    assert [one for piece in found for one in piece.proposals] == [one for part in whole for one in part.proposals]
+    assert max(len(piece.proposals) for piece in found) < 300
+    assert window is not None or len(found) > len(whole) == 1
+    totals = Counts(), Counts()
+    for total, parts in zip(totals, (whole, found), strict=True):
+        for part in parts:
+            total.add(part.counts)
+    assert totals[0] == totals[1]
+
+
+def test_what_a_schema_refuses_is_told_with_its_piece():
+    bridge = Bridge()
+    real = bridge.options.profile
+    without = SimpleNamespace(
+        name=real.name, has=lambda entity, name: name != "dataProcessInstanceProperties" and real.has(entity, name)
+    )
+    bridge.options.validator = Validator(without)
+    whole, found = stream(bridge, runs(100), None), pieces(bridge, runs(100))
+    assert sum(len(piece.rejected) for piece in found) == sum(piece.counts.rejected for piece in found) > 0
+    assert [one for piece in found for one in piece.rejected] == whole[0].rejected
+
+
+def test_between_pieces_secrets_are_hidden_as_those_want_who_take_them():
+    bridge = Bridge(Settings(redaction="off"))
+    given = (parse(json.dumps(said).encode(), f"e:{n}") for n, said in enumerate(runs(100)))
+    for _ in bridge.stream(given, window=None, piecewise=True):
+        assert mode() == DEFAULT
 
 
 def test_the_number_of_open_runs_stays_constant_over_a_long_stream(monkeypatch):

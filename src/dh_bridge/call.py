@@ -169,10 +169,8 @@ class Call:
 
     def close(self, keys: list[str] | None) -> Translation:
         """Return the translation of the runs ``keys``, or of all that are open."""
-        fold = self._fold
-        chosen = [key for key in (fold.runs if keys is None else keys) if key in fold.runs]
-        states: dict[str, RunState] = {key: fold.runs[key] for key in chosen}
-        pieces = fold.closing(chosen)
+        states = self._open(keys)
+        pieces = self._fold.closing(states)
         proposals, counts = self._with_platform(self._hiding(lambda: list(chain.from_iterable(pieces))), _Named())
         report = self._reported(states, proposals) if self._report else None
         return self._told_of(states, proposals, counts, report)
@@ -185,15 +183,13 @@ class Call:
         if self._report:
             yield self.close(keys)
             return
-        fold, named = self._fold, _Named()
-        chosen = [key for key in (fold.runs if keys is None else keys) if key in fold.runs]
-        states: dict[str, RunState] = {key: fold.runs[key] for key in chosen}
-        pieces = fold.closing(chosen)
+        states, named = self._open(keys), _Named()
+        pieces = self._fold.closing(states)
         first = self._hiding(lambda: next(pieces, []))
         yield self._told_of(states, *self._with_platform(first, named), None)
         while (piece := self._hiding(lambda: next(pieces, None))) is not None:
             proposals, counts = self._with_platform(piece, named)
-            rejected, fold.rejected = fold.rejected, []
+            rejected = self._rejected()
             counts.rejected = len(rejected)
             yield Translation(proposals, [], rejected, counts)
 
@@ -206,15 +202,27 @@ class Call:
         fold.closed = []
         counts.newer = newer_aspects(states.values(), self._options)
         counts.events, self._events = self._events, 0
-        counts.dead, counts.rejected = len(self.dead), len(fold.rejected)
+        rejected = self._rejected()
+        counts.dead, counts.rejected = len(self.dead), len(rejected)
         if fold.walk.filters.dropped:
             counts.filtered, fold.walk.filters.dropped = fold.walk.filters.dropped, Counter()
         if self._notes:
             counts.notes, self._notes = Counter(self._notes), []
         if report is not None:
             counts.mapped, counts.kept, counts.withheld = report.mapped, report.kept, report.withheld
-        found = Translation(proposals, self.dead, fold.rejected, counts, report)
-        self.dead, fold.rejected = [], []
+        found = Translation(proposals, self.dead, rejected, counts, report)
+        self.dead = []
+        return found
+
+    def _open(self, keys: list[str] | None) -> dict[str, RunState]:
+        """Return the open ones of the runs ``keys``, or all that are open."""
+        runs = self._fold.runs
+        return dict(runs) if keys is None else {key: runs[key] for key in keys if key in runs}
+
+    def _rejected(self) -> list[Rejected]:
+        """Return what was refused since the last time; those that are still being made go to the same list."""
+        found = self._fold.rejected[:]
+        self._fold.rejected.clear()
         return found
 
     def forget(self) -> None:

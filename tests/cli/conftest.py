@@ -73,7 +73,7 @@ class ScriptedBridge:
         self.settings = settings
         return self
 
-    def stream(self, items, *, report: bool):
+    def stream(self, items, *, report: bool, piecewise: bool = False):  # noqa: ARG002 - as the real one
         for item in items:
             yield self.translate(item, report=report)
 

@@ -9,7 +9,16 @@ import orjson
 import pytest
 from oracles import judged
 
-from dh_bridge.datahub.fine_grained import SoundPairs, behind, by_query, fine_operations, together
+from dh_bridge.datahub.fine_grained import (
+    PlainPairs,
+    SoundPairs,
+    behind,
+    by_query,
+    ends,
+    fine_operations,
+    path_of,
+    together,
+)
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import patch
 from dh_bridge.datahub.urns import FieldUrns
@@ -53,6 +62,44 @@ def test_who_reads_it_back_has_to_look():
     again = pickle.loads(pickle.dumps(fine_operations(SOUND)))  # noqa: S301 - our own
     assert type(again) is list
     assert again == fine_operations(SOUND)
+
+
+PLAIN = PlainPairs(map(path_of, SOUND))
+
+
+def test_plain_pairs_are_the_set_that_they_stand_for():
+    assert PLAIN == SOUND
+    assert SOUND == PLAIN
+    assert hash(PLAIN) == hash(SOUND)
+    assert (len(PLAIN), next(iter(SOUND)) in PLAIN, (None, "", "") in PLAIN) == (2, True, False)
+    assert fine_operations(PLAIN) == fine_operations(SOUND)
+    assert fine_operations(PLAIN).sound == 2
+    assert fine_operations(PLAIN, "urn:li:query:q") == fine_operations(SOUND, "urn:li:query:q")
+    assert pickle.loads(pickle.dumps(PLAIN)) == SOUND  # noqa: S301 - our own
+
+
+def test_plain_pairs_join_others():
+    more = frozenset({("DIRECT", FIELDS["d"], FIELDS["b"])})
+    plain = PlainPairs(map(path_of, more))
+    for one, other in ((PLAIN, plain), (PLAIN, more), (SOUND, plain), (plain, PLAIN)):
+        assert one | other == SOUND | more
+        assert together([one, other]) == SOUND | more
+    assert type(PLAIN | plain) is PlainPairs
+    assert fine_operations(together([PLAIN, plain])).sound == fine_operations(together([SOUND, plain])).sound == 3
+    assert PLAIN | PLAIN == PLAIN
+
+
+def test_operations_that_are_asked_for_again_are_made_no_more():
+    plain = PlainPairs(map(path_of, SOUND))
+    first, second, third = (fine_operations(plain) for _ in range(3))
+    assert first == second
+    assert third is second
+
+
+def test_a_path_tells_its_ends_and_another_text_none():
+    odd = ("a/b~c", FIELDS["a"], FieldUrns(TABLE.replace("postgres,", "s3,lake/"))["b"])
+    assert ends(path_of(odd)) == odd[1:]
+    assert ends("/fineGrainedLineages/job") is ends(TABLE) is None
 
 
 def fresh(number, count=2000):
