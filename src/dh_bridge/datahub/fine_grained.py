@@ -189,9 +189,9 @@ def over_cap(pairs: Collection[Pair]) -> list[Pair]:
     return sorted(pairs, key=path_of)[_MOST:] if len(pairs) > _MOST else []
 
 
-def plain_paths(pairs: Iterable[Pair]) -> list[str]:
-    """Return what :func:`path_of` does for each pair, where no text has a sign to escape."""
-    return [f"{_FINE}{operation or NO_OPERATION}/{down}/{NO_QUERY}/{up}" for operation, down, up in pairs]
+def plain_paths(rows: Iterable[tuple[str | None, str, str, str]]) -> list[str]:
+    """Return the paths of pairs, where no text has a sign to escape: each an operation, a URN, and a URN without its last word."""
+    return [f"{_FINE}{how or NO_OPERATION}/{down}/{NO_QUERY}/{head}{word})" for how, down, head, word in rows]
 
 
 def path_of(pair: Pair, query: str = NO_QUERY) -> str:

@@ -147,15 +147,16 @@ def _lineage(facet: ColumnLineage, at: Place) -> _Lineage:
 
 
 def _read(facet: ColumnLineage, at: Place) -> _Lineage:
-    pairs, named, descriptions, told = plain_pairs(facet, at) or _pairs(facet, at)
+    pairs, named, described, told = plain_pairs(facet, at) or _pairs(facet, at)
     collapsed: dict[str, list[str]] = {}
     if type(pairs) is not PlainPairs and at.options.settings.column_lineage.indirect == "collapse":
         words = set(filter(_is_indirect, {pair[0] for pair in pairs}))
         if words:
             collapsed = everywhere({pair for pair in pairs if pair[0] in words}, len({pair[1] for pair in pairs}))
             pairs = SoundPairs(pair for pair in pairs if pair[2] not in collapsed or not only_indirect(pair[0]))
+    descriptions = Descriptions()
     whole = tuple(_whole(facet, collapsed, at, named, descriptions))
-    written = {pair: "; ".join(words) for pair, words in descriptions.items()}
+    written = {**described, **descriptions.written} if descriptions else described
     if told:
         note_pairs(facet, told, {pair for pair in over_cap(pairs) if pair[2] not in collapsed}, collapsed, at)
     return _Lineage(pairs, whole, named, Joined("columnLineage.descriptions", written) if written else None)
@@ -212,7 +213,7 @@ def _pairs(facet: ColumnLineage, at: Place) -> Said:
             if described:
                 label = f"{_shown(at.name, own)}<-{known[0].dataset_name}.{column}"
                 descriptions.say((label, path_of((operation, down, up))), described)
-    return Said(SoundPairs(pairs), named, descriptions, told)
+    return Said(SoundPairs(pairs), named, descriptions.written, told)
 
 
 def _shown(table: Name | None, column: str) -> str:

@@ -15,8 +15,7 @@ from dh_bridge.translation.lineage.transformations import told_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from dh_bridge.datahub.fine_grained import Pair
-    from dh_bridge.translation.lineage.entries import ColumnLineage
+    from dh_bridge.translation.lineage.entries import ColumnLineage, Entry
     from dh_bridge.translation.lineage.losses import Told
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.place import Place
@@ -25,6 +24,11 @@ if TYPE_CHECKING:
 
 class Descriptions(dict["Member", "Collection[str]"]):
     """What a pair is called, and its path or the URNs of its ends -> what is said of it, each text once."""
+
+    @property
+    def written(self) -> dict[Member, str]:
+        """All texts of a pair as one."""
+        return {pair: "; ".join(texts) for pair, texts in self.items()}
 
     def say(self, pair: Member, text: str) -> None:
         """Add a text to those of a pair."""
@@ -45,8 +49,14 @@ class Said(NamedTuple):
 
     pairs: PlainPairs | SoundPairs
     named: dict[str, Name]
-    descriptions: Descriptions
+    descriptions: dict[Member, str]
     told: Collection[Told] = ()
+
+
+#: operation, URN of the column, what the URN of its source begins with, and the last word of that
+_Row = tuple["str | None", str, str, str]
+#: position of a pair, what it is called, what is said of it
+_Label = tuple[int, str, str]
 
 
 class _Source(NamedTuple):
@@ -60,21 +70,16 @@ class _Source(NamedTuple):
 
 def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
     """Return the pairs of ``facet``; None where each has to be looked at, for the report too."""
-    table, columns = at.name, at.columns
-    if table is None or at.notes is not None or at.resolve is not at.options.naming:
-        return None
-    if at.options.settings.column_lineage.indirect == "drop":
-        return None
-    fields = facet.fields or {}
-    if columns is not None and not columns.keys() >= fields.keys():
+    table, fields = at.name, facet.fields or {}
+    if table is None or not _may_be_plain(fields, at):
         return None
     downs = FieldUrns(at.dataset)
     head, room, spelling, shown = downs.head, downs.room, table.spelling, table.dataset_name
     sources: dict[tuple[str, str], _Source] = {}
-    pairs: list[Pair] = []
+    rows: list[_Row] = []
     words: list[str] = []
     named: dict[str, Name] = {}
-    labels: list[tuple[int, str, str]] = []
+    labels: list[_Label] = []
     for name, entry in fields.items():
         column = name if spelling is None else spelling(name)
         words.append(column)
@@ -101,19 +106,41 @@ def plain_pairs(facet: ColumnLineage, at: Place) -> Said | None:
             operation, described = told_by(source.transformations, legacy, whole)
             words.append(spelled)
             if described:
-                labels.append((len(pairs), f"{own}{up_shown}.{field}", described))
-            pairs.append((operation, down, f"{up_head}{spelled})"))
-    if pairs and not (all(words) and max(map(len, words)) <= room and _are_plain("".join(words))):
+                labels.append((len(rows), f"{own}{up_shown}.{field}", described))
+            rows.append((operation, down, up_head, spelled))
+    if rows and not (all(words) and max(map(len, words)) <= room and _are_plain("".join(words))):
         return None
-    operations = {pair[0] or "" for pair in pairs}
-    texts = {head, *[source.head for source in sources.values()], *operations}
-    plain = not any("/" in text or "~" in text for text in texts)
-    written = plain_paths(pairs) if plain else [path_of(pair) for pair in pairs] if labels else []
-    descriptions = Descriptions()
-    for position, label, described in labels:
-        descriptions.say((label, written[position]), described)
-    direct = not any("INDIRECT" in operation for operation in operations)
-    return Said(PlainPairs(written) if plain and direct else SoundPairs(pairs), named, descriptions)
+    return _said(rows, labels, named, "".join([head, *[source.head for source in sources.values()]]))
+
+
+def _may_be_plain(fields: dict[str, Entry], at: Place) -> bool:
+    """Whether no pair has to be looked at for what stands around it."""
+    if at.notes is not None or at.resolve is not at.options.naming:
+        return False
+    known = at.columns is None or at.columns.keys() >= fields.keys()
+    return known and at.options.settings.column_lineage.indirect != "drop"
+
+
+def _said(rows: list[_Row], labels: list[_Label], named: dict[str, Name], heads: str) -> Said:
+    """Return pairs as what a facet says; ``heads``: all that URNs of their fields begin with."""
+    operations = "".join({row[0] or "" for row in rows})
+    texts = heads + operations
+    if "/" in texts or "~" in texts or "INDIRECT" in operations:
+        pairs = [(operation, down, f"{up_head}{field})") for operation, down, up_head, field in rows]
+        return Said(SoundPairs(pairs), named, _descriptions(labels, list(map(path_of, pairs)) if labels else []))
+    paths = plain_paths(rows)
+    return Said(PlainPairs(paths), named, _descriptions(labels, paths))
+
+
+def _descriptions(labels: list[_Label], paths: list[str]) -> dict[Member, str]:
+    """Return what is said of pairs, by what they are called and their paths."""
+    found: dict[Member, str] = {(label, paths[position]): text for position, label, text in labels}
+    if len(found) == len(labels):
+        return found
+    several = Descriptions()  # a pair is listed twice
+    for position, label, text in labels:
+        several.say((label, paths[position]), text)
+    return several.written
 
 
 def _are_plain(words: str) -> bool:
