@@ -116,7 +116,8 @@ def machine() -> str:
     when = datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     where = f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     where += f", {os.getloadavg()[0]:.1f} busy before" if hasattr(os, "getloadavg") else ""
-    return f"{when}; {where}; Python {platform.python_version()}; {', '.join(versions)}."
+    python = f"Python {platform.python_version()} of {sys.base_prefix}"
+    return f"{when}; {where}; {python}; {', '.join(versions)}."
 
 
 def _processor() -> str:

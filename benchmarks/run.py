@@ -157,6 +157,9 @@ validate, serialise. *alone*: every event is a call of its own, as behind a web 
 proposals, ready to use: it parses, names and folds nothing, and it validates nothing; it builds its objects and serialises
 them, and the JSON is compared with ours before. (b) is the 164 captured events in their order.
 
+The interpreter counts: one that a distribution built, with profiles and at link time optimised, does 11 % more fresh events than
+one of the same version that pyenv compiled on this machine without (2,200 and 1,990 a second, the medians of six turns each).
+
 """
 
 
