@@ -46,7 +46,7 @@ class SoundPairs(frozenset[Pair]):
 class PlainPairs(AbstractSet[Pair]):
     """Sound pairs between columns alone, none of whose texts has a sign that the segment of a path would escape.
 
-    They are held as what is written of them, the paths of their operations, in a third of the room.
+    They are held as what is written of them: the paths of their operations, sorted.
     """
 
     __slots__ = ("_again", "_operations", "paths")

@@ -108,7 +108,7 @@ def column_lineage(facet: ColumnLineage, at: Place) -> Statements:
     if found.pairs and on_job:
         yield at.task, FINE_LINEAGE, at.dataset, found.pairs
     if found.pairs and on_dataset:
-        yield at.dataset, UPSTREAM_FIELD, ("columnLineage", frozenset(found.pairs)), None
+        yield at.dataset, UPSTREAM_FIELD, ("columnLineage", SoundPairs(found.pairs)), None
     yield from _indirect(found, at, on_dataset=on_dataset)
     yield from _inputs(found, at, on_dataset=on_dataset)
     if found.descriptions is not None:
@@ -125,7 +125,7 @@ class _Lineage(msgspec.Struct, frozen=True):
     descriptions: Joined | None
 
 
-_PAIR_BYTES = 700
+_PAIR_BYTES = 1000  # with its operation, and what is said of it
 _OBJECTS = 6  # the facet, which is held too, takes about six times its JSON
 
 
