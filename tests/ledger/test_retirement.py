@@ -76,6 +76,19 @@ def test_nothing_is_sent_twice_for_a_retired_check():
     assert [one for one in sent if one.entity_type == "assertion"] == []
 
 
+def moved(day):
+    """Return a later event of the run of a day, which tells that it was another job's."""
+    return {**run(day, job="app.other"), "run": run(day)["run"], "eventTime": f"2026-10-{day:02}T11:00:00Z"}
+
+
+@pytest.mark.parametrize("rule", ["runs:1", "age:1d"])
+def test_a_retired_check_comes_back_when_the_run_without_it_was_none_of_its_job(rule):
+    story = [run(1, "a"), run(3), moved(3)]
+    assert removed(after(rule, *story[:2])) == ("a", "")
+    assert removed(after(rule, *story)) == ("", "a")
+    assert len({tuple(after(rule, *order).dump()) for order in itertools.permutations(story)}) == 1
+
+
 @pytest.mark.parametrize("rule", ["runs:2", "age:1d"])
 def test_the_order_in_which_runs_are_told_does_not_matter(rule):
     story = [run(1, "a", "b"), run(2, "b"), run(4, "b", "c"), run(5, "c")]
@@ -106,6 +119,9 @@ def test_a_check_whose_threshold_changed_names_the_one_that_it_replaces():
     assert replaced(after("runs:2", within(1, 5), within(2, 7))) == {}
     assert replaced(after("runs:2", within(1, 5), within(2, 7), within(3, 7))) == {"7": "5"}
     assert replaced(after("runs:1", within(1, 5), within(2, 7), within(3, 9)))["9"] == "7"
+    gone_on = [within(1, 5), run(2), within(3, 7)]
+    assert replaced(after("runs:2", *gone_on)) == {"7": "5"}
+    assert replaced(after("runs:2", *gone_on, moved(2))) == {}
     named = [within(day, most, name=f"at_most_{most}") for day, most in ((1, 5), (2, 7), (3, 7))]
     assert replaced(after("runs:2", *named)) == {}
     story = [within(1, 5), within(2, 7), within(3, 7), within(4, 7)]

@@ -21,7 +21,7 @@ from dh_bridge.translation.runs.operations import without_runs
 from dh_bridge.translation.runs.other_runs import RUN
 from dh_bridge.translation.runs.retiring import missed, retired, successors
 from dh_bridge.translation.runs.settling import contribution, history_of, settled
-from dh_bridge.translation.slots import CHECKED_BY, OWN_JOB, REPLACES
+from dh_bridge.translation.slots import CHECKED, CHECKED_BY, ENDED, OWN_JOB, REPLACES
 from dh_bridge.translation.translate import Rejected, proposals, valid
 from dh_bridge.translation.walk import Walk
 
@@ -102,14 +102,14 @@ class LedgerFold:
             self._heritage.tell(state)
         if self._handover is not None:
             self._handover.tell(done.values())
-        retiring, replacing = self._retirement()
+        retiring, related = self._retirement()
         chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
         histories = [history for _, history in done.values()]
         self.closed = states
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
         chosen.update({urn: self.shared.cells(urn) for urn in retiring})
-        chosen.update(replacing)
+        chosen.update(related)
         self.rendered = {*chosen, *(state.urn for state in states if state.urn and state.whole)}
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
         written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
@@ -225,10 +225,10 @@ class LedgerFold:
         return state
 
     def _retirement(self) -> tuple[list[str], Cells]:
-        """Return the checks that their jobs have gone on without, and the cells of those that replace retired ones."""
+        """Return the checks that their jobs have gone on without, and the cells of those whose place among others changed."""
         if self.options.settings.assertions.retire == "off":
             return [], {}
-        return self._retiring(), self._successors()
+        return self._retiring(), {**self._returning(), **self._successors()}
 
     def _retiring(self) -> list[str]:
         """Return the checks, of what the batch changed, that their jobs have gone on without."""
@@ -239,6 +239,11 @@ class LedgerFold:
         for urn in self.shared.changed:
             found |= set(missed(cells(urn), rule))
         return sorted(urn for urn in found if retired(urn, cells, rule))
+
+    def _returning(self) -> Cells:
+        """Return the cells of the checks of jobs whose runs were fewer than it had seemed: what retired may not have."""
+        jobs = [job for job, slot in self.shared.taken_back if slot is ENDED]
+        return {urn: self.shared.cells(urn) for job in jobs for urn in self.shared.cells(job).get(CHECKED, ())}
 
     def _successors(self) -> Cells:
         """Return the cells of the checks, of the jobs that make what the batch changed, that replace retired ones."""

@@ -40,7 +40,10 @@ class Entity:
 
 
 class Shared:
-    """The entities that runs share, in memory and in the file; ``changed`` are those of this batch."""
+    """The entities that runs share, in memory and in the file.
+
+    ``changed`` are those of this batch; ``taken_back`` are those of which runs took something back in it, each with the slot.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -49,6 +52,7 @@ class Shared:
         self._touched: dict[str, set[int]] = {}
         self._based: set[str] = set()
         self.changed: set[str] = set()
+        self.taken_back: set[tuple[str, Slot]] = set()
 
     def cells(self, urn: str) -> Slots:
         """Return what is known of an entity; empty for an unknown one. Not to be changed."""
@@ -139,9 +143,8 @@ class Shared:
             "INSERT OR IGNORE INTO touch (entity, run) VALUES (?, ?)",
             ((self._made(urn).number, number) for urn, numbers in self._touched.items() for number in numbers),
         )
-        self.changed.clear()
-        self._based.clear()
-        self._touched.clear()
+        for done in (self.changed, self.taken_back, self._based, self._touched):
+            done.clear()
         while len(self._entities) > _REMEMBERED:
             self._entities.popitem(last=False)
 
@@ -152,7 +155,7 @@ class Shared:
 
     def forget(self) -> None:
         """Drop all that is in memory."""
-        for kept in (self._entities, self._stale, self._touched, self._based, self.changed):
+        for kept in (self._entities, self._stale, self._touched, self._based, self.changed, self.taken_back):
             kept.clear()
 
     def _fold(self, urn: str, old: Slots, new: Slots) -> None:
@@ -191,6 +194,7 @@ class Shared:
         if known is cell or known == cell:
             return
         self.changed.add(urn)
+        self.taken_back.add((urn, slot))
         if cell is not None:
             cells.setdefault(slot, {})[key] = cell
         elif elements is not None:
