@@ -48,7 +48,7 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
     "said",
     [
         {"identity": {"granularity": "application", "fold_runs": "keep"}, "runs": {"infer_upstream": True}},
-        {"edges": "window", "assertions": {"retire": "runs:1"}, "column_lineage": {"target": "both"}},
+        {"edges": "window", "assertions": {"retire": "runs:1", "type": "native"}, "column_lineage": {"target": "both"}},
         {"temporary": "collapse", "containers": "on", "tags": {"of_runs": "job"}, "runs": {"edges": True}},
     ],
     ids=["folded", "leaving", "collapsed"],

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
+from dh_bridge.ledger.checks import Checks
 from dh_bridge.ledger.handover import HandOver
 from dh_bridge.ledger.heritage import Heritage
 from dh_bridge.ledger.kin import Kin, tokens
@@ -13,15 +14,13 @@ from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.render.assertions import ENTITY as ASSERTION
 from dh_bridge.translation.runs.joined import ours
 from dh_bridge.translation.runs.leaving import present
 from dh_bridge.translation.runs.operations import without_runs
 from dh_bridge.translation.runs.other_runs import RUN
-from dh_bridge.translation.runs.retiring import missed, retired, successors
 from dh_bridge.translation.runs.settling import contribution, history_of, settled
-from dh_bridge.translation.slots import CHECKED, CHECKED_BY, ENDED, OWN_JOB, REPLACES
+from dh_bridge.translation.slots import OWN_JOB
 from dh_bridge.translation.translate import Rejected, proposals, valid
 from dh_bridge.translation.walk import Walk
 
@@ -54,6 +53,7 @@ class LedgerFold:
         self.walk = Walk(options)
         self.shared = Shared(connection)
         self.runs = Runs(connection)
+        self._checks = Checks(self.shared, options)
         self._kin = Kin(connection)
         runs = options.settings.runs
         joined = options.settings.identity.mode == "join"
@@ -102,13 +102,12 @@ class LedgerFold:
             self._heritage.tell(state)
         if self._handover is not None:
             self._handover.tell(done.values())
-        retiring, related = self._retirement()
+        retiring, related = self._checks.news()
         chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
         histories = [history for _, history in done.values()]
         self.closed = states
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
-        chosen.update({urn: self.shared.cells(urn) for urn in retiring})
         chosen.update(related)
         self.rendered = {*chosen, *(state.urn for state in states if state.urn and state.whole)}
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
@@ -223,37 +222,6 @@ class LedgerFold:
         if state is None:
             raise LookupError(f"run {key} is not kept")
         return state
-
-    def _retirement(self) -> tuple[list[str], Cells]:
-        """Return the checks that their jobs have gone on without, and the cells of those whose place among others changed."""
-        if self.options.settings.assertions.retire == "off":
-            return [], {}
-        return self._retiring(), {**self._returning(), **self._successors()}
-
-    def _retiring(self) -> list[str]:
-        """Return the checks, of what the batch changed, that their jobs have gone on without."""
-        rule, cells = self.options.settings.assertions.retire, self.shared.cells
-        if not self.options.profile.has(ASSERTION, "status"):
-            return []
-        found = {urn for urn in self.shared.changed if urn.startswith("urn:li:assertion:")}
-        for urn in self.shared.changed:
-            found |= set(missed(cells(urn), rule))
-        return sorted(urn for urn in found if retired(urn, cells, rule))
-
-    def _returning(self) -> Cells:
-        """Return the cells of the checks of jobs whose runs were fewer than it had seemed: what retired may not have."""
-        jobs = [job for job, slot in self.shared.taken_back if slot is ENDED]
-        return {urn: self.shared.cells(urn) for job in jobs for urn in self.shared.cells(job).get(CHECKED, ())}
-
-    def _successors(self) -> Cells:
-        """Return the cells of the checks, of the jobs that make what the batch changed, that replace retired ones."""
-        rule, cells = self.options.settings.assertions.retire, self.shared.cells
-        makers = {job for urn in self.shared.changed for job in cells(urn).get(CHECKED_BY, ())}
-        found: Cells = {}
-        for job in sorted(makers | self.shared.changed):
-            for urn, old in successors(cells(job), cells, rule):
-                found[urn] = {**cells(urn), REPLACES: {"": (BEFORE, old)}}
-        return found
 
     def _chosen(self, stubs: set[str]) -> _Chosen:
         """Return the shared entities that are to be rendered: those that changed, and parents without events of their own."""

@@ -16,7 +16,7 @@ class AssertionSettings(BaseModel):
         default="auto",
         description="Type of an assertion: `auto` (CUSTOM from DataHub 1.7, DATASET below), always `dataset`, or"
         " `native`: FIELD, VOLUME, FRESHNESS or SQL where the check has one of them and all that it needs is known, as the"
-        " column in a schema of the same call. The URN is the same.",
+        " column in a schema of the same call, with a ledger of any. The URN is the same.",
     )
     identity: Literal["full", "name_only"] = Field(
         default="full",

@@ -214,6 +214,8 @@ INPUT_EDGE = Slot("INPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 OUTPUT_EDGE = Slot("OUTPUT_EDGE", "dataJobInputOutput", edge, shared=True)
 #: (side, dataset URN) -> None: when a run last named the edge; side "input" or "output", where `edges` lets edges leave
 SEEN = Slot("SEEN", "dataJobInputOutput", latest, shared=True)
+#: assertion URN -> None: a check of the dataset, where `assertions.type: native` shows it with the type of its column
+CHECK = Slot("CHECK", "assertionInfo", latest, shared=True)
 #: assertion URN -> None: on a job, when a run of it last made the check, where `assertions.retire` lets checks retire
 CHECKED = Slot("CHECKED", "status", latest, shared=True)
 #: job URN -> None: the same on the assertion

@@ -1,0 +1,71 @@
+"""Checks are shown with the type of their column, whichever call told of its schema."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from samples import dataset, event
+from told import Told, settings
+
+from dh_bridge.settings import AssertionSettings
+
+NATIVE = settings(profile="1.7", assertions=AssertionSettings(type="native"))
+RETIRING = settings(profile="1.7", assertions=AssertionSettings(type="native", retire="runs:2"))
+
+
+def run(day, *, job="app.check", inputs=(), outputs=()):
+    number = f"{day:02}{len(job):02}"
+    return event(
+        "COMPLETE", f"2026-10-{day:02}T10:00:00Z", run=f"018cc251-f400-734d-88b3-{number:0>12}", job=job, inputs=[*inputs],
+        outputs=[*outputs],
+    )  # fmt: skip
+
+
+def check(day, most=None):
+    found = {"assertion": "not_null" if most is None else "max_nulls", "success": True, "column": "a"}
+    if most is not None:
+        found["params"] = {"most": str(most)}
+    return run(day, inputs=[dataset("d.s.t", inputFacets={"dataQualityAssertions": {"assertions": [found]}})])
+
+
+def schema(day, kind):
+    one = dataset("d.s.t", facets={"schema": {"fields": [{"name": "a", "type": kind}]}})
+    return run(day, job="app.write", outputs=[one])
+
+
+def infos(told):
+    return [told.catalog.aspect(urn, "assertionInfo") for urn in told.catalog.entities("assertion")]
+
+
+def after(chosen, *events):
+    told = Told(chosen, forgetful=True)
+    told.tell(*([one] for one in events))
+    assert told.refused == []
+    return told
+
+
+def test_a_schema_of_a_later_call_gives_a_check_the_type_of_its_column():
+    (info,) = infos(after(NATIVE, check(1)))
+    assert info["type"] == "CUSTOM"
+    (info,) = infos(after(NATIVE, check(1), schema(2, "int")))
+    assert info["fieldAssertion"]["fieldValuesAssertion"]["field"] == {
+        "path": "a",
+        "type": "NUMBER",
+        "nativeType": "int",
+    }
+
+
+@pytest.mark.parametrize("chosen", [NATIVE, RETIRING], ids=["native", "retiring"])
+def test_the_order_of_checks_and_schemas_does_not_matter(chosen):
+    story = [check(1), schema(2, "int"), schema(3, "string"), check(4)]
+    assert len({tuple(after(chosen, *order).dump()) for order in itertools.permutations(story)}) == 1
+
+
+def test_a_later_schema_keeps_what_retired_retired_and_what_replaced_it():
+    told = after(RETIRING, check(1, 5), check(2, 7), check(3, 7))
+    before = {urn: told.catalog.aspect(urn, "status") for urn in told.catalog.entities("assertion")}
+    assert sorted(map(bool, before.values())) == [False, True]
+    told.tell([schema(4, "int")])
+    assert {urn: told.catalog.aspect(urn, "status") for urn in before} == before
+    assert sum("openlineage.replaces" in info["customProperties"] for info in infos(told)) == 1
