@@ -10,7 +10,7 @@ from collections import defaultdict
 import gen_told
 import pytest
 from gen_runs import group
-from samples import corpus, dataset, dataset_event, event, examples, needs_corpus
+from samples import corpus, dataset, dataset_event, event, examples, job_event, needs_corpus
 from told import Told, catalogue, read, settings
 
 from dh_bridge import Settings
@@ -284,5 +284,18 @@ ABOVE = {"parent": {"run": {"runId": PARENT}, "job": {"namespace": "ns", "name":
 def test_what_is_told_of_an_operation_later_ends_in_the_same_catalogue(story):
     chosen = Settings(profile="1.7", identity={"granularity": "application", "fold_runs": "keep"})
     whole = catalogue(story, chosen=chosen)
+    for order in itertools.permutations(story):
+        assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
+
+
+def test_a_job_of_the_endpoint_keeps_its_type_when_an_event_of_the_job_alone_calls_it_a_flow():
+    chosen = Settings(profile="1.7", identity={"mode": "compat", "compat": {"level": "merged"}})
+    said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"}}
+    story = [
+        at("START", 4, run=RUN, job="app", job_facets=said),
+        job_event("2026-11-20T10:00:09Z", job="app", outputs=[dataset("d.s.t")]),
+    ]
+    whole = catalogue(story, chosen=chosen)
+    assert sum(b'"subTypes"' in line and b",app)" in line for line in whole) == 1
     for order in itertools.permutations(story):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole

@@ -53,7 +53,10 @@ def of_job(urn: str, slots: Slots, shared: Cells, options: Options) -> Sequence[
     job = job_of(slots)
     if job is not None and job.level == "flow":  # what its events say of the flow, this twin of it has, too
         flow = shared.get(job.flow_urn, {})
-        told = {SUBTYPES: flow.get(SUBTYPES, {}), JOB_EDGE: {**flow.get(JOB_EDGE, {}), **slots.get(JOB_EDGE, {})}}
+        told = {
+            SUBTYPES: flow.get(SUBTYPES) or slots.get(SUBTYPES, {}),
+            JOB_EDGE: {**flow.get(JOB_EDGE, {}), **slots.get(JOB_EDGE, {})},
+        }
         slots = {**{slot: said for slot, said in slots.items() if slot not in told}, **told}
     io = io_proposal(urn, slots, options, job)
     if job is None:  # another job's lineage names it as a target: its edges are known, its own words are not
