@@ -288,12 +288,16 @@ def test_what_is_told_of_an_operation_later_ends_in_the_same_catalogue(story):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
 
 
-def test_a_job_of_the_endpoint_keeps_its_type_when_an_event_of_the_job_alone_calls_it_a_flow():
+@pytest.mark.parametrize("last", [3, 9], ids=["first", "last"])
+@pytest.mark.parametrize("alone", [True, False], ids=["of the job alone", "of a run that is no UUID"])
+def test_a_job_of_the_endpoint_keeps_its_type_when_another_event_calls_it_a_flow(last, alone):
     chosen = Settings(profile="1.7", identity={"mode": "compat", "compat": {"level": "merged"}})
     said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"}}
+    written = {"outputs": [dataset("d.s.t")]}
+    other = job_event(f"2026-11-20T10:00:0{last}Z", job="app", **written)
     story = [
-        at("START", 4, run=RUN, job="app", job_facets=said),
-        job_event("2026-11-20T10:00:09Z", job="app", outputs=[dataset("d.s.t")]),
+        at("START", 4, run=RUN, job="app", job_facets=said if alone else {}),
+        other if alone else at("START", last, run="today", job="app", job_facets=said, **written),
     ]
     whole = catalogue(story, chosen=chosen)
     assert sum(b'"subTypes"' in line and b",app)" in line for line in whole) == 1

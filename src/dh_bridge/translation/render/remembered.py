@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, Remembered
+from dh_bridge.translation.fold import value
 from dh_bridge.translation.redaction import mode
 from dh_bridge.translation.render.datasets import LINEAGE, dataset_proposals
 from dh_bridge.translation.render.jobs import (
@@ -21,12 +22,13 @@ from dh_bridge.translation.render.jobs import (
     job_of,
     job_proposals,
 )
-from dh_bridge.translation.slots import JOB, JOB_EDGE, STUB_JOB, SUBTYPES
+from dh_bridge.translation.slots import JOB, JOB_EDGE, OWN_JOB, STUB_JOB, SUBTYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from dh_bridge.translation.fold import Cells, Slots
+    from dh_bridge.translation.identity.job import Job
     from dh_bridge.translation.laws import Cell
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.slots import Slot
@@ -51,18 +53,22 @@ def of_flow(urn: str, slots: Slots, options: Options) -> Sequence[Proposal]:
 def of_job(urn: str, slots: Slots, shared: Cells, options: Options) -> Sequence[Proposal]:
     """Return the aspects of a dataJob: what it is, remembered, and what it reads and writes, whose times are the run's."""
     job = job_of(slots)
-    if job is not None and job.level == "flow":  # what its events say of the flow, this twin of it has, too
-        flow = shared.get(job.flow_urn, {})
-        told = {
-            SUBTYPES: flow.get(SUBTYPES) or slots.get(SUBTYPES, {}),
-            JOB_EDGE: {**flow.get(JOB_EDGE, {}), **slots.get(JOB_EDGE, {})},
-        }
-        slots = {**{slot: said for slot, said in slots.items() if slot not in told}, **told}
+    if job is not None and (job.level == "flow" or job.job_id == job.flow_id):
+        slots = _with_flow(urn, job, slots, shared.get(job.flow_urn, {}))
     io = io_proposal(urn, slots, options, job)
     if job is None:  # another job's lineage names it as a target: its edges are known, its own words are not
         return [] if io is None else [io]
     found = _rendered((urn,), slots, IO, options, lambda facts: job_proposals(urn, facts, options, job))
     return found if io is None else [found[0], io, *found[1:]]
+
+
+def _with_flow(urn: str, job: Job, slots: Slots, flow: Slots) -> Slots:
+    """Return the cells of a job that may be its flow's twin: what any event said of the flow as this job, the twin has, too."""
+    own: Job | None = value(flow, OWN_JOB)
+    if job.level != "flow" and (own is None or own.job_urn != urn):
+        return slots
+    subtypes = flow.get(SUBTYPES) or slots.get(SUBTYPES, {})
+    return {**slots, SUBTYPES: subtypes, JOB_EDGE: {**flow.get(JOB_EDGE, {}), **slots.get(JOB_EDGE, {})}}
 
 
 def of_dataset(urn: str, slots: Slots, options: Options, *, written: bool) -> Sequence[Proposal]:
