@@ -288,6 +288,27 @@ def test_what_is_told_of_an_operation_later_ends_in_the_same_catalogue(story):
         assert catalogue(*([one] for one in order), chosen=chosen, forgetful=True) == whole
 
 
+@pytest.mark.parametrize("side", ["inputs", "outputs"])
+def test_a_result_is_of_the_part_that_its_own_event_reads_whatever_later_events_say_of_the_check(side):
+    check = {"dataQualityAssertions": {"assertions": [{"assertion": "unique", "success": False, "column": "c"}]}}
+    partition = {"outputCondition": {"type": "partition", "partitions": [{"identifier": "p2"}]}}
+    checked, written = {"inputFacets": check}, {"outputFacets": {"subset": partition}}
+    story = [
+        at("FAIL", 5, run=RUN, inputs=[dataset("d.s.t", **checked)], outputs=[dataset("d.s.t", **written)]),
+        at(
+            "START",
+            9,
+            run=RUN,
+            **{side: [dataset("d.s.t", **({"outputFacets": check} if side == "outputs" else checked))]},
+        ),
+    ]
+    whole = catalogue(story)
+    (point,) = [line for line in whole if b'"assertionRunEvent"' in line]
+    assert b"FULL_TABLE" in point
+    for order in itertools.permutations(story):
+        assert catalogue(*([one] for one in order), forgetful=True) == whole
+
+
 @pytest.mark.parametrize("last", [3, 9], ids=["first", "last"])
 @pytest.mark.parametrize("alone", [True, False], ids=["of the job alone", "of a run that is no UUID"])
 def test_a_job_of_the_endpoint_keeps_its_type_when_another_event_calls_it_a_flow(last, alone):

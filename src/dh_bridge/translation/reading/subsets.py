@@ -168,8 +168,8 @@ def parts_of(slots: Slots, stamp: Stamp, *roles: Role) -> list[Part]:
 
 
 def part_of(slots: Slots, stamp: Stamp) -> Part | None:
-    """Return the one part that the event of ``stamp`` reads, else writes; None when it names several or the whole."""
-    found = parts_of(slots, stamp, "input", "output", "dataset")
+    """Return the one part that the event of ``stamp`` reads; None when it names several or the whole."""
+    found = parts_of(slots, stamp, "input", "dataset")
     return found[0] if len(found) == 1 and found[0].entries == 1 else None
 
 

@@ -149,8 +149,7 @@ def _parted(results: dict[Any, Cell], slots: Slots, stamp: Stamp) -> list[tuple[
     """Return (key, check, part of the dataset) of each result: one for each assertion and part.
 
     What the event of ``stamp`` itself says of an assertion replaces what other events of the run said of it. A result
-    belongs to the part that its entry reads; a test of the run, and what another event said of the whole dataset, to the
-    part that the event of ``stamp`` reads.
+    belongs to the part that its entry reads or writes, else to the part that the event of ``stamp`` reads.
     """
     if PARTITION not in slots and all(mark is None for _, mark in results):
         return [(key, results[key][1], None) for key in sorted(results)]
@@ -158,9 +157,8 @@ def _parted(results: dict[Any, Cell], slots: Slots, stamp: Stamp) -> list[tuple[
     own = {key[0] for key, cell in results.items() if cell[0][:3] == stamp[:3]}
     found: dict[tuple[str, str], tuple[Stamp, tuple[str, Any], Check, Part | None]] = {}
     for key, (said, check) in results.items():
-        here = said[:3] == stamp[:3]
-        if here or key[0] not in own:
-            part = parts[key[1]][1] if key[1] in parts else told if check.source == "test" or not here else None
+        if said[:3] == stamp[:3] or key[0] not in own:
+            part = parts[key[1]][1] if key[1] in parts else told
             name = (key[0], "" if part is None else f"{part.kind} {part.partition}")
             if name not in found or said > found[name][0]:
                 found[name] = (said, key, check, part)
