@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from gen_runs import group
-from samples import AIRFLOW, corpus, event, examples, needs_corpus
+from samples import AIRFLOW, corpus, dataset, event, examples, needs_corpus
 from samples import packed as sent
 from test_replay import SEED, bridge, dumped, in_parts
 
@@ -17,6 +17,7 @@ from dh_bridge.replay.runs import Runs
 
 TASK, APPLICATION = {"granularity": "task"}, {"granularity": "application"}
 JOIN = {"mode": "join", "join": {"tools": ["airflow", "dbt"]}}
+ABOVE = "018cc251-f400-734d-88b3-1e3d63fe6299"
 MODES = {
     "operations fold into tasks": TASK,
     "and into applications": APPLICATION,
@@ -59,15 +60,25 @@ def test_families_are_what_links_hold_together_in_any_order():
     assert families(links) == families(reversed(links)) == expected
 
 
-def test_a_run_is_linked_to_the_one_above_only_where_it_folds_into_it():
-    parent = {"run": {"runId": "018cc251-f400-734d-88b3-1e3d63fe6299"}, "job": {"namespace": "ns", "name": "etl.load"}}
+def test_a_run_is_linked_to_the_one_above_only_where_it_folds_into_it_or_may():
+    parent = {"run": {"runId": ABOVE}, "job": {"namespace": "ns", "name": "etl.load"}}
     facets = {"parent": parent}
-    for name, linked in (("etl.load.query.1", 1), ("etl.other", 0)):
+    for name, linked in (("etl.load.query.1", 1), ("unknown", 1), ("etl.other", 0)):
         raw = sent([event(job=name, producer=AIRFLOW, run_facets=facets)])[0]
         made = bridge(Settings(identity=TASK))
         found = list(Links(made.options, made.zone).of(record(parse(raw), made.options)))
         assert [urn.endswith("6299") for urn in found] == [True] * linked
     assert list(Links(made.options, made.zone).of(Record("k", 0, "p", b"{"))) == []
+
+
+def test_an_operation_whose_parent_only_an_event_without_its_name_tells_ends_the_same_in_families():
+    above = {"parent": {"run": {"runId": ABOVE}, "job": {"namespace": "ns", "name": "etl.load"}}}
+    story = [
+        event("RUNNING", "2026-11-20T10:00:05Z", job="unknown", producer=AIRFLOW, run_facets=above),
+        event("COMPLETE", "2026-11-20T10:00:07Z", job="etl.load.query.1", producer=AIRFLOW, outputs=[dataset("d.s.t")]),
+        event("COMPLETE", "2026-11-20T10:00:09Z", run=ABOVE, job="etl.load", producer=AIRFLOW),
+    ]
+    assert not differs(sent(story), Settings(profile="1.7", identity=TASK))
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,8 @@ class Links:
         yield state.urn
         yield from slots.get(RUN_ALIAS, ())
         parent = value(slots, PARENT)
-        if parent is not None and (self._joins or FOLDED in slots):
+        folds = FOLDED in slots or any(job.placeholder for job, _ in state.jobs.values())  # another event may name it
+        if parent is not None and (self._joins or folds):
             yield parent[0]
         if self._joins:  # the tool's id of a run that others know by OpenLineage's
             yield from slots.get(UPSTREAM_RUN, ())
