@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
 from dh_bridge.datahub.profiles import DEFAULT
 from dh_bridge.openlineage.folders import SUFFIXES
+from dh_bridge.openlineage.pipes import Pipe
 from dh_bridge.openlineage.read import BUFFER, read_events
 
 if TYPE_CHECKING:
@@ -172,7 +174,7 @@ def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLett
     if process:  # one of our own: what is loaded by now stays, and stdin is ours alone
         gc.freeze()
         if "-" in paths and sys.stdin is not None:
-            pipe = open(sys.stdin.fileno(), "rb", buffering=BUFFER, closefd=False)  # noqa: SIM115 - it stays open
+            pipe = io.BufferedReader(Pipe(sys.stdin.fileno()), BUFFER)
     passed: list[Path] = []
     items = read_events(paths, stdin=pipe, zone=bridge.zone, passed=passed.append)
     return _telling(progress(items, "events"), paths, passed)

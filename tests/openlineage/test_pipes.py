@@ -1,0 +1,55 @@
+"""A pipe gives what comes, when it comes, and whoever waits for it hears Ctrl-C."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import threading
+
+import pytest
+
+from dh_bridge.openlineage.pipes import TURN, Pipe
+
+
+@pytest.fixture
+def ends():
+    reading, writing = os.pipe()
+    yield reading, writing
+    os.close(reading)
+    os.close(writing)
+
+
+def test_what_is_written_is_read_at_once_and_the_end_is_the_end():
+    reading, writing = os.pipe()
+    pipe = io.BufferedReader(Pipe(reading), 1024)
+    for said in (b"one\n", b"two\n" * 1000):
+        os.write(writing, said)
+        assert pipe.peek(4)[:4] == said[:4]
+        assert b"".join(pipe.readline() for _ in range(said.count(b"\n"))) == said
+    os.close(writing)
+    assert pipe.read() == b""
+    os.close(reading)  # closing is the owner's: the pipe left it open
+
+
+@pytest.mark.skipif(
+    not hasattr(signal, "pthread_kill"), reason="signals to one thread are POSIX: run it on Linux or macOS"
+)
+def test_ctrl_c_that_did_not_break_off_the_wait_is_heard_soon(ends):
+    reading, writing = ends
+
+    def interrupt():
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # noted, and the main thread waits on
+
+    late = threading.Timer(20 * TURN, os.write, (writing, b"late"))  # what ended the wait before
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    late.start()
+    threading.Timer(TURN / 5, interrupt).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Pipe(reading).read(4)
+        assert late.is_alive()
+    finally:
+        late.cancel()
+        late.join()
+        signal.signal(signal.SIGINT, before)
