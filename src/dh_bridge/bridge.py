@@ -105,9 +105,9 @@ class Bridge(Closing):
                 if apart.full(len(item.raw)):
                     yield call.close([])
             elif due := pending.saw(key, item.terminal or item.kind != "run", len(item.raw)):
-                yield from call.closing(due) if piecewise else (call.close(due),)
+                yield from call.closing(due, piecewise=piecewise)
         if call.waiting:
-            yield from call.closing(None) if piecewise else (call.close(None),)
+            yield from call.closing(None, piecewise=piecewise)
 
     def identity(self, event: Event, sightings: Sightings | None = None) -> dict[str, Any]:
         """Return the row of ``dh-bridge identity`` for one event; ``sightings`` are of those before it."""

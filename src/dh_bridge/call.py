@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
@@ -70,28 +70,29 @@ class Counts(msgspec.Struct):
                 setattr(self, name, (getattr(self, name) or 0) + count)
 
 
-class _Named(dict[str, set[str]]):
-    """URNs of the flows, jobs and datasets that the proposals of a call are about."""
+class _Named:
+    """URNs of the jobs and datasets that the proposals of a call are about, told piece by piece."""
 
     def __init__(self) -> None:
-        super().__init__(dataFlow=set(), dataJob=set(), dataset=set())
+        self.jobs: set[str] = set()
+        self.datasets: set[str] = set()
 
 
 def counted(proposals: list[Proposal], named: _Named | None = None) -> tuple[set[str], Counts]:
     """Return the URNs of the flows that proposals are about, and the counts of jobs, datasets and proposals.
 
-    ``named``: what those before them are about, which is not counted again; theirs comes to it.
+    ``named``: the jobs and datasets of those before them, which are not counted again; theirs come to it.
     """
     named = _Named() if named is None else named
-    jobs, datasets = len(named["dataJob"]), len(named["dataset"])
+    jobs, datasets = len(named.jobs), len(named.datasets)
+    flows: set[str] = set()
+    of_type = {"dataFlow": flows, "dataJob": named.jobs, "dataset": named.datasets}
     last = ""
     for proposal in proposals:
-        if (urn := proposal.entity_urn) != last and (urns := named.get(proposal.entity_type)) is not None:
+        if (urn := proposal.entity_urn) != last and (urns := of_type.get(proposal.entity_type)) is not None:
             urns.add(urn)
         last = urn
-    jobs, datasets = len(named["dataJob"]) - jobs, len(named["dataset"]) - datasets
-    counts = Counts(jobs=jobs, datasets=datasets, proposals=len(proposals))
-    return named["dataFlow"], counts
+    return flows, Counts(jobs=len(named.jobs) - jobs, datasets=len(named.datasets) - datasets, proposals=len(proposals))
 
 
 class Translation(msgspec.Struct):
@@ -158,7 +159,7 @@ class Call:
         self._events += 1
         self._notes += event.notes
         notes: list[tuple[str, str]] | None = [] if self._report else None
-        state = self._fold.add(event, notes) if self._plain else self._hiding(lambda: self._fold.add(event, notes))
+        state = self._hiding(self._fold.add, event, notes)
         if state is None:
             if notes is not None:
                 self._loose.append((event, notes))
@@ -171,23 +172,23 @@ class Call:
         """Return the translation of the runs ``keys``, or of all that are open."""
         states = self._open(keys)
         pieces = self._fold.closing(states)
-        proposals, counts = self._with_platform(self._hiding(lambda: list(chain.from_iterable(pieces))), _Named())
+        proposals, counts = self._with_platform(self._hiding(list, chain.from_iterable(pieces)), _Named())
         report = self._reported(states, proposals) if self._report else None
         return self._told_of(states, proposals, counts, report)
 
-    def closing(self, keys: list[str] | None) -> Iterator[Translation]:
-        """Yield what :meth:`close` returns, some hundreds of proposals at a time, each soon after it was made.
+    def closing(self, keys: list[str] | None, *, piecewise: bool) -> Iterator[Translation]:
+        """Yield what :meth:`close` returns; ``piecewise``: some hundreds of proposals at a time, each soon after it was made.
 
         The first tells what came in. A report is told at once, of all of it.
         """
-        if self._report:
+        if self._report or not piecewise:
             yield self.close(keys)
             return
         states, named = self._open(keys), _Named()
         pieces = self._fold.closing(states)
-        first = self._hiding(lambda: next(pieces, []))
+        first = self._hiding(next, pieces, [])
         yield self._told_of(states, *self._with_platform(first, named), None)
-        while (piece := self._hiding(lambda: next(pieces, None))) is not None:
+        while (piece := self._hiding(next, pieces, None)) is not None:
             proposals, counts = self._with_platform(piece, named)
             rejected = self._rejected()
             counts.rejected = len(rejected)
@@ -234,12 +235,12 @@ class Call:
         self._fold.rejected = []
         self._fold.walk.filters.dropped = Counter()
 
-    def _hiding(self, do: Callable[[], Found]) -> Found:
+    def _hiding(self, do: Callable[..., Found], *args: Any) -> Found:
         """Return what ``do`` returns, secrets hidden as the settings say."""
         if self._plain:
-            return do()
+            return do(*args)
         with redaction(self._options.settings.redaction):
-            return do()
+            return do(*args)
 
     def _with_platform(self, proposals: list[Proposal], named: _Named) -> tuple[list[Proposal], Counts]:
         """Put the platform ``openlineage`` before its first flow: DataHub does not know it by itself."""
