@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
 
+_CHECK = f"urn:li:{ENTITY}:"
+
 
 class Checks:
     """What a batch means for checks, beside what it tells of them."""
@@ -54,7 +56,7 @@ class Checks:
         if not self._removable:
             return []
         rule, cells, changed = self._rule, self._shared.cells, self._shared.changed
-        found = {urn for urn in changed if urn.startswith(f"urn:li:{ENTITY}:")} | looked_at
+        found = {urn for urn in changed if urn.startswith(_CHECK)} | looked_at
         for urn in changed:
             found.update(missed(cells(urn), rule))
         return sorted(urn for urn in found if retired(urn, cells, rule))

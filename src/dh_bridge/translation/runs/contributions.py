@@ -127,7 +127,7 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
         if counts and LIFECYCLE in slots:
             pour(shared.setdefault(urn, {}).setdefault(STATUS, {}), STATUS, slots[LIFECYCLE])
         if CHECKS in slots:
-            _pour_checks(urn, slots[CHECKS], state, shared, options)
+            _pour_checks(slots[CHECKS], state, shared, options)
         if not _OF_JOBS.isdisjoint(slots) and urn not in many:
             _pour_job(urn, slots, state, history, shared, options)
     if options.settings.assertions.retire != "off":
@@ -159,14 +159,14 @@ def _tell_first_seen(state: RunState, shared: Cells) -> None:
             fold(shared, ((job.flow_urn, FIRST_SEEN, "", first),), BEFORE)
 
 
-def _pour_checks(dataset: str, checks: dict[Any, Cell], state: RunState, shared: Cells, options: Options) -> None:
+def _pour_checks(checks: dict[Any, Cell], state: RunState, shared: Cells, options: Options) -> None:
     """Fold what the checks of a dataset are, and where their code is."""
     page = _page_of_code(state)
     native = options.settings.assertions.type == "native"
     for assertion, (stamp, entry) in checks.items():
         fold(shared, ((assertion, ASSERTION, "", entry),), stamp)
         if native:
-            fold(shared, ((dataset, CHECK, assertion, None),), stamp)
+            fold(shared, ((entry.dataset, CHECK, assertion, None),), stamp)
         if page is not None:
             fold(shared, ((assertion, ASSERTION_URL, "", page[1]),), page[0])
 
