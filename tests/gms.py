@@ -2,7 +2,9 @@
 
 ``with Gms(folder / "gms.db", version="1.4.0") as gms`` answers at ``gms.url``: ``/config``, ``ingestProposal`` and
 ``ingestProposalBatch`` (a batch is taken whole or not at all), ``/aspects/{urn}``, ``/entitiesV2``, OpenAPI's ``batchGet`` and
-``/runs?action=rollback``. It can be told to fail: ``gms.faults`` holds what happens to the next requests that write,
+``/runs?action=rollback``. ``version`` is what it says and, unless ``acts_as`` is another one, what it understands: which forms
+of patches (``PATCH_FORMS``), which entities and aspects; fields that it does not know are trimmed, and named in ``trimmed``.
+It can be told to fail: ``gms.faults`` holds what happens to the next requests that write,
 ``gms.poison`` says of a proposal why it is refused; ``gms.stop()`` and ``gms.start()`` let it go down and come back at the same
 address, with all that it has taken. State is compared by ``gms.dump()``.
 """
@@ -10,6 +12,7 @@ address, with all that it has taken. State is compared by ``gms.dump()``.
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import sys
@@ -29,6 +32,8 @@ from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.datahub.validation import validator
+from dh_bridge.datahub.versions import parse_version
+from dh_bridge.datahub.wire import operations
 from dh_bridge.errors import AspectError
 
 if TYPE_CHECKING:
@@ -40,7 +45,40 @@ if TYPE_CHECKING:
 LIMIT = 16_000_000
 _CONTENT = {"UPSERT": "application/json", "PATCH": "application/json-patch+json"}
 _FIELDS = {"entityType", "entityUrn", "changeType", "aspectName", "aspect", "systemMetadata", "headers"}
-_KEYED = {"globalTags", "glossaryTerms", "ownership"}
+#: The versions that the sinks and the end-to-end tests are run against.
+VERSIONS = ("0.15.0", "1.4.0", "1.5.0", "1.5.0.5", "1.7.0")
+
+_OLDEST, _NEWEST = (0,), (99,)
+_SOURCE = "attribution\u241fsource"
+#: Aspect and form of a patch -> the first and the last version that take it, as observed on DataHub's own server code of
+#: 0.15.0, 1.5.0 and of 10 April 2026. A form is the array of keys that a patch names, "" where it names none; column tags
+#: name no keys, but end their path in an empty attribution since 1.5.0.5.
+PATCH_FORMS = {
+    ("ownership", ""): (_OLDEST, (1, 5, 0)),
+    ("ownership", f"owner type typeUrn {_SOURCE}"): ((1, 5, 0, 5), _NEWEST),
+    ("ownership", "owner type"): ((1, 5, 0), _NEWEST),
+    ("globalTags", ""): (_OLDEST, (1, 5, 0)),
+    ("globalTags", f"{_SOURCE} tag"): ((1, 5, 0), _NEWEST),
+    ("globalTags", "tag"): ((1, 5, 0), _NEWEST),
+    ("glossaryTerms", ""): (_OLDEST, (1, 5, 0)),
+    ("glossaryTerms", f"urn {_SOURCE}"): ((1, 5, 0), _NEWEST),
+    ("editableSchemaMetadata", ""): (_OLDEST, (1, 5, 0)),
+    ("editableSchemaMetadata", "/"): ((1, 5, 0, 5), _NEWEST),
+}
+_COLUMN_TAG = re.compile("/editableSchemaFieldInfo/[^/]*/globalTags/tags/[^/]+(/?)").fullmatch
+#: What a server says that cannot apply a patch: rest.li's 500 with the Java class of the error.
+_CANNOT_PATCH = "java.lang.RuntimeException: jakarta.json.JsonException: The JSON Object is missing the name/value pair"
+#: Fields that a profile has, as the last release of its line does, and an earlier release of the line has not.
+_UNKNOWN_FIELDS = {"1.5.0": [("assertionRunEvent", "result", "severity")]}
+
+
+def patch_form(aspect_name: str, value: Any) -> str:
+    """Return the form of a patch, as ``PATCH_FORMS`` names it."""
+    if isinstance(value, dict):
+        return " ".join(next(iter(value["arrayPrimaryKeys"].values())))
+    if aspect_name != "editableSchemaMetadata":
+        return ""
+    return next((found[1] for each in value if (found := _COLUMN_TAG(each["path"]))), "")
 
 
 @dataclass
@@ -95,6 +133,8 @@ class Gms:
         self.version = version
         self.token = token
         self.batches = batches
+        self.acts_as: str | None = None
+        self.trimmed: list[tuple[str, str]] = []
         self.environment = "core"
         self.faults: list[Fault] = []
         self.poison: Callable[[Proposal], str | RefusedError | None] = lambda proposal: None  # noqa: ARG005 - takes all
@@ -186,20 +226,35 @@ class Gms:
             raise RefusedError(400, f"unknown content type for {change}")
         value = json.loads(text)
         found = Proposal(body["entityType"], body["entityUrn"], change, body["aspectName"], Payload(value))
-        known = profile(self.version or "0.15.0")
-        keyed = known.at_least(1, 5) and found.aspect_name in _KEYED and change == "PATCH"
-        if keyed != isinstance(value, dict) and change == "PATCH":
-            raise RefusedError(
-                400, "a patch with keys" if keyed else "a patch without keys" + " is what this version takes"
-            )
         if (why := self.poison(found)) is not None:
             raise why if isinstance(why, RefusedError) else RefusedError(422, why)
-        if not keyed:
-            try:
-                validator(known).check(found)
-            except AspectError as error:
-                raise RefusedError(422, f"ValidationException: {error}") from error
+        acting = self.acts_as or self.version or "0.15.0"
+        if change == "PATCH":
+            self.look_at_form(found.aspect_name, value, acting)
+            found = Proposal(*_words(found), Payload(operations(found.aspect_name, value)))
+        else:
+            self._trim(found.aspect_name, value, acting)
+        try:
+            validator(profile(acting)).check(found)
+        except AspectError as error:
+            raise RefusedError(422, f"ValidationException: {error}") from error
         return found
+
+    @staticmethod
+    def look_at_form(aspect_name: str, value: Any, acting: str) -> None:
+        form = patch_form(aspect_name, value)
+        if not form and aspect_name not in {aspect for aspect, _ in PATCH_FORMS}:
+            return
+        first, last = PATCH_FORMS.get((aspect_name, form), (_NEWEST, _OLDEST))
+        version = parse_version(acting)
+        version += (99,) if len(version) == 2 else ()  # "1.5" is the last release of its line
+        if not first <= version <= last:
+            raise RefusedError(500, _CANNOT_PATCH)
+
+    def _trim(self, aspect_name: str, value: dict[str, Any], acting: str) -> None:
+        for aspect, outer, inner in _UNKNOWN_FIELDS.get(acting, ()):
+            if aspect == aspect_name and value.get(outer, {}).pop(inner, None) is not None:
+                self.trimmed.append((aspect, f"{outer}.{inner}"))
 
     def rolled_back(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return what a rollback of a run would touch; nothing is changed."""
@@ -223,6 +278,10 @@ class Gms:
             if not names or name in names:
                 stamp = {"time": 0, "actor": "urn:li:corpuser:etl"}
                 yield name, {"value": value, "systemMetadata": self.metadata.get((urn, name), {}), "auditStamp": stamp}
+
+
+def _words(one: Proposal) -> tuple[str, str, Any, str]:
+    return one.entity_type, one.entity_urn, one.change_type, one.aspect_name
 
 
 class _Server(ThreadingHTTPServer):

@@ -389,16 +389,16 @@ def test_one_bridge_serves_the_calls_of_a_thread_with_the_same_settings(monkeypa
     made = []
     monkeypatch.setattr(bridge, "Bridge", lambda settings: made.append(settings) or Bridge(settings))
     monkeypatch.setattr(bridge, "_made", threading.local())
-    other = Settings(profile="1.7")
-    changed = {"profile": "1.7"}
-    calls = [None, None, other, other, Settings(profile="1.7"), changed, changed, None]
+    other = Settings(profile="0.15.0")
+    changed = {"profile": "0.15.0"}
+    calls = [None, None, other, other, Settings(profile="0.15.0"), changed, changed, None]
     found = [lines(translate(SAID, settings)) for settings in calls]
     assert made == [Settings(), other, Settings()]
     assert found[0] == found[1] == found[7] == lines(Bridge().translate(SAID))
     assert all(one == lines(Bridge(other).translate(SAID)) for one in found[2:7])
     assert found[2] != found[0]
     assert lines(translate(SAID, changed)) == found[2]
-    changed["profile"] = "0.15.0"
+    changed["profile"] = "1.7"
     assert lines(translate(SAID, changed)) == found[0], "a mapping is read anew"
     thread = threading.Thread(target=translate, args=(SAID,))
     thread.start()

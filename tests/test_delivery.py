@@ -14,6 +14,7 @@ from dh_bridge import Bridge
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import new_run_id, open_destination, plain
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.ledger import Noted
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.base import Delivery, tells_what_is_there
 from dh_bridge.sinks.memory import MemorySink
@@ -42,7 +43,7 @@ def opened(target, settings=None, environ=None, tmp_path="/nowhere", **more):
 
 def test_the_profile_is_the_servers(gms):
     destination = opened(f"rest:{gms.url}")
-    assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4")
+    assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4.0.2")
 
 
 def test_a_profile_that_somebody_chose_stays_and_nobody_is_asked(gms):
@@ -161,7 +162,7 @@ def test_a_dry_run_opens_no_place(target, tmp_path, monkeypatch):
 
 
 def test_a_dry_run_asks_the_server_for_its_version_alone(gms):
-    assert opened(f"rest:{gms.url}", dry_run=True).settings.profile == "1.4"
+    assert opened(f"rest:{gms.url}", dry_run=True).settings.profile == "1.4.0.2"
     assert [one.path for one in gms.requests] == ["/config"]
 
 
@@ -216,8 +217,8 @@ def test_without_a_switch_nothing_stands_between():
 def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
     monkeypatch.setattr("dh_bridge.sinks.rest.connection.sleep", [].append)
     nobody = Settings(rest={"server": "http://127.0.0.1:9", "retries": 1})
-    destination = opened("rest:", nobody, last_version="1.4.0.2")
-    assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4")
+    destination = opened("rest:", nobody, known=Noted(version="1.4.0.2"))
+    assert (destination.version, destination.settings.profile) == ("1.4.0.2", "1.4.0.2")
     assert (
         "rest:http://127.0.0.1:9 (does not answer; the last time DataHub 1.4.0.2): profile 1.4"
         in destination.described("rest:")
@@ -230,7 +231,7 @@ def test_a_server_that_does_not_answer_has_the_version_that_it_had(monkeypatch):
 
 def test_who_knows_the_last_version_waits_for_no_retries():
     began = time.monotonic()
-    destination = opened("rest:", Settings(rest={"server": "http://127.0.0.1:9"}), last_version="1.4.0.2")
+    destination = opened("rest:", Settings(rest={"server": "http://127.0.0.1:9"}), known=Noted(version="1.4.0.2"))
     assert time.monotonic() - began < 2
     assert destination.version == "1.4.0.2"
     assert destination.options.rest["retries"] == Settings().rest.retries
@@ -241,18 +242,18 @@ def test_who_knows_the_last_version_waits_for_no_silent_server(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         began = time.monotonic()
         target = f"rest:http://127.0.0.1:{silent.getsockname()[1]}"
-        assert opened(target, last_version="1.4.0.2").version == "1.4.0.2"
+        assert opened(target, known=Noted(version="1.4.0.2")).version == "1.4.0.2"
         assert time.monotonic() - began < 2
 
 
 def test_a_server_that_answers_says_its_version_anew(gms):
-    assert opened(f"rest:{gms.url}", last_version="1.0.0").version == "1.4.0.2"
+    assert opened(f"rest:{gms.url}", known=Noted(version="1.0.0")).version == "1.4.0.2"
 
 
 def test_a_server_that_does_not_let_us_in_is_no_silent_one(gms):
     gms.token = None
     with pytest.raises(SinkError, match="is no metadata service"):
-        opened(f"rest:{gms.url}/openapi", last_version="1.4.0.2")
+        opened(f"rest:{gms.url}/openapi", known=Noted(version="1.4.0.2"))
 
 
 def test_a_pipeline_tells_a_server_as_its_version_wants(gms, monkeypatch):

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from pydantic import BaseModel, SecretStr
 
-from dh_bridge.datahub.profiles import DEFAULT, profile
+from dh_bridge.datahub.profiles import newest_profile, profile, server_profile
+from dh_bridge.datahub.versions import parse_version
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.ledger import Noted
 from dh_bridge.review.merging import Merging
 from dh_bridge.settings.datahubenv import accounts, place_of
 from dh_bridge.settings.kafka import registry_url
@@ -72,7 +74,16 @@ class Destination(NamedTuple):
         since = "" if self.answered else "does not answer; the last time "
         version = f" ({since}DataHub {self.version})" if self.version else ""
         named = f", identity {identity}" if identity else ""
-        return f"{target}{version}: profile {self.settings.profile or DEFAULT}{named}, run {self.options.run_id}"
+        return f"{target}{version}: {self._profile()}{named}, run {self.options.run_id}"
+
+    def _profile(self) -> str:
+        """Return the profile, and why it was chosen where neither the settings nor the server state a version."""
+        chosen = profile(self.settings.profile).name
+        if self.settings.profile is None:
+            return f"profile {chosen} (the newest: no DataHub version is stated)"
+        parts = parse_version(self.version or self.settings.profile)
+        newer = parts is not None and parts[:2] > profile(chosen).version[:2]
+        return f"profile {chosen} (the newest that dh-bridge knows)" if newer else f"profile {chosen}"
 
 
 class Guarded(Around):
@@ -106,17 +117,18 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     file_format: str | None = None,
     run_id: str | None = None,
     dry_run: bool = False,
-    last_version: str | None = None,
+    known: Noted | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Destination:
     """Open ``target``; its server is asked for its version unless the settings choose a profile.
 
-    ``last_version``: what the server said the last time, for those who can keep what is not delivered; the server is then asked
-    once and briefly, and it stands in when there is no answer. ``dry_run`` opens no place that opening would change: the sink is
-    then one in memory. A SettingsError names what cannot be used, a SinkError says why the place cannot be written or the server
-    not be asked.
+    ``known``: what the ledger of this destination noted. If it holds the server's version, the server is asked once and briefly,
+    and the noted version is used when the server does not answer. ``dry_run`` opens no place that opening would change: the sink
+    is then one in memory. A SettingsError names what cannot be used, a SinkError says why the place cannot be written or the
+    server not be asked.
     """
     environ = os.environ if environ is None else environ
+    known = known or Noted()
     scheme = known_scheme(target)
     options = SinkOptions(
         file_format=file_format,
@@ -125,29 +137,34 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         run_id=run_id or new_run_id(),
         pipeline_name=settings.pipeline_name,
         profile=settings.profile,
+        patch_forms=known.patch_forms,
     )
+    version, answered = None, True
+    asks = settings.profile is None and bool(options.rest.get("server"))
+    if asks and scheme == "kafka":  # before its sink is opened, which writes patches in the form of that version
+        version, answered = _server_version(options, known.version)
+        settings = written_for(version, settings)
+        options = msgspec.structs.replace(options, profile=settings.profile)
     sink = open_sink("memory:") if dry_run and scheme != "rest" else open_sink(target, options)
-    sink = around(sink, settings)
-    place = _place(target, options)
-    if settings.profile is not None:
-        return Destination(sink, settings, options, None, place)
-    answered = True
-    try:
-        version = _version(sink, scheme, options, hurried=bool(last_version))
-    except BaseException as error:
-        passing = error if isinstance(error, SinkError) and error.retryable else None
-        if passing is None or not last_version:
+    if asks and scheme == "rest":
+        try:
+            version, answered = _server_version(options, known.version, sink)
+            settings = written_for(version, settings)
+        except BaseException:
             sink.close()
-            if passing is not None:
-                passing.now = passing.now or _ASKED_FIRST
             raise
-        version, answered = last_version, False
-    return Destination(sink, written_for(version, settings), options, version, place, answered)
+    return Destination(around(sink, settings), settings, options, version, _place(target, options), answered)
 
 
 def written_for(version: str | None, settings: Settings) -> Settings:
-    """Return the settings with the profile that a server of ``version`` wants; as they are where it does not say."""
-    return settings if version is None else settings.model_copy(update={"profile": profile(version).name})
+    """Return the settings with the version of a server; as they are where it names none.
+
+    A server that is newer than every profile gets the newest one. A SettingsError when it is older than the oldest.
+    """
+    if version is None:
+        return settings
+    newest = server_profile(version).name == newest_profile()
+    return settings.model_copy(update={"profile": newest_profile() if newest else version})
 
 
 def _place(target: str, options: SinkOptions) -> str:
@@ -197,20 +214,33 @@ def around(sink: Sink, settings: Settings) -> Sink:
     return sink
 
 
-def _version(sink: Sink, scheme: str, options: SinkOptions, *, hurried: bool) -> str | None:
-    """Return the version of the sink's own server, or beside Kafka of the one that is configured; None when nobody says.
+def _server_version(options: SinkOptions, last: str | None, sink: Sink | None = None) -> tuple[str | None, bool]:
+    """Return the version of the configured server, None where it names none, and whether the server named it now.
 
-    ``hurried``: it is asked by a sink of its own, which tries once; that of the delivery is as patient as the settings.
+    Args:
+        options: with the server in ``options.rest``.
+        last: the version that the server named before. If it is known, the server is asked once and briefly, and ``last`` is
+            returned when it does not answer.
+        sink: the open sink of that server, which is as patient as the settings.
+
+    Raises:
+        SinkError: the server does not answer and ``last`` is not known, or the server refuses to answer.
     """
-    if tells_version(sink) and not (hurried and scheme == "rest"):
-        return sink.version()
-    if scheme not in _SERVERS or not options.rest.get("server"):
-        return None
-    rest = dict(options.rest)
-    if hurried:
-        rest |= {"retries": 0, **{name: min(rest[name], _SOON) for name in ("timeout", "connect_timeout")}}
-    with open_sink(_REST, msgspec.structs.replace(options, file_format=None, rest=rest)) as server:
-        return server.version() if tells_version(server) else None
+    try:
+        if sink is not None and not last:
+            return (sink.version() if tells_version(sink) else None), True
+        rest = dict(options.rest)
+        if last:
+            rest |= {"retries": 0, **{name: min(rest[name], _SOON) for name in ("timeout", "connect_timeout")}}
+        with open_sink(_REST, msgspec.structs.replace(options, file_format=None, rest=rest)) as server:
+            return (server.version() if tells_version(server) else None), True
+    except SinkError as error:
+        if not error.retryable:
+            raise
+        if not last:
+            error.now = error.now or _ASKED_FIRST
+            raise
+        return last, False
 
 
 def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge import bundled
-from dh_bridge.datahub.profiles import DEFAULT, profile
+from dh_bridge.datahub.profiles import profile
 from dh_bridge.delivery import open_destination, rest_area
 from dh_bridge.errors import BridgeError
 from dh_bridge.settings.loading import examine
@@ -203,18 +203,20 @@ def _asked(settings: Settings, server: str) -> Finding:
     except BridgeError as error:
         return Finding("connections", "rest", WRONG, error.fault, error.now)
     version = destination.version or "of an unknown version"
-    chosen = settings.profile or destination.settings.profile or DEFAULT
+    chosen = profile(settings.profile or destination.settings.profile).name
     return Finding("connections", "rest", OK, f"{server}: DataHub {version}, profile {chosen}")
 
 
 def _profile(name: str | None) -> Iterator[Finding]:
     try:
-        chosen = profile(name or DEFAULT).name
+        chosen = profile(name).name
     except BridgeError as error:
         yield Finding("settings", "profile", WRONG, error.what, error.now)
         return
-    remedy = "" if name else "newer servers take more: set profile to yours, such as 1.4"
-    yield Finding("settings", "profile", OK, f"DataHub {chosen}" + ("" if name else " (none chosen)"), remedy)
+    remedy = "" if name else "if your server is older and cannot be asked, set profile to its version, such as 1.4"
+    yield Finding(
+        "settings", "profile", OK, f"DataHub {chosen}" + ("" if name else " (the newest: none is set)"), remedy
+    )
 
 
 def _requirements() -> Iterator[tuple[str, str | None]]:

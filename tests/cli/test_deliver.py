@@ -116,8 +116,8 @@ def test_profile_and_settings_reach_the_bridge(run, scripted, good):
     assert (bridge.settings.profile, bridge.settings.window) == ("1.4", 3)
 
 
-def test_nobody_chose_a_profile_is_said_once_with_what_it_costs(run, good):
-    said = "written for DataHub 0.15.0, as no profile is chosen: 1 aspects of newer versions are left out"
+def test_assumed_version_is_named_once(run, good):
+    said = "written for DataHub 1.7, the newest version; pass --profile VERSION for an older server"
     assert run("translate", good, good).stderr.count(said) == 1
     assert run("translate", good, "--profile", "1.4").stderr == ""
 

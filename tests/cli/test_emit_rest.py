@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from gms import Fault, Gms
+from gms import VERSIONS, Fault, Gms
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
 
@@ -27,7 +27,7 @@ def test_the_server_ends_up_with_what_a_catalogue_has(run, gms):
     assert len(gms.dump()) > 100
 
 
-@pytest.mark.parametrize("version", ["0.15.0", "1.0.0", "1.5.0", "1.7.0"])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_takes_all_of_it(run, tmp_path, version):
     with Gms(tmp_path / "other.db", version=version) as gms:
         result = run("emit", EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
@@ -44,7 +44,7 @@ def test_destination_profile_identity_and_run_are_said_first(run, gms):
     assert {one["runId"] for one in gms.metadata.values()} == {"mine"}
     assert {one["pipelineName"] for one in gms.metadata.values()} == {"dh_bridge"}
     assert result.stdout == ""
-    assert "no profile is chosen" not in result.stderr
+    assert "no DataHub version is stated" not in result.stderr
 
 
 def test_where_to_is_said_also_when_settings_name_the_server(run, gms):

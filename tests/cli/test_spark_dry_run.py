@@ -34,5 +34,5 @@ def test_a_server_tells_its_version_and_takes_nothing(tmp_path):
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms, Outcome() as outcome:
         settings, deliver = delivery(f"rest:{gms.url}", Settings(), outcome, None, dry_run=True)
         deliver(None, None)
-        assert settings.profile == "1.4"
+        assert settings.profile == "1.4.0"
         assert gms.writes == []

@@ -60,7 +60,7 @@ def test_unsound_lines_are_findings_with_their_place(line, reason, run, scripted
 def test_proposals_of_another_version_are_no_fault_of_the_translation(run, scripted):
     scripted()
     line = ndjson_line(upsert("dataJob", JOB, "dataTransformLogic", {"transforms": []}))
-    result = run("validate", "-", stdin=line)
+    result = run("validate", "-", "--profile", "0.15.0", stdin=line)
     assert (
         result.stdout
         == "stdin:1: dataJob/dataTransformLogic $: DataHub 0.15.0 knows no dataTransformLogic on dataJob\n"

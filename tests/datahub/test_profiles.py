@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dh_bridge.datahub.profiles import known_profiles, profile
+from dh_bridge.datahub.profiles import known_profiles, newest_profile, profile, server_profile
 from dh_bridge.errors import SettingsError
 
 # what the default profile writes, and what it may write when asked to.
@@ -95,14 +95,20 @@ def test_timeseries_are_told_from_versioned_aspects():
         ("1.3.1.7", "1.3"),
         ("1.5.0.6-SNAPSHOT", "1.5"),
         (" 1.7 ", "1.7"),
-        ("2.0.1", "1.7"),
+        ("v1.4.0.3", "1.4"),
+        ("1.9.1", "1.7"),
     ],
 )
-def test_a_servers_version_gives_the_nearest_profile_that_is_not_above_it(server, name):
+def test_version_has_the_nearest_profile_that_is_not_above_it(server, name):
     assert profile(server).name == name
+    assert server_profile(server).name == name
 
 
-@pytest.mark.parametrize("name", ["0.14.1", "head", "", "1", "1.x", "latest 1.3"])
+def test_server_newer_than_all_profiles_has_the_newest():
+    assert server_profile("2.0.1") == profile()
+
+
+@pytest.mark.parametrize("name", ["0.14.1", "head", "", "1", "1.x", "latest 1.3", "2.0", "3.1.4", "0.0.0"])
 def test_an_unknown_profile_is_the_operators_fault_and_the_known_ones_are_named(name):
     with pytest.raises(
         SettingsError, match=r"profile: no schemas for DataHub .*known are 0\.15\.0, 0\.15\.0\.5, 1\.0, .*1\.7"
@@ -110,10 +116,14 @@ def test_an_unknown_profile_is_the_operators_fault_and_the_known_ones_are_named(
         profile(name)
 
 
-def test_the_default_is_the_oldest_and_versions_compare_as_numbers():
-    assert profile() == profile("0.15.0")
-    assert profile().version == (0, 15, 0)
+def test_default_profile_is_the_newest():
+    assert profile() == profile("1.7")
+    assert profile().name == newest_profile()
+
+
+def test_profiles_compare_as_numbers():
+    assert profile("0.15.0").version == (0, 15, 0)
     assert [profile(name).at_least(0, 15, 0, 5) for name in ("0.15.0", "0.15.0.5", "1.0")] == [False, True, True]
     assert not profile("1.3").at_least(1, 4)
-    assert profile() == profile("0.15.0.1")
-    assert profile() != profile("1.7")
+    assert profile("0.15.0") == profile("0.15.0.1")
+    assert profile("0.15.0") != profile("1.7")

@@ -9,7 +9,16 @@ from datahub.metadata.schema_classes import GlossaryTermAssociationClass, OwnerC
 from datahub.specific.datajob import DataJobPatchBuilder
 
 from dh_bridge.datahub.proposal import patch, upsert
-from dh_bridge.datahub.wire import JSON, JSON_PATCH, ascii_json, aspect_text, keyed_patches, operations, patch_body
+from dh_bridge.datahub.wire import (
+    JSON,
+    JSON_PATCH,
+    PatchForms,
+    ascii_json,
+    aspect_text,
+    keyed_patches,
+    operations,
+    patch_body,
+)
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
 ANN = "urn:li:corpuser:ann"
@@ -71,6 +80,19 @@ def test_other_paths_stay_as_they_are(path):
         assert operations("globalTags", body)[0]["path"] == path
 
 
+COLUMN = "/editableSchemaFieldInfo/[version=2.0].a~1b"
+
+
+def test_tag_of_a_column_ends_in_an_empty_attribution():
+    tag = {"op": "add", "path": f"{COLUMN}/globalTags/tags/urn:li:tag:a~1b", "value": {"tag": TAG}}
+    key = {"op": "add", "path": f"{COLUMN}/fieldPath", "value": "[version=2.0].a/b"}
+    term = {"op": "add", "path": f"{COLUMN}/glossaryTerms/terms/{TERM}", "value": {"urn": TERM}}
+    body = patch_body("editableSchemaMetadata", [key, tag, term], keyed=True)
+    assert body == [key, {**tag, "path": tag["path"] + "/"}, term]
+    assert operations("editableSchemaMetadata", body) == [key, tag, term]
+    assert patch_body("editableSchemaMetadata", [key, tag, term], keyed=False) == [key, tag, term]
+
+
 @pytest.mark.parametrize("aspect", ["dataJobInfo", "editableSchemaMetadata", "upstreamLineage"])
 def test_other_aspects_are_patched_without_keys(aspect):
     assert patch_body(aspect, [{"op": "remove", "path": "/x"}], keyed=True) == [{"op": "remove", "path": "/x"}]
@@ -78,18 +100,35 @@ def test_other_aspects_are_patched_without_keys(aspect):
 
 
 @pytest.mark.parametrize(
-    ("version", "keyed"), [(None, False), ("0.15.0", False), ("1.4.0.9", False), ("1.5", True), ("1.7.0.1", True)]
+    ("version", "keyed"),
+    [
+        (None, True),
+        ("0.15.0", False),
+        ("1.4.0.9", False),
+        ("1.4", False),
+        ("1.5.0", False),
+        ("v1.5.0.4", False),
+        ("1.5.0.5", True),
+        ("1.5", True),
+        ("1.5.1", True),
+        ("1.7.0.1", True),
+    ],
 )
-def test_keys_are_named_since_1_5(version, keyed):
+def test_patches_are_keyed_after_1_5_0(version, keyed):
     assert keyed_patches(version) is keyed
+
+
+def test_patch_forms_follow_the_version_until_an_answer_shows_another():
+    forms = PatchForms("1.5", {"ownership": False})
+    assert [forms.keyed("ownership"), forms.keyed("globalTags")] == [False, True]
 
 
 def test_text_is_ascii_and_says_the_same():
     value = {"name": 'café ☃ 𝄞 " \\ \n', "n": 1.5, "big": 2**53}
-    text, kind = aspect_text(upsert("dataset", "urn:li:dataset:x", "datasetProperties", value))
+    text, kind = aspect_text(upsert("dataset", "urn:li:dataset:x", "datasetProperties", value), keyed=False)
     assert (text.isascii(), json.loads(text), kind) == (True, value, JSON)
     text, kind = aspect_text(
-        patch("dataset", "urn:li:dataset:x", "datasetProperties", [{"op": "remove", "path": "/é"}])
+        patch("dataset", "urn:li:dataset:x", "datasetProperties", [{"op": "remove", "path": "/é"}]), keyed=False
     )
     assert (text, kind) == (b'[{"op":"remove","path":"/\\u00e9"}]', JSON_PATCH)
 

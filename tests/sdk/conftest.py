@@ -30,12 +30,14 @@ def _owing(monkeypatch):
 
 
 class Told:
-    """A pipeline and what it told."""
+    """A pipeline and what it told, for the oldest version unless the settings say another."""
 
     def __init__(self, *, step=STEP, sink=None, **settings):
         self.sink = MemorySink() if sink is None else sink
         ticks = itertools.count(START * 1_000_000, step * 1_000_000)
-        self.pipeline = Pipeline(Settings(**settings), sink=self.sink, clock=lambda: next(ticks))
+        self.pipeline = Pipeline(
+            Settings(**{"profile": "0.15.0", **settings}), sink=self.sink, clock=lambda: next(ticks)
+        )
         self.profile = profile(settings.get("profile") or "0.15.0")
 
     def aspects(self, urn, name):

@@ -38,7 +38,7 @@ def test_runs_are_tried_again_and_skipped(tmp_path):
 
 def test_checks_have_results_for_every_part_of_a_table(tmp_path):
     lines = run("sdk_assertion.py", tmp_path)
-    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["DATASET", "VOLUME", "FRESHNESS"]
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == ["CUSTOM", "VOLUME", "FRESHNESS"]
     ends = sorted(" ".join(line.split()) for line in lines if line.startswith(" "))
     assert ends == sorted(
         [

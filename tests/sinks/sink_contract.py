@@ -105,12 +105,17 @@ SERVERS: dict[Path, Any] = {}
 """Servers of the case ``rest``, by folder; conftest.py shuts them down after each test."""
 
 
-def _server(folder):
-    from gms import Gms  # noqa: PLC0415 - the recipe of CONTRIBUTING.md copies this folder alone
+def _rest(version):
+    """Return the case of a server of a version."""
 
-    if folder not in SERVERS:
-        SERVERS[folder] = Gms(folder / "gms.db")
-    return SERVERS[folder]
+    def target(folder):
+        from gms import Gms  # noqa: PLC0415 - the recipe of CONTRIBUTING.md copies this folder alone
+
+        if folder not in SERVERS:
+            SERVERS[folder] = Gms(folder / "gms.db", version=version)
+        return f"rest:{SERVERS[folder].url}"
+
+    return Case(f"rest {version}", target, _from_server)
 
 
 def _from_server(_sink, folder):
@@ -146,7 +151,7 @@ CASES = [
     Case("memory", lambda folder: "memory:", _from_memory),  # noqa: ARG005 - memory has no place
     Case("ndjson", lambda folder: f"file:{folder / 'out.ndjson'}", _from_lines),
     Case("array", lambda folder: f"file:{folder / 'out.json'}", _from_array),
-    Case("rest", lambda folder: f"rest:{_server(folder).url}", _from_server),
+    *map(_rest, ("0.15.0", "1.4.0", "1.5.0", "1.5.0.5", "1.7.0")),
     Case("kafka", _kafka_target, _from_topic, _kafka_options, needs=("kafka", "registry")),
     Case("catalog", lambda folder: f"catalog:{folder / 'out.db'}", _from_catalog),
 ]

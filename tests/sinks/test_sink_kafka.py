@@ -109,7 +109,7 @@ def test_a_registry_that_we_may_not_write_to_stays_as_it_is(opened, registry, to
     assert f"{topic}-value" not in registry.get("/subjects")
 
 
-@pytest.mark.parametrize(("profile", "keyed"), [("1.5", True), ("1.4", False), (None, False)])
+@pytest.mark.parametrize(("profile", "keyed"), [("1.5", True), ("1.5.0", False), ("1.4", False), (None, True)])
 def test_tags_are_patched_as_the_profile_wants_them(opened, kafka, registry, topic, profile, keyed):
     tag = patch("dataset", DATASET, "globalTags", [{"op": "add", "path": "/tags/urn:li:tag:x", "value": {"tag": "x"}}])
     opened(profile=profile).emit([tag])

@@ -37,7 +37,7 @@ def written(version, proposal, metadata=METADATA, *, keyed=False):
 
 def oracle(version, proposal, metadata=METADATA):
     """Return the same proposal as fastavro writes it in one go, from the object of acryl-datahub."""
-    text, kind = aspect_text(proposal)
+    text, kind = aspect_text(proposal, keyed=False)
     system = SystemMetadataClass(**metadata) if metadata else None
     mcp = MetadataChangeProposalClass(
         entityType=proposal.entity_type,

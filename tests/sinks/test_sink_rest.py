@@ -6,12 +6,13 @@ import json
 import socket
 
 import pytest
-from gms import Fault, Gms, RefusedError
+from gms import VERSIONS, Fault, Gms, RefusedError
 from sink_contract import CAFE, DATASET, proposals
 
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Delivery, Present, Readable, SinkOptions, Versioned, open_sink
 
@@ -151,14 +152,30 @@ def test_statuses_about_the_content_are_permanent_failures(gms, naps, status):
 
 
 def test_a_server_that_fails_over_one_proposal_takes_the_others(gms, naps):
-    gms.poison = lambda found: RefusedError(500, "NullPointerException") if "bad" in found.entity_urn else None
+    gms.poison = lambda found: RefusedError(500, "an error of ours") if "bad" in found.entity_urn else None
     with opened(gms, retries=2) as sink:
         delivery = sink.emit(named("a", "b", "bad", "c"))
     assert names_of(gms.proposals) == ["a", "b", "c"]
-    assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [
-        ("500: NullPointerException", False)
-    ]
+    assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [("500: an error of ours", False)]
     assert len(naps) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "java.lang.NullPointerException",
+        "java.lang.RuntimeException: jakarta.json.JsonException: The JSON Object is missing the name/value pair",
+        "java.lang.RuntimeException: com.fasterxml.jackson.databind.JsonMappingException: no String-argument constructor",
+        "Failed to validate record: ERROR :: /owners/0/type :: field is required but not found and has no default value",
+    ],
+)
+def test_500_that_refuses_one_proposal_is_not_retried(gms, naps, words):
+    gms.poison = lambda found: RefusedError(500, words) if "bad" in found.entity_urn else None
+    with opened(gms) as sink:
+        delivery = sink.emit(named("a", "b", "bad", "c"))
+    assert names_of(gms.proposals) == ["a", "b", "c"]
+    assert [failure.retryable for failure in delivery.failed] == [False]
+    assert naps == []
 
 
 def test_a_server_that_takes_nothing_may_take_it_later(gms, naps):
@@ -350,8 +367,26 @@ def test_a_server_without_batches_gets_one_by_one(tmp_path):
         ]
 
 
-@pytest.mark.parametrize(("version", "asks"), [("0.15.0", False), ("1.4.0", False), ("1.5.0", True), ("1.7.1", True)])
-def test_tags_and_owners_are_patched_as_the_version_wants(tmp_path, version, asks):
+OWNER = patch(
+    "dataJob",
+    JOB,
+    "ownership",
+    [{"op": "add", "path": f"/owners/{ANN}/DATAOWNER", "value": {"owner": ANN, "type": "DATAOWNER"}}],
+)
+COLUMN = "/editableSchemaFieldInfo/id"
+COLUMN_TAG = patch(
+    "dataset",
+    DATASET,
+    "editableSchemaMetadata",
+    [
+        {"op": "add", "path": f"{COLUMN}/fieldPath", "value": "id"},
+        {"op": "add", "path": f"{COLUMN}/globalTags/tags/urn:li:tag:pii", "value": {"tag": "urn:li:tag:pii"}},
+    ],
+)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_owners_and_tags_are_patched_in_the_form_of_the_version(tmp_path, version):
     sent = [
         patch(
             "dataJob",
@@ -360,19 +395,14 @@ def test_tags_and_owners_are_patched_as_the_version_wants(tmp_path, version, ask
             [{"op": "add", "path": "/tags/urn:li:tag:a~1b", "value": {"tag": "urn:li:tag:a/b"}}],
         ),
         patch("dataJob", JOB, "globalTags", [{"op": "remove", "path": "/tags/urn:li:tag:gone"}]),
-        patch(
-            "dataJob",
-            JOB,
-            "ownership",
-            [{"op": "add", "path": f"/owners/{ANN}/DATAOWNER", "value": {"owner": ANN, "type": "DATAOWNER"}}],
-        ),
+        OWNER,
     ]
     with Gms(tmp_path / "gms.db", version=version) as gms:
         with opened(gms) as sink:
-            assert sink.emit(sent) == Delivery(3, [])
-        assert [isinstance(found.value, dict) for found in gms.proposals] == [asks] * 3
+            assert sink.emit([*sent, COLUMN_TAG]) == Delivery(4, [])
+        assert len(gms.writes) == 1  # nothing was tried in another form
         said = [json.loads(line) for line in gms.dump()]
-        assert {one["aspectName"]: one["aspect"]["json"] for one in said} == {
+        assert {one["aspectName"]: one["aspect"]["json"] for one in said if one["entityType"] == "dataJob"} == {
             "globalTags": {"tags": [{"tag": "urn:li:tag:a/b"}]},
             "ownership": {
                 "owners": [{"owner": ANN, "type": "DATAOWNER"}],
@@ -389,8 +419,20 @@ def test_tags_and_owners_are_patched_as_the_version_wants(tmp_path, version, ask
         ("0.15.0rc2", "core", "0.15.0"),
         (None, "core", None),
         ("head", "core", None),
-        ("0.3.12.4-acryl", "cloud", "1.0"),
+        ("v0.0.0-unknown-SNAPSHOT", "core", None),
         ("0.3.8", "cloud", "0.15.0"),
+        ("0.3.12.4-acryl", "cloud", "1.0"),
+        ("0.3.15.6", "cloud", "1.3.1"),
+        ("0.3.16.7", "cloud", "1.4.0.4"),
+        ("0.3.17", "cloud", "1.4.0.9"),
+        ("0.3.17.2-acryl", "cloud", "1.4.0.9"),
+        ("1.0.1", "cloud", "1.5.0.19"),
+        ("1.1.4", "cloud", "1.5.0.19"),
+        ("2.0", "cloud", "1.6.0.3"),
+        ("2.1", "cloud", "1.6.0.15"),
+        ("2.2.0", "cloud", "1.7.0.3"),
+        ("2.3.5", "cloud", "1.7.0.14"),
+        ("3.0.0", "cloud", "1.7.0.14"),
     ],
 )
 def test_the_server_tells_its_version(tmp_path, named_by, environment, version):
@@ -402,6 +444,44 @@ def test_the_server_tells_its_version(tmp_path, named_by, environment, version):
             assert sink.version() == version
             assert sink.version() == version
         assert [one.path for one in gms.requests] == ["/config"]
+
+
+def test_form_of_patches_is_learned_from_a_refusal(tmp_path):
+    """A server that says only 1.5 may be 1.5.0, which takes no keyed owners."""
+    with Gms(tmp_path / "gms.db", version="1.5") as gms:
+        gms.acts_as = "1.5.0"
+        with opened(gms) as sink:
+            delivery = sink.emit([*named("a", "b"), OWNER, COLUMN_TAG, *named("c"), OWNER])
+            assert delivery == Delivery(6, [])
+            assert sink.patch_forms == PatchForms("1.5", {"ownership": False, "editableSchemaMetadata": False})
+            writes = len(gms.writes)
+            assert sink.emit([OWNER, COLUMN_TAG]) == Delivery(2, [])
+            assert len(gms.writes) == writes + 1
+
+
+def test_form_of_patches_is_learned_anew_after_an_upgrade_of_the_server(tmp_path):
+    with Gms(tmp_path / "gms.db", version="1.4.0") as gms, opened(gms) as sink:
+        assert sink.emit([OWNER]) == Delivery(1, [])
+        gms.acts_as = "1.7.0"
+        assert sink.emit([OWNER]) == Delivery(1, [])
+
+
+@pytest.mark.parametrize(("noted", "tries"), [("1.5", 1), ("1.4.0", 3)])
+def test_noted_form_of_patches_is_of_the_same_version_only(tmp_path, noted, tries):
+    forms = PatchForms(noted, {"ownership": False})
+    with Gms(tmp_path / "gms.db", version="1.5") as gms:
+        gms.acts_as = "1.5.0"
+        with open_sink(f"rest:{gms.url}", SinkOptions(patch_forms=forms)) as sink:
+            assert sink.emit([OWNER, *named("a")]) == Delivery(2, [])
+        assert len(gms.writes) == 1 if tries == 1 else len(gms.writes) >= tries
+
+
+def test_patch_that_is_refused_in_both_forms_is_a_failure(gms):
+    gms.poison = lambda found: "no such person" if found.aspect_name == "ownership" else None
+    with opened(gms) as sink:
+        delivery = sink.emit([OWNER, *named("a")])
+        assert [failure.reason for failure in delivery.failed] == ["422: no such person"]
+        assert sink.patch_forms == PatchForms("1.4.0", {})
 
 
 def test_without_a_version_the_chosen_profile_decides_on_patches(tmp_path):

@@ -86,7 +86,4 @@ def test_an_environment_that_the_version_does_not_know_is_left_out_of_flows_and_
 def test_an_environment_of_datasets_that_the_version_does_not_know_is_refused_by_name(settings, where):
     with pytest.raises(SettingsError, match=rf"^{where}: DataHub 1.0 does not know "):
         Bridge({**settings, "profile": "1.0"})
-    later = Bridge(settings)  # it may be the profile of a server yet to be asked
-    with pytest.raises(SettingsError, match=rf"^{where}: DataHub 0.15.0 does not know "):
-        later.translate(event())
-    assert lines(Bridge({**settings, "profile": "1.7"}).translate(event()))
+    assert lines(Bridge(settings).translate(event()))

@@ -78,7 +78,7 @@ def test_a_check_is_what_the_users_table_says(tmp_path):
 
 
 def test_a_check_of_the_sdk_is_what_the_users_table_says(tmp_path):
-    pipeline = Pipeline(sink="memory:", settings=Settings(mappings=shadowed(tmp_path, "assertions")))
+    pipeline = Pipeline(sink="memory:", settings=Settings(profile="0.15.0", mappings=shadowed(tmp_path, "assertions")))
     made = pipeline.assertion(ORDERS, "acme_seven", platform="acme")
     assert made.info["datasetAssertion"]["parameters"] == {"value": {"value": "7", "type": "NUMBER"}}
 

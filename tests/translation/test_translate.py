@@ -43,7 +43,7 @@ def at(kind, second, **parts):
 
 
 def told(*events, **settings):
-    translation = Bridge(Settings(**settings)).translate(packed(events))
+    translation = Bridge(Settings(**{"profile": "0.15.0", **settings})).translate(packed(events))
     assert (translation.rejected, translation.dead) == ([], [])
     return translation
 

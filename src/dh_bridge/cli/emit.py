@@ -110,7 +110,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 need_ledger(target, settings)
             known = noted(place, target)
             destination = open_destination(
-                target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run, last_version=known.version
+                target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run, known=known
             )
             with destination.sink, _tried(target, place) if dry_run else nullcontext(place) as place:
                 _announce(target, destination, dry_run=dry_run)
@@ -193,7 +193,6 @@ def _deliver(  # noqa: PLR0913 - what the flags say
                 with outcome.waiting(len(translation.proposals)):
                     outcome.deliver(destination.sink.emit(translation.proposals))
     outcome.counts.filtered.update(getattr(destination.sink, "left_out", {}))
-    outcome.warn_of_profile(bridge)
 
 
 def _deliver_by(ledger: Ledger, items: Iterable[Event | DeadLetter], outcome: Outcome, *, writes: bool) -> None:

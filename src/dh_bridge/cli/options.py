@@ -51,7 +51,9 @@ catalog_path = _CatalogPath(dir_okay=False)
 
 events_argument = click.argument("events", nargs=-1, required=True, metavar="EVENTS...", type=events_path)
 profile_option = click.option(
-    "--profile", metavar="VERSION", help="DataHub version to write for, such as 1.4 (default 0.15.0, which all take)."
+    "--profile",
+    metavar="VERSION",
+    help="DataHub version to write for, such as 1.4 (default: that of the server, else the newest).",
 )
 ledger_option = click.option(
     "--ledger",

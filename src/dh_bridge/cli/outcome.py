@@ -14,7 +14,7 @@ import click
 from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
-from dh_bridge.datahub.profiles import DEFAULT
+from dh_bridge.datahub.profiles import newest_profile
 from dh_bridge.openlineage.folders import SUFFIXES
 from dh_bridge.openlineage.pipes import Pipe
 from dh_bridge.openlineage.read import BUFFER, read_events
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.errors import SinkError
     from dh_bridge.openlineage.events import DeadLetter, Event
+    from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Delivery
 
 _SHOWN = 20
@@ -131,10 +132,10 @@ class Outcome:
         lines += [f"left out by {rule}: {number:,}" for rule, number in sorted(self.counts.filtered.items())]
         return lines + [f"noted {note}: {number:,}" for note, number in sorted(self.counts.notes.items())]
 
-    def warn_of_profile(self, bridge: Bridge) -> None:
-        """Say once that nobody chose a profile, and what that costs."""
-        if bridge.settings.profile is None and self.counts.newer:
-            say(unchosen(f"{self.counts.newer:,} aspects"))
+    def name_version(self, settings: Settings) -> None:
+        """Name the DataHub version of the proposals where neither the settings nor a server state one."""
+        if settings.profile is None and self.counts.proposals:
+            say(assumed_version())
 
     def leave(self) -> None:
         """Leave the command with the exit code that all of this gives."""
@@ -147,12 +148,9 @@ class Outcome:
         return None if path is None else self._files.enter_context(written_to(option, path, "wb"))
 
 
-def unchosen(lost: str) -> str:
-    """Return what it costs that nobody chose a profile: ``lost``."""
-    return (
-        f"written for DataHub {DEFAULT}, as no profile is chosen: {lost} of newer versions are left out"
-        " (--profile VERSION writes them)"
-    )
+def assumed_version() -> str:
+    """Return the sentence that names the DataHub version of proposals for which none is stated."""
+    return f"written for DataHub {newest_profile()}, the newest version; pass --profile VERSION for an older server"
 
 
 def written_to(option: str, path: str, mode: Literal["wb", "ab"]) -> IO[bytes]:

@@ -14,7 +14,7 @@ import click
 from dh_bridge.cli.apart import need_apart, place_of
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dead_option, profile_option, remember_option, with_settings
-from dh_bridge.cli.outcome import unchosen, written_to
+from dh_bridge.cli.outcome import written_to
 from dh_bridge.cli.screen import json_line, say
 from dh_bridge.receiver.running import receiving
 
@@ -55,8 +55,6 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
         say(f"writing to {running.destination.described(target, running.destination.settings.identity.mode)}")
-        if running.destination.settings.profile is None:
-            say(unchosen("aspects"))
         if settings.receiver.token is None and running.exposed:
             say("anybody who can reach it may send events: set receiver.token")
         say(f"taking events at {running.url}/api/v1/lineage")

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dh_bridge.bridge import Bridge
 from dh_bridge.call import Translation
 from dh_bridge.cli.apart import need_folders_apart, place_of
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
-from dh_bridge.cli.outcome import Outcome
+from dh_bridge.cli.outcome import Outcome, assumed_version
 from dh_bridge.cli.screen import say
 from dh_bridge.cli.spark_errors import plainly
 from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
@@ -103,7 +102,7 @@ def batch(  # noqa: PLR0913 - one parameter per option
         translated.close()
         for line in outcome.summary():
             say(line)
-        outcome.warn_of_profile(Bridge(settings))
+        outcome.name_version(settings)
         outcome.leave()
 
 
@@ -152,6 +151,8 @@ def stream(  # noqa: PLR0913 - one parameter per option
     events = stream_events(session, said)
     with Outcome(fail_on=fail_on) as outcome, checkpoint_of(session, checkpoint, copied=dry_run) as place:
         settings, deliver = delivery(target, settings, outcome, said["undelivered"], dry_run=dry_run)
+        if settings.profile is None:
+            say(assumed_version())
         batches = Batches(outcome, settings, deliver, None if dry_run else said["bad_records"], dry_run=dry_run)
         query = started(
             events,
@@ -161,7 +162,6 @@ def stream(  # noqa: PLR0913 - one parameter per option
             partitions=said["partitions"],
             every=None if dry_run else every,
             retain=retain,
-            counted=batches.count if settings.profile is None else None,
             rejected=batches.leave_out,
         )
         query.awaitTermination()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.bridge import Bridge
 from dh_bridge.cli.screen import say
 from dh_bridge.cli.spark_errors import delivering
 from dh_bridge.delivery import need_ledger, open_destination
@@ -16,7 +15,6 @@ from dh_bridge.sinks.base import Failure, SinkOptions, known_scheme
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from dh_bridge.call import Counts
     from dh_bridge.cli.outcome import Outcome
     from dh_bridge.settings import Settings
 
@@ -149,12 +147,6 @@ class Batches:
         arrived = self._outcome.delivered - before
         told = f"{proposals.count():,} proposals" if self._dry_run else f"{arrived:,} proposals delivered"
         say(f"batch {number}: {told}")
-
-    def count(self, counts: Counts) -> None:
-        """Say once, of the first batch that tells, that nobody chose a profile and what that costs."""
-        if counts.newer and not self._outcome.counts.newer:
-            self._outcome.counts.newer = counts.newer
-            self._outcome.warn_of_profile(Bridge(self._settings))
 
     def leave_out(self, rejected: DataFrame) -> None:
         """Tell of the proposals of a batch that their schema refuses."""

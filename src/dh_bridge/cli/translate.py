@@ -46,5 +46,5 @@ def translate(
         for translation in bridge.stream(events_of(events, bridge), report=outcome.reports, piecewise=True):
             write(map(ndjson_line, translation.proposals))
             outcome.add(translation)
-        outcome.warn_of_profile(bridge)
+        outcome.name_version(settings)
         outcome.leave()

@@ -13,7 +13,7 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
 from dh_bridge.cli.outcome import events_of
 from dh_bridge.cli.screen import json_line, say, write
-from dh_bridge.datahub.profiles import DEFAULT, profile
+from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.errors import AspectError
@@ -40,7 +40,7 @@ def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> N
     Each finding has its place and its reason. Events are read and translated, and the proposals checked against DataHub's own schemas. Exit code 1 when there are
     findings.
     """
-    bridge, checker = Bridge(settings), validator(profile(settings.profile or DEFAULT))
+    bridge, checker = Bridge(settings), validator(profile(settings.profile))
     found = checked = 0
     for item in events_of(events, bridge):
         checked += 1

@@ -37,8 +37,8 @@ def to_mcpw(proposal: Proposal, *, version: str | None = None) -> Mcp:
     """Return a wrapper with the typed aspect; the plain proposal class, JSON inside, where there is none.
 
     There is none for a PATCH, and for an aspect of which the installed classes do not know every field: they drop what they
-    do not know without a word, so what they made of it is compared. ``version`` is the server's, where it is known: since 1.5
-    tags and owners are patched with their keys.
+    do not know without a word, so what they made of it is compared. ``version`` is the server's: it decides the form of a
+    PATCH (:func:`dh_bridge.datahub.wire.keyed_patches`); without one the newest version is assumed.
     """
     if proposal.change_type == "UPSERT":
         known = ASPECT_NAME_MAP.get(proposal.aspect_name)

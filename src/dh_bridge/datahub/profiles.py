@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from dh_bridge.datahub import schemas
+from dh_bridge.datahub.versions import parse_version
 from dh_bridge.errors import SettingsError
-
-DEFAULT = "0.15.0"
-
-_version = re.compile(r"v?(\d+(?:\.\d+)+)(?:[-+.]?[a-zA-Z].*)?").fullmatch
 
 
 @dataclass(frozen=True)
@@ -63,19 +59,54 @@ def known_profiles() -> tuple[str, ...]:
     return schemas.versions()
 
 
-@lru_cache
-def profile(name: str = DEFAULT) -> Profile:
-    """Return the profile of that name, or for a server's full version the nearest one that is not above it.
+def newest_profile() -> str:
+    """Return the name of the newest bundled profile: what is written where nobody states a version."""
+    return known_profiles()[-1]
 
-    A name that is no version, or lies below every profile, is a SettingsError that lists the known ones.
+
+@lru_cache
+def profile(name: str | None = None) -> Profile:
+    """Return the profile for a version that a person stated, for example ``1.4``, ``0.15.0.5`` or ``v1.4.0.3``.
+
+    Args:
+        name: the version; the newest profile that is not above it is returned. None stands for the newest profile.
+
+    Raises:
+        SettingsError: the text is no version, or the version is below the oldest profile or has a later major number than
+            the newest one.
     """
-    matched = _version(name.strip())
-    wanted = schemas.number(matched[1]) if matched else ()
-    below = [known for known in known_profiles() if schemas.number(known) <= wanted]
+    if name is None:
+        return _loaded(newest_profile())
+    version = parse_version(name)
+    if version is not None and version[0] > schemas.number(newest_profile())[0]:
+        version = None
+    return _loaded(_nearest(version, name))
+
+
+def server_profile(version: str) -> Profile:
+    """Return the profile for the version that a server named: the newest one for a server that is newer than all profiles.
+
+    Raises:
+        SettingsError: the server is older than the oldest profile.
+    """
+    return _loaded(_nearest(parse_version(version), version))
+
+
+def _nearest(version: tuple[int, ...] | None, name: str) -> str:
+    below = [known for known in known_profiles() if version is not None and schemas.number(known) <= version]
     if not below:
         known = ", ".join(known_profiles())
-        raise SettingsError(f"no schemas for DataHub {name!r}", where="profile", now=f"known are {known}")
-    return Profile(below[-1], schemas.number(below[-1]), _entity_aspects(below[-1]))
+        raise SettingsError(
+            f"no schemas for DataHub {name!r}",
+            where="profile",
+            now=f"known are {known}; of DataHub Cloud, state the version of its core",
+        )
+    return below[-1]
+
+
+@cache
+def _loaded(name: str) -> Profile:
+    return Profile(name, schemas.number(name), _entity_aspects(name))
 
 
 def _entity_aspects(version: str) -> frozenset[tuple[str, str]]:

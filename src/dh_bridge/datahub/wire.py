@@ -7,11 +7,13 @@ The text is ASCII: REST declares it as bytes, and Pegasus reads a character abov
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import orjson
 
-from dh_bridge.datahub.profiles import profile
+from dh_bridge.datahub.versions import parse_version
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
@@ -25,23 +27,56 @@ _KEYS = {
     "glossaryTerms": ("terms", ["urn", _SOURCE], 1),
     "ownership": ("owners", ["owner", "type", "typeUrn", _SOURCE], 2),
 }
-"""Aspect -> the array that is keyed, by what since 1.5, and how many keys our paths name: owner and type, of tags the tag."""
+"""Aspect -> its keyed array, the server's keys since 1.5.0.5, and how many of them a path of a proposal names."""
 
-_UNSAID = (_SOURCE, "typeUrn")
-"""Keys of the server's that our paths do not name."""
+_IMPLIED_KEYS = (_SOURCE, "typeUrn")
+"""Keys of the server that the paths of proposals do not name."""
 
-_KEYED_SINCE = (1, 5)
+_COLUMN_TAGS = "editableSchemaMetadata"
+_COLUMN_TAG_PATH = re.compile(r"/editableSchemaFieldInfo/[^/]*/globalTags/tags/[^/]+").fullmatch
+
+_KEYED_SINCE = (1, 5, 0, 5)
+"""The first release with attribution in its keys (datahub-project/datahub#16906, 7 April 2026); acryl-datahub follows it."""
+
+KEYED_ASPECTS = frozenset([*_KEYS, _COLUMN_TAGS])
+"""Aspects whose patches have two forms, plain and keyed; a server takes one of them and refuses the other."""
 
 
 def keyed_patches(version: str | None) -> bool:
-    """Say whether a server of that version wants tags and owners patched with their keys, as `patches.KEYED` tells."""
-    return version is not None and profile(version).at_least(*_KEYED_SINCE)
+    """Return whether a server of a version takes the keyed form of patches; the newest version where none is stated.
+
+    A version of two numbers, such as ``1.5``, stands for the last release of its line, as the profile of that name does.
+    """
+    parts = None if version is None else parse_version(version)
+    return parts is None or parts >= (_KEYED_SINCE if len(parts) > 2 else _KEYED_SINCE[:2])
 
 
-def aspect_text(proposal: Proposal, *, keyed: bool = False) -> tuple[bytes, str]:
-    """Return the aspect as ASCII JSON, and its content type; ``keyed``: as :func:`keyed_patches` says of the server.
+class PatchForms(msgspec.Struct):
+    """The form of patches that a server takes, aspect by aspect: by its version, unless its answers showed otherwise.
 
-    A TypeError or ValueError when the value is no JSON: not a number, a lone surrogate.
+    Args:
+        version: the server's version; None where it names none.
+        learned: aspect -> whether the server takes the keyed form, where it refused the form of its version.
+    """
+
+    version: str | None = None
+    learned: dict[str, bool] = {}
+
+    def keyed(self, aspect_name: str) -> bool:
+        """Return whether patches of the aspect are written in the keyed form."""
+        return self.learned.get(aspect_name, keyed_patches(self.version))
+
+
+def aspect_text(proposal: Proposal, *, keyed: bool) -> tuple[bytes, str]:
+    """Return the aspect as ASCII JSON, and its content type.
+
+    Args:
+        proposal: the proposal; only a PATCH depends on ``keyed``.
+        keyed: whether the server takes the keyed form of this aspect's patches (:func:`keyed_patches`).
+
+    Raises:
+        TypeError: the value is no JSON.
+        ValueError: the value is no JSON, for example a lone surrogate.
     """
     if proposal.change_type != "PATCH":
         return ascii_json(proposal.value), JSON
@@ -49,47 +84,57 @@ def aspect_text(proposal: Proposal, *, keyed: bool = False) -> tuple[bytes, str]
 
 
 def patch_body(aspect_name: str, operations: list[dict[str, Any]], *, keyed: bool) -> Any:
-    """Return what a PATCH holds: the operations, or with their keys where the server's own keys are others than ours.
+    """Return the body of a PATCH: the operations alone, or in the keyed form.
 
-    Since 1.5 DataHub keys tags, terms and owners by who attributed them, too; nobody attributed ours.
+    The keyed form names the source of an attribution, which entries of the bridge do not have: owners, tags and terms get
+    ``arrayPrimaryKeys`` and an empty step for each key without a value, tags of columns an empty last step.
     """
-    found = _KEYS.get(aspect_name) if keyed else None
-    if found is None:
+    if not keyed:
         return operations
-    field, names, ours = found
+    if aspect_name == _COLUMN_TAGS:
+        return [{**each, "path": each["path"] + "/"} if _COLUMN_TAG_PATH(each["path"]) else each for each in operations]
+    if (array := _KEYS.get(aspect_name)) is None:
+        return operations
+    field, keys, named = array
     return {
-        "arrayPrimaryKeys": {field: names},
-        "patch": [{**one, "path": _path(one, field, names, ours)} for one in operations],
+        "arrayPrimaryKeys": {field: keys},
+        "patch": [{**each, "path": _keyed_path(each, field, keys, named)} for each in operations],
     }
 
 
 def operations(aspect_name: str, body: Any) -> Any:
-    """Return the operations of a PATCH that :func:`patch_body` made, without the keys that we do not name."""
-    found = _KEYS.get(aspect_name)
-    if found is None or not isinstance(body, dict):
+    """Return the operations of a PATCH in the plain form: the reverse of :func:`patch_body`."""
+    if aspect_name == _COLUMN_TAGS and isinstance(body, list):
+        return [
+            {**each, "path": path[:-1]}
+            if (path := each["path"]).endswith("/") and _COLUMN_TAG_PATH(path[:-1])
+            else each
+            for each in body
+        ]
+    if (array := _KEYS.get(aspect_name)) is None or not isinstance(body, dict):
         return body
-    field, names, ours = found
-    return [{**one, "path": _own_path(one["path"], field, names, ours)} for one in body["patch"]]
+    field, keys, named = array
+    return [{**each, "path": _plain_path(each["path"], field, keys, named)} for each in body["patch"]]
 
 
-def _own_path(path: str, field: str, names: list[str], ours: int) -> str:
-    _, first, *said = path.split("/")
-    if first != field or len(said) != len(names):
+def _plain_path(path: str, field: str, keys: list[str], named: int) -> str:
+    _, first, *steps = path.split("/")
+    if first != field or len(steps) != len(keys):
         return path
-    kept = [step for name, step in zip(names, said, strict=True) if name not in _UNSAID]
-    return "/".join(["", field, *kept[:ours]])
+    kept = [step for key, step in zip(keys, steps, strict=True) if key not in _IMPLIED_KEYS]
+    return "/".join(["", field, *kept[:named]])
 
 
-def _path(operation: dict[str, Any], field: str, names: list[str], ours: int) -> str:
+def _keyed_path(operation: dict[str, Any], field: str, keys: list[str], named: int) -> str:
     """Return the path (``/tags/urn:li:tag:x``) with a step for each key, empty where the value has none."""
     path: str = operation["path"]
-    _, first, *said = path.split("/")
-    if first != field or len(said) != ours:
+    _, first, *given = path.split("/")
+    if first != field or len(given) != named:
         return path
-    steps = iter(said)
+    steps = iter(given)
     type_urn = (operation.get("value") or {}).get("typeUrn") or ""
-    unsaid = {_SOURCE: "", "typeUrn": type_urn.replace("~", "~0").replace("/", "~1")}
-    return "/".join(["", field, *(unsaid[name] if name in unsaid else next(steps) for name in names)])
+    implied = {_SOURCE: "", "typeUrn": type_urn.replace("~", "~0").replace("/", "~1")}
+    return "/".join(["", field, *(implied[key] if key in implied else next(steps) for key in keys)])
 
 
 def ascii_json(value: Any) -> bytes:

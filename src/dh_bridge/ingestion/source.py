@@ -16,7 +16,7 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Counts
 from dh_bridge.datahub.emitters import to_mcp, to_mcpw
-from dh_bridge.datahub.profiles import DEFAULT
+from dh_bridge.datahub.profiles import newest_profile
 from dh_bridge.delivery import around
 from dh_bridge.errors import SettingsError
 from dh_bridge.ingestion.config import RecipeConfig
@@ -115,8 +115,9 @@ class OpenLineageSource(Source):
         self.report.counts.filtered.update(getattr(self._sink, "left_out", {}))
         if self._settings.profile is None:
             self.report.info(
-                "No profile is chosen, and no server told its version: aspects of newer versions are left out",
-                context=f"written for DataHub {DEFAULT}; settings: {{profile: VERSION}}, or datahub_api in the recipe",
+                "Neither the settings nor a server state a DataHub version: the newest one is assumed",
+                context=f"written for DataHub {newest_profile()}; if your server is older, state its version"
+                " (settings: {profile: VERSION}), or name it in the recipe (datahub_api)",
                 log=False,
             )
 

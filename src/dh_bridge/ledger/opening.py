@@ -7,8 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.catalog.tables import copy
+from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
 
-_VERSION, _TARGET = "version", "target"
+_VERSION, _TARGET, _PATCH_FORMS = "version", "target", "patch_forms"
 
 
 class Noted(NamedTuple):
@@ -31,12 +34,14 @@ class Noted(NamedTuple):
 
     ``version`` is the one that its server had the last time, ``target`` where something last arrived (without secrets),
     ``catalogue`` whether the file holds a catalogue, ``waits`` whether something is in its outbox, which no catalogue has.
+    ``patch_forms`` is what the answers of the server showed about the form of its patches.
     """
 
     version: str | None = None
     target: str | None = None
     catalogue: bool = False
     waits: bool = False
+    patch_forms: PatchForms | None = None
 
     def elsewhere(self, place: str) -> str | None:
         """Return what to say when it delivered to another place than ``place``, which has what this one will not get."""
@@ -56,7 +61,14 @@ def _noted(place: Path | None) -> Noted:
             outbox = Outbox(file.connection)
             holds = "SELECT EXISTS (SELECT 1 FROM aspect), EXISTS (SELECT 1 FROM outbox)"
             aspects, waiting = file.connection.execute(holds).fetchone()
-            return Noted(outbox.note(_VERSION), outbox.note(_TARGET), bool(aspects), bool(waiting))
+            forms = outbox.note(_PATCH_FORMS)
+            return Noted(
+                outbox.note(_VERSION),
+                outbox.note(_TARGET),
+                bool(aspects),
+                bool(waiting),
+                None if forms is None else msgspec.json.decode(forms, type=PatchForms),
+            )
     except SinkError:  # of an older release, or left empty by a full disk: opening it for writing mends it or says so
         return Noted()
 
@@ -93,12 +105,16 @@ def refuse_beside_catalogue(place: Path | None) -> None:
 
 
 class _Noting(Around):
-    """A sink that notes in the ledger's ``file`` where it leads, as soon as something has arrived there."""
+    """A sink that notes in the ledger's ``file`` where it leads, as soon as something has arrived there.
+
+    It also notes the form of patches that the server takes, where its answers showed another form than its version does.
+    """
 
     def __init__(self, sink: Sink, file: Catalog, target: str) -> None:
         super().__init__(sink)
         self._file = file
         self._target: str | None = target
+        self._forms: bytes | None = None
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver a batch."""
@@ -107,6 +123,11 @@ class _Noting(Around):
             with self._file.transaction():
                 Outbox(self._file.connection).write_note(_TARGET, self._target)
             self._target = None
+        forms: PatchForms | None = getattr(self._sink, "patch_forms", None)
+        if forms is not None and forms.learned and (note := msgspec.json.encode(forms)) != self._forms:
+            with self._file.transaction():
+                Outbox(self._file.connection).write_note(_PATCH_FORMS, note.decode())
+            self._forms = note
         return delivery
 
 

@@ -67,7 +67,7 @@ def receiving(
     meters = Meters()
     with ExitStack() as stack:
         known = noted(place, target)
-        destination = open_destination(target, settings, last_version=known.version)
+        destination = open_destination(target, settings, known=known)
         if elsewhere := known.elsewhere(destination.place):
             log.warning("%s", elsewhere)
         stack.enter_context(destination.sink)

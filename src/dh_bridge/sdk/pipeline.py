@@ -69,6 +69,7 @@ class Pipeline(Closing):
         if on_error not in ("raise", "warn"):
             raise SettingsError(f"{on_error!r} says nothing", where="on_error", now="raise or warn")
         self.options = settings if isinstance(settings, Options) else Options(settings_of(settings))
+        self._stated = self.options.settings
         self.clock = clock
         self.on_error = on_error
         self._lock = RLock()
@@ -84,6 +85,8 @@ class Pipeline(Closing):
         except SinkError as error:
             if self._waiting is None:
                 raise
+            if self._stated.profile is None:  # every server understands the oldest version, whichever will answer
+                self.options = Options(self._stated.model_copy(update={"profile": known_profiles()[0]}))
             warnings.warn(f"nothing is told yet: {error}", RuntimeWarning, stacklevel=2)
         self._introduced = not self.options.settings.identity.register_platform
 
@@ -96,8 +99,8 @@ class Pipeline(Closing):
         """Return the sink, opened now if it is not; the profile is that of its server unless somebody chose one."""
         if self._sink is None:
             target = str(self._target)
-            need_ledger(target, self.options.settings)
-            settings = self.options.settings
+            settings = self._stated
+            need_ledger(target, settings)
             if self._end < math.inf:
                 settings = hurried_settings(settings, max(0.1, self._end - time.monotonic()))
             destination = open_destination(target, settings)

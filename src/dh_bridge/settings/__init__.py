@@ -88,8 +88,8 @@ class Settings(BaseModel):
     profile: str | None = Field(
         default=None,
         min_length=1,
-        description="DataHub version to write for, such as `0.15.0` or `1.4`; none means `0.15.0`, which every"
-        " supported server understands.",
+        description="DataHub version to write for, such as `0.15.0` or `1.4`; none means that of the server, or the newest"
+        " version where no server can be asked.",
     )
     mappings: Path | None = Field(
         default=None,

@@ -20,6 +20,7 @@ import msgspec
 
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.urns import key_aspect
+from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ``file_format``: ``ndjson`` or ``json``. ``rest`` and ``kafka``: the settings areas of these names, secrets as text.
     ``run_id`` and ``pipeline_name`` go into the systemMetadata of every proposal; without a run id none is written.
-    ``profile``: the version that the proposals are rendered for, where somebody chose one.
+    ``profile``: the version that the proposals are rendered for, where the settings or a server state one.
+    ``patch_forms``: what the ledger noted of the form of patches that the server takes.
     """
 
     file_format: str | None = None
@@ -73,6 +75,7 @@ class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str | None = None
     pipeline_name: str | None = None
     profile: str | None = None
+    patch_forms: PatchForms | None = None
 
     def system_metadata(self) -> dict[str, Any] | None:
         """Return the systemMetadata of a proposal that is written now (``lastObserved`` in milliseconds), None without a run."""

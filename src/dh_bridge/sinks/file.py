@@ -34,7 +34,7 @@ _FORMATS = ("ndjson", "json")
 _encode = msgspec.json.encode
 
 
-def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, keyed: bool = False) -> bytes:
+def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, keyed: bool) -> bytes:
     """Return the proposal as an item of the file source's array; a PATCH as text with its content type.
 
     ``metadata`` is its systemMetadata; ``keyed`` as :func:`dh_bridge.datahub.wire.keyed_patches` says of the server.
@@ -147,7 +147,7 @@ class ArraySink(_Stream):
 
     def __init__(self, place: str, options: SinkOptions | None = None) -> None:
         self._options = options
-        self._keyed = options is not None and keyed_patches(options.profile)
+        self._keyed = keyed_patches(None if options is None else options.profile)
         path = Path(place)
         self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         super().__init__(place, str(self._partial), "wb")

@@ -19,7 +19,7 @@ from dh_bridge.spark.changes import AFTER, BEFORE, BOTH
 from dh_bridge.spark.rows import FOUND, RECORD
 from dh_bridge.spark.stages import PIECE, PROPOSAL, TOLD, ChangeEntities, FoldRuns, Records
 from dh_bridge.spark.state import State
-from dh_bridge.spark.translation import as_proposals, as_rejected, columns_of, heard, ordered, parts_of, total
+from dh_bridge.spark.translation import as_proposals, as_rejected, columns_of, heard, ordered, parts_of
 from dh_bridge.translation.packing import packed, unpacked
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from dh_bridge.call import Counts
     from dh_bridge.replay.others import Witness
     from dh_bridge.settings import Settings
     from dh_bridge.settings.loading import SettingsLike
@@ -47,7 +46,6 @@ def stream(  # noqa: PLR0913 - what a stream needs
     partitions: int | None = None,
     every: str | None = None,
     retain: float | None = None,
-    counted: Callable[[Counts], None] | None = None,
     rejected: Callable[[DataFrame], None] | None = None,
 ) -> StreamingQuery:
     """Start to translate a stream of events (of :mod:`dh_bridge.spark.sources`) and return Spark's query.
@@ -56,8 +54,8 @@ def stream(  # noqa: PLR0913 - what a stream needs
     (``10 seconds``); without it the query takes what there is and ends. A run whose last event is ``retain`` days older than
     the newest one, or than the clock's now if that is earlier, is let go: what it said of jobs and datasets stays, and later
     events of it are a run of their own.
-    ``counted`` is told of each batch what the runs that it touches come to, with all of their events; ``rejected`` the proposals of
-    ours that their schema refuses (columns as of ``Translated.rejected``): they are left out, and the others go on.
+    ``rejected`` gets the proposals of each batch that their schema refuses (columns as of ``Translated.rejected``): they are
+    left out, and the others go on.
     """
     chosen = settings_of(settings)
     refuse(chosen)
@@ -65,7 +63,7 @@ def stream(  # noqa: PLR0913 - what a stream needs
 
     def batch(rows: DataFrame, number: int) -> None:
         gc.collect()  # frames of batches before: Py4J leaves them in cycles, and Spark keeps the plans of all that live here
-        Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker, counted, rejected)
+        Batch(rows, number, folder, chosen, partitions=partitions, retain=retain).run(taker, rejected)
 
     writer = events.writeStream.foreachBatch(batch).option("checkpointLocation", f"{checkpoint.rstrip('/')}/spark")
     writer = writer.trigger(availableNow=True) if every is None else writer.trigger(processingTime=every)
@@ -103,7 +101,6 @@ class Batch:
     def run(
         self,
         taker: Taker,
-        counted: Callable[[Counts], None] | None = None,
         rejected: Callable[[DataFrame], None] | None = None,
     ) -> None:
         """Translate, hand the changes to ``taker``, what is told beside them to the others; then remember."""
@@ -125,8 +122,6 @@ class Batch:
             taker(as_proposals(news.filter(f"kind = '{PROPOSAL}'")), self._bad, self._number)
             if rejected is not None:
                 rejected(as_rejected(news))
-            if counted is not None:
-                counted(total(found))
             state.write("events", self._new.unionByName(self._again(anew, touched)))
             state.write("pieces", pieces)
             state.write("told", found.filter(f"kind = '{TOLD}'").select("key", "data").unionByName(self._told_before))

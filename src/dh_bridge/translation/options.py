@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset, Event
     from dh_bridge.settings import Settings
 
-DEFAULT_PROFILE = "0.15.0"
-
 
 class Options:
     """The compiled choices of one configuration; shared by every translation that uses it.
@@ -36,7 +34,7 @@ class Options:
         self.stateful = stateful
         #: whether parents that only their children name are written: where their own events will be known, too
         self.stubs = stateful and settings.ledger.stub_parents
-        self.profile: Profile = profile(settings.profile or DEFAULT_PROFILE)
+        self.profile: Profile = profile(settings.profile)
         if settings.profile is not None:
             self.need_environments()
         self.validator = validator(self.profile)

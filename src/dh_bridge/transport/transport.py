@@ -170,7 +170,7 @@ class _Telling:
         place = settings.ledger.file
         known = noted(place, target)
         with ExitStack() as stack:
-            destination = open_destination(target, settings, last_version=known.version)
+            destination = open_destination(target, settings, known=known)
             sink = stack.enter_context(destination.sink)
             ledger = stack.enter_context(
                 opened(

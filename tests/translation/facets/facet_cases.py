@@ -161,7 +161,7 @@ class Told:
 
 
 def told(*events: Any, report: bool = False, **settings: Any) -> Told:
-    """Translate events (dicts, lists of them, or client objects) by one configuration."""
+    """Translate events (dicts, lists of them, or client objects) by one configuration, for the oldest version unless it says."""
     flat: list[Any] = []
     for one in events:
         flat += one if isinstance(one, list) else [one]
@@ -170,7 +170,7 @@ def told(*events: Any, report: bool = False, **settings: Any) -> Told:
 
 @lru_cache(maxsize=64)
 def _bridge(settings: str) -> Bridge:
-    return Bridge(Settings(**json.loads(settings)))  # it holds no state between calls
+    return Bridge(Settings(**{"profile": "0.15.0", **json.loads(settings)}))  # it holds no state between calls
 
 
 def of_run(key: str, value: Any, **settings: Any) -> Told:

@@ -227,7 +227,7 @@ def test_an_output_of_two_queries_of_one_run_names_both_and_its_upstream_none():
 
 
 def test_an_older_server_s_report_names_the_query_for_the_statement():
-    found = Bridge(Settings(queries="on")).translate(packed(run()), report=True)
+    found = Bridge(Settings(queries="on", profile="0.15.0")).translate(packed(run()), report=True)
     lines = {line["path"]: line["target"] for line in found.report.lines()}
     assert lines["$.job.facets.sql.query"] == "queryProperties.statement"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub import schemas
-from dh_bridge.datahub.profiles import DEFAULT, known_profiles, profile
+from dh_bridge.datahub.profiles import newest_profile, profile
 from dh_bridge.datahub.wire import keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
@@ -44,7 +44,7 @@ class KafkaSink(Closing):
         self._registry = Registry(kafka.registry)
         self._envelopes: dict[str, Envelope] = {}
         self._producer: Producer | None = None
-        self._timeseries = profile(known_profiles()[-1])
+        self._timeseries = profile(newest_profile())
         self._closed = False
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
@@ -70,7 +70,7 @@ class KafkaSink(Closing):
         topics = [self._kafka.topic, *([self._kafka.timeseries_topic] if self._kafka.timeseries_topic else [])]
         for topic in topics:
             if topic not in self._envelopes:
-                index = schemas.index(profile(self._options.profile or DEFAULT).name)
+                index = schemas.index(profile(self._options.profile).name)
                 number, schema = self._registry.envelope(f"{topic}-value", schemas.load(index.envelope))
                 self._envelopes[topic] = Envelope(schema, number, where=self._registry.where)
         if self._producer is None:

@@ -28,6 +28,17 @@ _UNAUTHORIZED = {
     403: "the token's user may not write this: give it the privileges, or use another token",
     407: PROXY_LOGIN,
 }
+_DATA_ERROR = re.compile(
+    r"Json[A-Za-z]*Exception|NullPointerException|ClassCastException|IllegalArgumentException|NumberFormatException"
+    r"|IndexOutOfBoundsException|UnsupportedOperationException|NoSuchElementException|URISyntaxException"
+    r"|RequiredFieldNotPresentException|TemplateOutputCastException|ValidationException|StreamConstraintsException"
+    r"|field is required but not found"
+).search
+"""Errors of a server's code over the data of a request, by the Java class in its words.
+
+A patch that a template cannot apply ends in them (``PatchItemImpl``, ``GenericPatchTemplate`` and ``ArrayMergingTemplate`` of
+datahub-project/datahub wrap them), and ``RestliUtils.toTask`` answers 500 for all but ``IllegalArgumentException``.
+"""
 _tags = re.compile(r"<[^>]*>|\s+")
 _asked = re.compile(r"/(config|aspects|entitiesV2(/.*)?|openapi/.*|runs)/?$")
 
@@ -74,6 +85,11 @@ class Answer(NamedTuple):
     def later(self) -> bool:
         """Whether the same request may get through later."""
         return self.status in _LATER or (self.status >= 500 and self.status not in (501, 505))
+
+    @property
+    def refused_inside(self) -> bool:
+        """Whether a 500 is in truth a refusal: the server failed over the data, and would fail over them again."""
+        return self.failed_inside and _DATA_ERROR(self.words) is not None
 
     @property
     def failed_inside(self) -> bool:

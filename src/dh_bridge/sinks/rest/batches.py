@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from dh_bridge.datahub.wire import aspect_text
+from dh_bridge.datahub.wire import KEYED_ASPECTS, aspect_text
 from dh_bridge.sinks.base import Failure
 from dh_bridge.sinks.rest.options import GMS_LIMIT
 
@@ -27,14 +27,15 @@ _UNENCODABLE = (TypeError, ValueError, RecursionError)  # orjson's error is a Ty
 
 
 class Item(NamedTuple):
-    """A proposal and its JSON on the wire."""
+    """A proposal and its JSON on the wire; ``keyed`` is the form of a patch, None where it makes no difference."""
 
     proposal: Proposal
     data: bytes
+    keyed: bool | None = None
 
 
 def item(proposal: Proposal, metadata: Mapping[str, object] | None, *, keyed: bool) -> Item | Failure:
-    """Return the proposal as the wire has it, or why it cannot be sent."""
+    """Return the proposal as the wire has it, or why it cannot be sent; ``keyed``: the form of a patch."""
     try:
         text, kind = aspect_text(proposal, keyed=keyed)
         wire = {
@@ -49,7 +50,8 @@ def item(proposal: Proposal, metadata: Mapping[str, object] | None, *, keyed: bo
         return Failure(proposal, f"cannot be written as JSON: {error}")
     if len(data) + 2 * _ENVELOPE > GMS_LIMIT:
         return Failure(proposal, f"is {len(data):,} bytes: DataHub takes requests of {GMS_LIMIT:,}")
-    return Item(proposal, data)
+    formed = proposal.change_type == "PATCH" and proposal.aspect_name in KEYED_ASPECTS
+    return Item(proposal, data, keyed if formed else None)
 
 
 def cut(items: Sequence[Item], options: RestOptions) -> Iterator[Sequence[Item]]:

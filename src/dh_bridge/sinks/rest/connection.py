@@ -99,7 +99,9 @@ class Connection:
             if found is not None and found.status == 401 and not renewed and self._login.renew():
                 renewed = True
                 continue
-            if found is not None and (not found.later or (asked_before and found.failed_inside)):
+            if found is not None and (
+                not found.later or found.refused_inside or (asked_before and found.failed_inside)
+            ):
                 return found
             failed += 0.5 if found is not None and found.status == 429 else 1  # 429: it works, it is only busy
             asked = found.asked if found is not None else None

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
+from dh_bridge.datahub.versions import core_version
 from dh_bridge.errors import SinkError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dh_bridge.sinks.rest.answers import Answer
-
-_number = re.compile(r"v?(\d+(?:\.\d+)+)").match
-
-_CLOUD = (((0, 3, 11), "1.0"), ((0,), "0.15.0"))
-"""DataHub Cloud counts by itself: 0.3.11 is the one that acryl-datahub takes for a core of 1.0.1; more is not published."""
 
 
 class Server(NamedTuple):
@@ -29,13 +24,7 @@ class Server(NamedTuple):
     @property
     def version(self) -> str | None:
         """Return the version of DataHub's core that its aspects are those of; None when it cannot be told."""
-        matched = _number(self.named or "")
-        if matched is None:
-            return None
-        if not self.cloud:
-            return matched[1]
-        parts = tuple(map(int, matched[1].split(".")))
-        return next(core for since, core in _CLOUD if parts >= since)
+        return core_version(self.named or "", cloud=self.cloud)
 
 
 def server(found: Answer, where: str) -> Server:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.datahub.wire import keyed_patches
+from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
 from dh_bridge.sinks.rest.answers import TooOldError, too_old
@@ -47,7 +47,8 @@ class RestSink(Closing):
         self._rest = rest
         self._options = options
         self._server: Server | None = None
-        self._keyed = False
+        #: which form of patches the server takes; set when it has named its version
+        self.patch_forms: PatchForms | None = None
         self._single = False
         self._closed = False
 
@@ -58,7 +59,8 @@ class RestSink(Closing):
             if found.status in (401, 403, 407) or 300 <= found.status < 400 or found.later:
                 raise found.error(self.where)
             self._server = server(found, self.where)
-            self._keyed = keyed_patches(self._server.version or self._options.profile)
+            version, noted = self._server.version or self._options.profile, self._options.patch_forms
+            self.patch_forms = noted if noted is not None and noted.version == version else PatchForms(version, {})
         return self._server
 
     def version(self) -> str | None:
@@ -87,11 +89,18 @@ class RestSink(Closing):
         step = _AT_ONCE * self._rest.batch_size
         for start in range(0, len(proposals), step):
             metadata = self._options.system_metadata()
-            made = [item(proposal, metadata, keyed=self._keyed) for proposal in proposals[start : start + step]]
-            failed += [one for one in made if isinstance(one, Failure)]
-            for request in cut([one for one in made if isinstance(one, Item)], self._rest):
+            made = [self._item(proposal, metadata) for proposal in proposals[start : start + step]]
+            failed += [each for each in made if isinstance(each, Failure)]
+            for request in cut([each for each in made if isinstance(each, Item)], self._rest):
                 failed += self._request(request)
         return Delivery(len(proposals) - len(failed), failed)
+
+    def _item(self, proposal: Proposal, metadata: Mapping[str, object] | None) -> Item | Failure:
+        return item(proposal, metadata, keyed=self._forms().keyed(proposal.aspect_name))
+
+    def _forms(self) -> PatchForms:
+        assert self.patch_forms is not None  # noqa: S101 - the server was asked before anything is encoded
+        return self.patch_forms
 
     def _request(self, items: Sequence[Item]) -> list[Failure]:
         """Deliver one request's worth; return what is refused, for good unless the server took nothing else either."""
@@ -110,16 +119,19 @@ class RestSink(Closing):
         Returns whether anything of the request has ``arrived``. While nothing has, it gives up when proposal after proposal
         is refused for a reason that may not lie in them.
         """
+        items = [self._current(each) for each in items]
         try:
             refusal = self._send(items, again=again)
         except TooOldError:
             self._single = True
-            for one in items:
-                arrived = self._deliver([one], refused, arrived=arrived, again=again)
+            for each in items:
+                arrived = self._deliver([each], refused, arrived=arrived, again=again)
             return arrived
         if refusal is None:
             return True
         if len(items) == 1:
+            if self._taken_in_other_form(items[0]):
+                return True
             refused.append((items[0], refusal))
             if refusal.whole is not None and not arrived and len(refused) > _PATIENCE:
                 raise refusal.whole.error(self.where)
@@ -128,6 +140,27 @@ class RestSink(Closing):
         for half in (items[:middle], items[middle:]):
             arrived = self._deliver(half, refused, arrived=arrived, again=True)
         return arrived
+
+    def _taken_in_other_form(self, refused: Item) -> bool:
+        """Send a refused patch in the other form, and use that form from now on if the server takes it.
+
+        The version does not always settle the form: a server may say only "1.5", or be upgraded while this sink is open.
+        """
+        if refused.keyed is None:
+            return False
+        forms, aspect = self._forms(), refused.proposal.aspect_name
+        other = item(refused.proposal, self._options.system_metadata(), keyed=not refused.keyed)
+        if isinstance(other, Failure) or self._send([other], again=True) is not None:
+            return False
+        self.patch_forms = PatchForms(forms.version, {**forms.learned, aspect: not refused.keyed})
+        return True
+
+    def _current(self, each: Item) -> Item:
+        """Return the item in the form that the server takes by now, which may have been learned after it was encoded."""
+        if each.keyed is None or each.keyed == self._forms().keyed(each.proposal.aspect_name):
+            return each
+        made = self._item(each.proposal, self._options.system_metadata())
+        return made if isinstance(made, Item) else each
 
     def _send(self, items: Sequence[Item], *, again: bool) -> Refusal | None:
         """Send one request; return the Refusal when it is about what was sent. A SinkError when it is not."""
