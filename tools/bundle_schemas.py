@@ -3,8 +3,8 @@
     python tools/bundle_schemas.py [--wheels FOLDER] [--check]
 
 Each profile is the last wheel of its minor line, pinned by version and sha256. Kept are the aspects that the
-bridge writes, the keys of their entities (with ``entityAspects``) and the envelope (MetadataChangeProposal); doc texts and
-annotations about search are stripped. ``<profile>/index.json`` names the file of each aspect: a schema that equals that of
+bridge writes, the keys of their entities (with ``entityAspects``) and the envelope (MetadataChangeProposal). Doc texts are
+stripped, and all of the annotations about search but the type of a search field. ``<profile>/index.json`` names the file of each aspect: a schema that equals that of
 the profile before stays in the folder where it first appeared. ``--wheels`` takes wheels that are already downloaded;
 ``--check`` writes nothing and fails when the folder differs from what would be written.
 """
@@ -93,21 +93,36 @@ ENVELOPE = "MetadataChangeProposal.avsc"
 
 KEPT = {
     "record": ("type", "Aspect", "name", "namespace", "fields"),
-    "field": ("name", "type", "default", "Relationship", "Urn", "urn_is_array", "entityTypes", "UrnValidation"),
+    "field": (
+        "name",
+        "type",
+        "default",
+        "Relationship",
+        "Searchable",
+        "Urn",
+        "urn_is_array",
+        "entityTypes",
+        "UrnValidation",
+    ),
     "enum": ("type", "name", "namespace", "symbols"),
     "fixed": ("type", "name", "namespace", "size"),
     "array": ("type", "items"),
     "map": ("type", "values"),
     "aspect": ("name", "type", "keyForEntity", "entityAspects"),
     "relationship": ("name", "entityTypes", "isLineage"),
+    "searchable": ("fieldType",),
 }
+
+TEXT_TYPES = ("KEYWORD", "TEXT", "TEXT_PARTIAL", "WORD_GRAM")
+"""Types of search fields that hold a whole text as one term."""
 
 SOURCE = """\
 # Where these schemas come from
 
 Written by `tools/bundle_schemas.py`; do not edit. Each folder is one profile (a DataHub server line); `index.json` names the
-file of each aspect, which lies in the folder of the first profile that had it in this form. Doc texts, search annotations and
-everything else that the validators do not read were removed; nothing was added.
+file of each aspect, which lies in the folder of the first profile that had it in this form. Doc texts, all of the search
+annotations except the type of a search field, and everything else that the validators do not read were removed; nothing was
+added.
 
 | profile | wheel on PyPI | sha256 |
 |---|---|---|
@@ -147,11 +162,33 @@ def relationship(annotation: dict[str, Any]) -> dict[str, Any]:
     return {path: kept(annotation[path], "relationship") for path in sorted(annotation)}
 
 
+def searchable(node: dict[str, Any]) -> dict[str, Any]:
+    """Return the ``@Searchable`` annotation of a text, or of a list of texts, with the type of the search field only.
+
+    Empty for URNs, maps and all else that is no text. DataHub takes TEXT where a string has no type.
+    """
+    kinds = [kind for kind in node["type"] if kind != "null"] if isinstance(node["type"], list) else [node["type"]]
+    found = dict(node["Searchable"])
+    if kinds == ["string"]:
+        found = {"fieldType": found.get("fieldType", "TEXT")}
+    elif isinstance(kinds[0], dict) and kinds[0].get("items") == "string":
+        found = kept(found.get("/*", {}), "searchable")
+    elif any(one.get("fieldType") in TEXT_TYPES for path, one in found.items() if path.count("/") > 1):
+        sys.exit(f"{node['name']}: an annotation of a text by its path, which `search_texts.py` does not read: {found}")
+    else:
+        found = {}
+    return found if found.get("fieldType") in TEXT_TYPES and "Urn" not in node else {}
+
+
 def field(node: dict[str, Any]) -> dict[str, Any]:
     """Return a stripped record field."""
     slim = kept(node, "field") | {"type": stripped(node["type"])}
     if "Relationship" in slim:
         slim["Relationship"] = relationship(slim["Relationship"])
+    if "Searchable" in slim:
+        slim["Searchable"] = searchable(slim)
+        if not slim["Searchable"]:
+            del slim["Searchable"]
     if "UrnValidation" in slim:
         slim["UrnValidation"] = {"entityTypes": slim["UrnValidation"]["entityTypes"]}
     return slim

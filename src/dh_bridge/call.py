@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
-from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.datahub.proposal import Proposal, Remembered, upsert
+from dh_bridge.datahub.search_texts import cut_fields, shortened
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.translation.redaction import DEFAULT, redaction
 from dh_bridge.translation.report.newer import newer_aspects
@@ -41,7 +42,8 @@ PLATFORM = upsert(
 class Counts(msgspec.Struct):
     """How much went in and came out; ``mapped``, ``kept`` and ``withheld`` are None without a report.
 
-    ``newer`` counts aspects that were left out because the profile does not know them.
+    ``newer`` counts aspects that were left out because the profile does not know them, ``cut`` texts that were cut because
+    they are too long for the search index.
     """
 
     events: int = 0
@@ -52,6 +54,7 @@ class Counts(msgspec.Struct):
     dead: int = 0
     rejected: int = 0
     newer: int = 0
+    cut: int = 0
     filtered: Counter[str] = msgspec.field(default_factory=Counter)
     notes: Counter[str] = msgspec.field(default_factory=Counter)
     mapped: int | None = None
@@ -60,7 +63,7 @@ class Counts(msgspec.Struct):
 
     def add(self, other: Counts) -> None:
         """Add the counts of another translation; entities of several windows are counted in each."""
-        for name in ("events", "runs", "jobs", "datasets", "proposals", "dead", "rejected", "newer"):
+        for name in ("events", "runs", "jobs", "datasets", "proposals", "dead", "rejected", "newer", "cut"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.filtered.update(other.filtered)
         self.notes.update(other.notes)
@@ -88,11 +91,17 @@ def counted(proposals: list[Proposal], named: _Named | None = None) -> tuple[set
     flows: set[str] = set()
     of_type = {"dataFlow": flows, "dataJob": named.jobs, "dataset": named.datasets}
     last = ""
+    cut = 0
     for proposal in proposals:
+        if type(proposal) is Remembered:
+            cut += len(cut_fields(proposal))
         if (urn := proposal.entity_urn) != last and (urns := of_type.get(proposal.entity_type)) is not None:
             urns.add(urn)
         last = urn
-    return flows, Counts(jobs=len(named.jobs) - jobs, datasets=len(named.datasets) - datasets, proposals=len(proposals))
+    counts = Counts(
+        jobs=len(named.jobs) - jobs, datasets=len(named.datasets) - datasets, proposals=len(proposals), cut=cut
+    )
+    return flows, counts
 
 
 class Translation(msgspec.Struct):
@@ -262,7 +271,11 @@ class Call:
         self._loose = []
         settled_by = by_key(self._fold.closed)
         closed = [(key, settled_by.get(key, state)) for key, state in states.items() if key in self._seen]
-        standing = self._fold.standing({urn for _, state in closed for urn in entities(state)})
+        version = self._options.profile.name
+        standing = [
+            shortened(one, version)
+            for one in self._fold.standing({urn for _, state in closed for urn in entities(state)})
+        ]
         by_urn = proposed([*standing, *proposals], [one.proposal for one in self._fold.rejected], self._options)
         for key, state in closed:
             written = Written(state, by_urn, self._options)

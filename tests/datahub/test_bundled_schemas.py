@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import json
+import re
 import sys
 import zipfile
 from itertools import pairwise
@@ -14,6 +15,7 @@ import pytest
 
 from dh_bridge.bundled import AVRO_SCHEMAS
 from dh_bridge.datahub import schemas, structs
+from dh_bridge.datahub.search_texts import TERM_TYPES
 
 ROOT = Path(__file__).parents[2]
 INSTALLED = importlib.metadata.version("acryl-datahub")
@@ -48,9 +50,13 @@ def test_an_unchanged_schema_is_stored_once():
             assert before is None or (before == after) == (schemas.load(before) == schemas.load(after))
 
 
-def test_no_doc_text_or_search_annotation_is_left_and_the_whole_is_small():
+def test_no_doc_text_is_left_of_search_annotations_only_the_type_of_a_text_and_the_whole_is_small():
     text = "".join((AVRO_SCHEMAS / file).read_text(encoding="utf-8") for file in indexed_files())
-    assert not any(f'"{word}":' in text for word in ("doc", "symbolDocs", "Searchable", "TimeseriesField", "java"))
+    assert not any(f'"{word}":' in text for word in ("doc", "symbolDocs", "fieldName", "TimeseriesField", "java"))
+    kinds = {
+        kind for annotation in re.findall(r'"Searchable": (\{[^}]*\})', text) for kind in json.loads(annotation).items()
+    }
+    assert kinds == {("fieldType", kind) for kind in TERM_TYPES}
     assert sum(path.stat().st_size for path in AVRO_SCHEMAS.rglob("*") if path.is_file()) < 512 * 1024
 
 

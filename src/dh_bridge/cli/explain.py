@@ -23,9 +23,11 @@ from dh_bridge.cli.options import (
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.screen import json_line, visible, write
 from dh_bridge.cli.story import tell
+from dh_bridge.datahub.search_texts import MAX_TERM_BYTES
 from dh_bridge.encodable import sound
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.translation.naming.datasets import dataset_name, numbered
+from dh_bridge.translation.report.written import CUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -73,6 +75,7 @@ def explain(  # noqa: PLR0913 - one argument for each option
 
     One line per leaf, each leaf exactly once: a table for every entity of every event, or with --json an object a line.
     `mapped`: it stands in a field of DataHub. `kept`: in a custom property. `withheld`: nowhere, for the reason given.
+    `mapped` with the reason `cut`: the text is longer than DataHub's search index takes, so only its beginning is written.
 
     With --run and --catalog instead of EVENTS: the story of one run, from the file of a catalogue or of a ledger; its events by
     time, what was sent after each (events that came in one batch: after the last of them), and what they come to.
@@ -169,4 +172,6 @@ def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
 def _line(row: Mapping[str, Any], width: int) -> str:
     verdict = click.style(f"{row['verdict']:<8}", fg=_COLOURS[row["verdict"]])
     end = row["target"] or row["reason"] or ""
+    if row["target"] and row["reason"] == CUT:
+        end += f"  (cut: the search index takes {MAX_TERM_BYTES:,} bytes)"
     return sound(f"    {verdict}  {visible(row['path']):<{width}}  {visible(end)}".rstrip())

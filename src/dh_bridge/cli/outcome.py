@@ -123,6 +123,7 @@ class Outcome:
             "not delivered": self.refused,
             "waiting": self.held,
         }
+        shown |= {"texts cut": self.counts.cut} if self.counts.cut else {}
         shown |= {name: number for name, number in failed.items() if number}
         shown |= {"delivered": self.delivered} if self.delivered else {}
         width = max(map(len, shown))

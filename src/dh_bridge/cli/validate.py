@@ -15,6 +15,7 @@ from dh_bridge.cli.outcome import events_of
 from dh_bridge.cli.screen import json_line, say, write
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.search_texts import long_texts
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.errors import AspectError
 from dh_bridge.openlineage.events import DeadLetter, Event, told
@@ -38,7 +39,7 @@ def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> N
     """Check EVENTS, or proposals: one line per finding.
 
     Each finding has its place and its reason. Events are read and translated, and the proposals checked against DataHub's own schemas. Exit code 1 when there are
-    findings.
+    findings. A proposal with a text that is too long for DataHub's search index is a finding, too: `emit` cuts such texts.
     """
     bridge, checker = Bridge(settings), validator(profile(settings.profile))
     found = checked = 0
@@ -56,8 +57,7 @@ def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> It
     """Yield ``{"place", "reason"}`` of everything that is wrong with an event or a proposal."""
     if isinstance(item, DeadLetter):
         document = _proposal_document(item.raw)
-        reason = item.reason if document is None else _refusal(document, checker)
-        if reason is not None:
+        for reason in [item.reason] if document is None else _faults(document, checker):
             yield {"place": item.place, "reason": reason}
         return
     translation = bridge.translate(item, report=True)
@@ -67,9 +67,9 @@ def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> It
         if line["reason"] in _UNUSABLE:
             yield {"place": f"{item.place} {line['path']}", "reason": line["reason"]}
     for proposal in translation.proposals:
-        reason = checker.finding(proposal)
-        if reason is not None:
-            yield {"place": f"{item.place} -> {proposal.entity_urn}", "reason": reason}
+        refusal = checker.finding(proposal)
+        if refusal is not None:
+            yield {"place": f"{item.place} -> {proposal.entity_urn}", "reason": refusal}
 
 
 def _line(row: dict[str, str]) -> bytes:
@@ -85,14 +85,21 @@ def _proposal_document(raw: bytes) -> dict[str, Any] | None:
     return document if isinstance(document, dict) and "aspectName" in document else None
 
 
-def _refusal(document: dict[str, Any], checker: Validator) -> str | None:
-    """Return why a proposal is refused; its aspect is ``{"json": …}``, or text as in DataHub's file source."""
+def _faults(document: dict[str, Any], checker: Validator) -> Iterator[str]:
+    """Yield why a proposal is refused, and its texts that the search index does not take.
+
+    Its aspect is ``{"json": …}``, or text as in DataHub's file source.
+    """
     aspect = document.get("aspect")
     try:
         if isinstance(aspect, dict) and isinstance(aspect.get("value"), str):
             document = {**document, "aspect": {"json": msgspec.json.decode(aspect["value"])}}
         proposal = msgspec.convert(document, Proposal)
     except (msgspec.MsgspecError, RecursionError) as error:
-        return f"no proposal: {error}"
+        yield f"no proposal: {error}"
+        return
     found = checker.refusal(proposal)
-    return None if found is None else str(AspectError(found.what, where=found.where))  # whoever wrote it is at fault
+    if found is not None:
+        yield str(AspectError(found.what, where=found.where))  # whoever wrote it is at fault
+    for text in long_texts(proposal, checker.version):
+        yield f"{proposal.entity_type}/{proposal.aspect_name} {text}"

@@ -8,6 +8,7 @@ of DataHub's patch builders; aspects without a template that servers since 0.15 
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from dh_bridge.datahub import pointers
+from dh_bridge.datahub.search_texts import SAFE_LENGTH, is_text
 from dh_bridge.datahub.structs import Compiler, Marker, conform, urn_of, urn_type
 from dh_bridge.prepared import prepared
 
@@ -55,7 +57,9 @@ _bad_escape = re.compile(r"~(?![01])").search
 class Slot:
     """A path shape, compiled for one schema."""
 
-    def __init__(self, template: str, checks: dict[int, Any], keys: dict[int, str], kind: Any) -> None:
+    def __init__(
+        self, template: str, checks: dict[int, Any], keys: dict[int, str], kind: Any, *, search_text: bool = False
+    ) -> None:
         steps = template.split("/")
         self.length = len(steps)
         self.first = steps[0]
@@ -65,6 +69,8 @@ class Slot:
         self._kinds = [(at, kind) for at, kind in checks.items() if at not in marked and kind is not str]
         self._keys = keys
         self.plain = kind is str
+        #: how many characters a text may have without a look at it; none of a value that is no plain text
+        self.longest = -1 if kind is not str else SAFE_LENGTH if search_text else sys.maxsize
         # A URN or a union is looked up at once; the others wait, to be converted together.
         self.seen = kind.seen if isinstance(kind, type) and issubclass(kind, Marker) else None
         self.batch = _batch(kind)
@@ -128,7 +134,7 @@ def _slot(compiler: Compiler, schema: schemas.Schema, template: str) -> Slot | N
     """Return a shape compiled for a schema, None when the schema has no such field."""
     if template == _FINE:
         return _fine_slot(compiler, schema)
-    node, urn = schema, None
+    node, urn, search_text = schema, None, False
     checks: dict[int, Any] = {}
     keys: dict[int, str] = {}
     for at, step in enumerate(template.split("/")):
@@ -142,13 +148,13 @@ def _slot(compiler: Compiler, schema: schemas.Schema, template: str) -> Slot | N
                 return None
             # A key that the value itself repeats (…/{fieldPath}/fieldPath) must equal it; keys of an outer element must not.
             keys = {before: "" for before, known in keys.items() if known == name}
-            node, urn = field["type"], urn_of(field)
+            node, urn, search_text = field["type"], urn_of(field), is_text(field)
         else:
             node = node["items"] if node["type"] == "array" else node
             key = _field(compiler.definition(node), name) if name else None
             checks[at] = compiler.type_of(node, urn) if key is None else compiler.field(key)
             keys[at] = name
-    return Slot(template, checks, keys, compiler.type_of(node, urn))
+    return Slot(template, checks, keys, compiler.type_of(node, urn), search_text=search_text)
 
 
 def _fine_slot(compiler: Compiler, schema: schemas.Schema) -> Slot | None:

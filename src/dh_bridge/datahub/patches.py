@@ -47,14 +47,18 @@ class Patch:
 
     def __call__(self, operations: Any) -> None:
         """Check the operations together; when they fail, name the first one that fails alone."""
-        self.together([operations])
+        self._thoroughly(operations)
 
     def together(self, patches: list[Any]) -> None:
-        """Check several patches: the values of one type are converted at once, whosever they are."""
+        """Check several patches: the values of one type are converted at once, whosever they are.
+
+        Refused is also a search text that may be too long for the index.
+        """
         values: dict[type[Struct], list[Any]] = {}
         for operations in patches:
             if not isinstance(operations, list) or not self._additions(operations, values):
                 self._thoroughly(operations)
+                self._check_lengths(operations)
         try:
             for kind, batch in values.items():
                 conform({"items": batch}, kind)
@@ -75,7 +79,9 @@ class Patch:
                 if operation["op"] != "add" or len(operation) != 3:
                     return False
                 slot, keys = places[path]
-                if not slot.plain or type(value) is not str:
+                if type(value) is not str or len(value) > slot.longest:
+                    if slot.plain:
+                        return False
                     if slot.seen is not None:
                         slot.seen[value]
                     elif (batch := values.get(slot.batch)) is None:
@@ -130,6 +136,12 @@ class Patch:
             for name, text in keys:
                 if (value.get(name) if name else value) != text:
                     raise ValueError(f"the value's {name or 'text'} is not the {text!r} of the path")
+
+    def _check_lengths(self, operations: list[dict[str, Any]]) -> None:
+        for operation in operations:
+            slot, value = self._places[operation["path"]][0], operation.get("value")
+            if slot.plain and isinstance(value, str) and len(value) > slot.longest:
+                raise ValueError(f"a search text of more than {slot.longest:,} characters")
 
     def _check_one(self, at: int, item: Operation) -> None:
         try:

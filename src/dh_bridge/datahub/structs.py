@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas, urns
+from dh_bridge.datahub.search_texts import SAFE_LENGTH, is_text
 from dh_bridge.prepared import prepared
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ _SCALARS: dict[str, Any] = {
 # Generic types that are filled in at run time.
 _list: Any = list
 _dict: Any = dict
+
+#: A search text that certainly fits into a term of the index.
+_SAFE_TEXT = Annotated[str, Meta(max_length=SAFE_LENGTH)]
 
 # DataHub's typed URN classes: their Java coercers refuse a URN of another type.
 _URN_CLASSES = {
@@ -156,16 +160,20 @@ def _takes_nothing(kind: Any) -> bool:
 
 
 @cache
-def struct(file: str) -> Any:
-    """Return the type of the aspect in the file that an index names."""
-    return Compiler(schemas.load(file)).type_of(schemas.load(file))
+def struct(file: str, *, safe_texts: bool = False) -> Any:
+    """Return the type of the aspect in the file that an index names.
+
+    ``safe_texts``: one that refuses search texts that may be too long for the index, which nobody but a look at them can tell.
+    """
+    return Compiler(schemas.load(file), safe_texts=safe_texts).type_of(schemas.load(file))
 
 
 class Compiler:
     """Compiles the types of one schema file; named types are compiled once and shared."""
 
-    def __init__(self, schema: schemas.Schema) -> None:
+    def __init__(self, schema: schemas.Schema, *, safe_texts: bool = False) -> None:
         self._definitions = schemas.named_types(schema)
+        self._safe_texts = safe_texts
         self._done: dict[str, Any] = {}
 
     def type_of(self, node: Any, urn: type[Marker] | None = None) -> Any:
@@ -192,6 +200,8 @@ class Compiler:
 
     def field(self, field: schemas.Schema) -> Any:
         """Return the msgspec type of a record's field."""
+        if self._safe_texts and is_text(field):
+            return _list[_SAFE_TEXT] if isinstance(self.definition(field["type"]), dict) else _SAFE_TEXT
         return self.type_of(field["type"], urn_of(field))
 
     def record(self, node: schemas.Schema, names: frozenset[str] | None = None) -> type[Struct]:

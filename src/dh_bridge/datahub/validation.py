@@ -72,6 +72,11 @@ class Validator:
         self._checks: dict[_Kind, _Check] = {}
         self._entities: dict[str, _Entities] = {}
 
+    @property
+    def version(self) -> str:
+        """The name of the profile."""
+        return self._profile.name
+
     def refusal(self, proposal: Proposal) -> AspectError | None:
         """Return ``dataset/schemaMetadata $.fields[3].type: …`` when DataHub would refuse the proposal, None when it is sound."""
         remembered = type(proposal) is Remembered
@@ -89,7 +94,10 @@ class Validator:
         return None
 
     def takes(self, proposals: Iterable[Proposal]) -> bool:
-        """Say whether :meth:`refusal` has nothing against any of some hundreds; those of a kind together, in half the time."""
+        """Say whether :meth:`refusal` has nothing against any of some hundreds; those of a kind together, in half the time.
+
+        False also where a search text may be too long for the index, so that somebody looks at it (`search_texts.py`).
+        """
         kinds: dict[_Kind, list[Proposal]] = {}
         remembered = []
         for proposal in proposals:
@@ -136,12 +144,12 @@ class Validator:
         if file is None:
             raise ValueError(f"{aspect_name} is not among the bundled schemas")
         if change_type == "UPSERT":
-            kind = structs.struct(file)
-            one: _Values = partial(msgspec.convert, type=kind, dec_hook=structs.look_up)
-            together: _Values = partial(msgspec.convert, type=_list[kind], dec_hook=structs.look_up)
+            safe = structs.struct(file, safe_texts=True)
+            one: _Values = partial(_one, file)
+            together: _Values = partial(msgspec.convert, type=_list[safe], dec_hook=structs.look_up)
             if aspect_name == _LARGE:
-                one = large = _Large(one)
-                together = large.together
+                one = _Large(one)
+                together = _Large(partial(msgspec.convert, type=safe, dec_hook=structs.look_up)).together
         else:
             changes = patch(aspect_name, file)
             if changes is None:
@@ -154,8 +162,13 @@ class Validator:
         return check
 
 
+def _one(file: str, value: Any) -> None:
+    """Check one value; its texts may have any length."""
+    structs.conform(value, structs.struct(file))
+
+
 class _Check(NamedTuple):
-    """The check of one kind of proposal: of the entity's URN, of one value, and of several."""
+    """The check of one kind of proposal: of the entity's URN, of one value, and of several, whose search texts are short."""
 
     entities: _Entities
     one: _Values

@@ -11,6 +11,7 @@ import msgspec
 
 from dh_bridge.call import Counts
 from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.search_texts import cut_fields
 from dh_bridge.errors import EventError, SettingsError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
@@ -214,6 +215,7 @@ class Runs:
                 self._shared.pop(urn, None)
             written = ours(proposals([state], [found], {}, self._options), [state], [found], self._options)
             own = valid(without_runs(written, left_out), self._options.validator, self.rejected)
+            self.counts.cut += sum([len(cut_fields(one)) for one in own])
             time, place, self.origin = last.pop(state.key)
             if own:
                 yield Run(self.origin, state.run_id, time, place, own)

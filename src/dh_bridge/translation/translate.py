@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.search_texts import shortened
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.render import remembered
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
@@ -102,14 +103,15 @@ def valid(found: Iterable[Proposal], validator: Validator, rejected: list[Reject
 
 
 def sound(found: Iterable[Proposal], validator: Validator, rejected: list[Rejected]) -> Iterator[list[Proposal]]:
-    """Yield what :func:`valid` returns, soon after it was made."""
+    """Yield what :func:`valid` returns, soon after it was made; texts that are too long for the search index are cut."""
     left = iter(found)
     while some := list(islice(left, _TOGETHER)):
         if validator.takes(some):
             yield some
             continue
         taken = []
-        for proposal in some:
+        for one in some:
+            proposal = shortened(one, validator.version)
             if (error := validator.refusal(proposal)) is None:
                 taken.append(proposal)
             else:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from dh_bridge.translation.columns.types import CONTAINERS, ColumnType, TypeTable
-from dh_bridge.translation.properties import capped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 MOST_FIELDS = 3000
 MOST_LEVELS = 15
-DESCRIPTION_CAP = 65_536
 _MOST_WRAPPERS = 64
 _WRAPPERS = {"ArrayType": frozenset({"_element"}), "MapType": frozenset({"key", "value"})}
 _V2 = "[version=2.0]."
@@ -26,11 +24,6 @@ _INSIDE = "no-home:the inside of a container"
 _BRANCH = "no-home:branches of a union have types, neither names nor an order"
 LEAVES = ("name", "type", "description", "ordinal_position")
 _RECORD = ColumnType("RecordType", {}, "", "struct", "struct")
-
-
-def description_of(text: str) -> str:
-    """Return a description, cut where it is longer than DataHub takes."""
-    return text if len(text) <= DESCRIPTION_CAP else capped(text, DESCRIPTION_CAP)
 
 
 class Left(NamedTuple):
@@ -155,7 +148,7 @@ class Walk:
         if column.description or said:
             texts = [column.description] if column.description else []
             texts += [f"{inside.name}: {inside.description}" for inside in said]  # _element: a phone number
-            field["description"] = description_of("\n".join(texts))
+            field["description"] = "\n".join(texts)
         self.fields.append(field | kind.end(wire, loop=loop))
 
     def _nested(self, field: Field, name: str, kind: ColumnType, children: list[Field], at: _At) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from dh_bridge.datahub.alike import AlikeFields
-from dh_bridge.translation.columns.nested import LEAVES, MOST_FIELDS, Left, Walk, description_of, ordinal
+from dh_bridge.datahub.search_texts import SAFE_LENGTH
+from dh_bridge.translation.columns.nested import LEAVES, MOST_FIELDS, Left, Walk, ordinal
 from dh_bridge.translation.columns.types import TypeTable, column_types
 
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ def _flat(
     if all(field.ordinal_position is not None for field in fields):
         fields = sorted(fields, key=ordinal)
     kinds: dict[str | None, tuple[dict[str, Any], dict[str, Any]]] = {}
-    found = []
+    found: list[dict[str, Any]] = []
+    # A text that may be too long for the search index is a kind of its own: the check has to see it.
+    long: list[dict[str, Any]] = []
     for field in fields:
         if field.fields:
             return None
@@ -127,9 +130,13 @@ def _flat(
         # A copy with its texts exchanged takes two thirds of what a new object does.
         if text := field.description:
             one = kind[1].copy()
-            one["description"] = description_of(text)
+            one["description"] = text
+            if len(text) > SAFE_LENGTH:
+                long.append(one)
         else:
             one = kind[0].copy()
         one["fieldPath"] = columns[field.name]
         found.append(one)
-    return AlikeFields(found, [one for kind in kinds.values() for one in kind])
+    if max(map(len, columns.values()), default=0) > SAFE_LENGTH:
+        long = found
+    return AlikeFields(found, [*(one for kind in kinds.values() for one in kind), *long])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
 from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import capped, flattened
 from dh_bridge.translation.rungs import FIELD_OPERATION, FIELD_STATED
@@ -36,4 +35,4 @@ def data_rentgen_operation(opened: Open, at: Place) -> Statements:
     if name:
         yield at.owner, JOB_FIELD, ("name", FIELD_STATED), capped(name)
     if description.strip():
-        yield at.owner, JOB_FIELD, ("description", FIELD_OPERATION), capped(description, DESCRIPTION_CAP)
+        yield at.owner, JOB_FIELD, ("description", FIELD_OPERATION), description

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
 from dh_bridge.translation.mending import text_of
-from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.rungs import FIELD_WEAK
 from dh_bridge.translation.slots import DATASET_FIELD, Statements
 
@@ -27,7 +26,7 @@ def description(opened: Open, at: Place) -> Statements:
     text = text_of(body.get("description"))
     if text.strip():
         del body["description"]
-        yield at.dataset, DATASET_FIELD, ("description", FIELD_WEAK), capped(text, DESCRIPTION_CAP)
+        yield at.dataset, DATASET_FIELD, ("description", FIELD_WEAK), text
     properties = flattened("description", body)
     if properties:
         yield property_statement(at, properties)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import capped, worded
+from dh_bridge.translation.properties import worded
 from dh_bridge.translation.rungs import FIELD_STATED
 from dh_bridge.translation.slots import DATASET_FIELD, GONE, JOB_FIELD, Statements
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
-DESCRIPTION_CAP = 65_536
 _PLAIN = ("text/markdown", "text/plain")
 
 
@@ -50,7 +49,7 @@ def _dataset_gone(_: dict[str, Any], at: Place) -> Statements:
 def job_documentation(facet: Documentation, at: Place) -> Statements:
     """Description of the job, or of the flow when the job is one; never of a task's flow."""
     if facet.description:
-        yield at.owner, JOB_FIELD, ("description", FIELD_STATED), capped(facet.description, DESCRIPTION_CAP)
+        yield at.owner, JOB_FIELD, ("description", FIELD_STATED), facet.description
     yield from _content_type(facet, at)
 
 
@@ -64,5 +63,5 @@ def job_documentation(facet: Documentation, at: Place) -> Statements:
 def dataset_documentation(facet: Documentation, at: Place) -> Statements:
     """Description of the dataset; what people wrote in the UI lives elsewhere and wins."""
     if facet.description:
-        yield at.dataset, DATASET_FIELD, ("description", FIELD_STATED), capped(facet.description, DESCRIPTION_CAP)
+        yield at.dataset, DATASET_FIELD, ("description", FIELD_STATED), facet.description
     yield from _content_type(facet, at)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facets.documentation import DESCRIPTION_CAP
 from dh_bridge.translation.mending import text_of
-from dh_bridge.translation.properties import capped, flattened
+from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import FIELD_WEAK
 from dh_bridge.translation.slots import JOB_FIELD, Statements
@@ -33,4 +32,4 @@ def spark_job_details(opened: Open, at: Place) -> Statements:
     if at.options.settings.spark.job_description == "run":
         at.reached("jobDescription", "kept", _KEPT)
     elif text.strip() and at.job is not None and at.job.level == "job":
-        yield at.owner, JOB_FIELD, ("description", FIELD_WEAK), capped(redacted(text), DESCRIPTION_CAP)
+        yield at.owner, JOB_FIELD, ("description", FIELD_WEAK), redacted(text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.mending import text_of
-from dh_bridge.translation.properties import capped, flattened, text
+from dh_bridge.translation.properties import flattened, text
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.beside import of_job
 from dh_bridge.translation.reading.people import owner_urn
@@ -38,7 +38,6 @@ OUTCOMES = {
     "up_for_retry": "UP_FOR_RETRY", "up_for_reschedule": "UP_FOR_RETRY",
 }  # fmt: skip
 _LIST_CAP = 10_000
-_DESCRIPTION_CAP = 65_536
 
 
 def listed(value: Any) -> list[Any]:
@@ -85,7 +84,7 @@ def _description(body: dict[str, Any], job: Job, at: Place) -> Statements:
     if not description:
         return
     del body[leaf]
-    yield job.flow_urn, JOB_FIELD, ("description", FIELD_DAG), capped(redacted(description), _DESCRIPTION_CAP)
+    yield job.flow_urn, JOB_FIELD, ("description", FIELD_DAG), redacted(description)
     if job.level != "flow":
         return
     documented = of_job(at, "documentation").get("description")

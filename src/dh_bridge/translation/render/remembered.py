@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, Remembered
+from dh_bridge.datahub.search_texts import MAX_TERM_BYTES, shortened
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.redaction import mode
 from dh_bridge.translation.render.datasets import LINEAGE, dataset_proposals
@@ -116,9 +117,18 @@ def _rendered(
         return known
     if not memory.again(whole):
         return list(render(facts))
-    made = tuple([Remembered.of(one) for one in render(facts)])
+    made = tuple([_remembered(one, options) for one in render(facts)])
     memory.keep(whole, made, sum([_OBJECTS * len(one.line) + _EACH for one in made], _EACH), held)
     return made
+
+
+def _remembered(proposal: Proposal, options: Options) -> Remembered:
+    """Return a proposal to be remembered: a long text is cut once, not each time."""
+    found = Remembered.of(proposal)
+    if len(found.line) <= MAX_TERM_BYTES:
+        return found
+    fitting = shortened(found, options.profile.name)
+    return fitting if type(fitting) is Remembered else found
 
 
 def _by_stamp(element: tuple[Any, Cell]) -> tuple[Any, ...]:

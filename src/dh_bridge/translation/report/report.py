@@ -12,13 +12,14 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.datahub.search_texts import too_long
 from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT, NAMES
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.place import ABOUT
 from dh_bridge.translation.redaction import names_of, replaced
 from dh_bridge.translation.report.leaves import document, noted_leaves
-from dh_bridge.translation.report.written import MOVED
+from dh_bridge.translation.report.written import CUT, MOVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,6 +90,8 @@ def _sorted(notes: list[tuple[str, str]]) -> tuple[dict[str, str], dict[str, str
 def _verdict(leaf: Found, event: Event, written: Aspects) -> _Verdict:
     *_, value, hidden = leaf
     found = _found(leaf, event, written)
+    if found[2] == CUT and not too_long(value):  # another text of the field
+        found = (*found[:2], None)
     return _unless_secret(found, "", (), value, hidden=True) if hidden else found
 
 
@@ -280,6 +283,8 @@ def _reached(verdict: str, targets: Sequence[str], written: Aspects) -> _Verdict
         said = written[aspect]
         if said is not None and said.startswith(MOVED):
             found = _reached(verdict, [said.removeprefix(MOVED) + target.removeprefix(aspect)], written)
+        elif said == CUT:
+            found = (verdict, target, CUT)
         elif said is not None:
             found = ("withheld", None, said)
         if found[0] != "withheld":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.datahub.search_texts import cut_fields
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.assertions import untold_context
 from dh_bridge.translation.envelope import OF_JOB, OF_RUN, SOURCES
@@ -63,6 +64,8 @@ _BORNE_BY_BOTH = frozenset({"ownership", "globalTags", "subTypes", "status", "do
 _DATASET, _JOBS = "urn:li:dataset:", ("urn:li:dataJob:", "urn:li:dataFlow:")
 #: Before another part of an aspect: what the rows of facets say of a part is there instead.
 MOVED = "moved:"
+#: A text of this field was cut, as it is too long for DataHub's search index.
+CUT = "cut"
 _ON_RUNS = dict.fromkeys(
     ("dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
     f"{MOVED}dataProcessInstanceProperties.customProperties",
@@ -101,7 +104,10 @@ def proposed(proposals: Iterable[Proposal], refused: Iterable[Proposal], options
         found.setdefault(one.entity_urn, {})[one.aspect_name] = "profile"
     for one in proposals:
         kept_back = writes.refusal(one.entity_type, one.aspect_name) is not None
-        found.setdefault(one.entity_urn, {})[one.aspect_name] = "policy:writes" if kept_back else None
+        aspects = found.setdefault(one.entity_urn, {})
+        aspects[one.aspect_name] = "policy:writes" if kept_back else None
+        if not kept_back:
+            aspects.update((f"{one.aspect_name}.{field}", CUT) for field in cut_fields(one))
     return found
 
 

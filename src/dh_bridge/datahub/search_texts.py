@@ -1,0 +1,122 @@
+"""Texts of search fields: DataHub indexes each of them as one term, and a term has a limit.
+
+If one term is longer, the search index refuses the whole document: the aspect is stored, but no search finds the entity as it
+is now. So a longer text is cut, and its end says so: ``… [cut, 40000 bytes]``, where the number is the size of the whole text.
+
+The bundled schemas say which fields hold such a text (``Searchable`` with a type of `TERM_TYPES`). Values of a map
+(``customProperties``) are not among them: DataHub leaves those of 4,096 characters and more out of the index by itself.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dh_bridge.datahub import pointers, schemas
+from dh_bridge.datahub.proposal import Payload, Proposal, Remembered
+from dh_bridge.datahub.schema_trees import Tree, compiled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_TERM_BYTES = 32_766
+"""The longest term in UTF-8: ``IndexWriter.MAX_TERM_LENGTH`` of Lucene, which OpenSearch and Elasticsearch are built on."""
+
+SAFE_LENGTH = MAX_TERM_BYTES // 4
+"""A text of so many characters fits, whatever its characters are: the cheap test comes first."""
+
+TERM_TYPES = frozenset({"KEYWORD", "TEXT", "TEXT_PARTIAL", "WORD_GRAM"})
+"""Types of search fields that DataHub maps to ``keyword`` without ``ignore_above`` (``MappingsBuilder``, ``V2MappingsBuilder``)."""
+
+
+class LongText(NamedTuple):
+    """A text that is too long for its search field: the field (``fields[].description``) and the size in bytes."""
+
+    field: str
+    size: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.field}: a text of {self.size:,} bytes in a search field. DataHub's index takes {MAX_TERM_BYTES:,} and drops "
+            "the entity's update from search: shorten the text"
+        )
+
+
+def too_long(text: Any) -> bool:
+    """Say whether a value is a text that no search field takes."""
+    return isinstance(text, str) and len(text) > SAFE_LENGTH and _size(text) > MAX_TERM_BYTES
+
+
+def cut(text: str) -> str:
+    """Return the beginning of a long text, with a mark at its end: together at most `MAX_TERM_BYTES` in UTF-8."""
+    data = text.encode("utf-8", "surrogatepass")
+    mark = f"… [cut, {len(data)} bytes]"
+    return data[: MAX_TERM_BYTES - len(mark.encode())].decode("utf-8", "ignore") + mark
+
+
+def long_texts(proposal: Proposal, version: str) -> list[LongText]:
+    """Return the texts of a proposal that are too long for their search fields, by the schemas of a DataHub version."""
+    return _cut(proposal, version)[1]
+
+
+def shortened(proposal: Proposal, version: str) -> Proposal:
+    """Return the proposal with its long texts cut (:func:`cut_fields` names them); the same object where there are none."""
+    value, found = _cut(proposal, version)
+    if not found:
+        return proposal
+    made = Remembered(
+        proposal.entity_type, proposal.entity_urn, proposal.change_type, proposal.aspect_name, Payload(value)
+    )
+    made.__dict__["cut"] = tuple([text.field for text in found])
+    return made
+
+
+def cut_fields(proposal: Proposal) -> tuple[str, ...]:
+    """Return the fields whose texts :func:`shortened` cut, one entry for each text."""
+    fields: tuple[str, ...] = proposal.__dict__.get("cut", ()) if type(proposal) is Remembered else ()
+    return fields
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _cut(proposal: Proposal, version: str) -> tuple[Any, list[LongText]]:
+    """Return the value of a proposal with its long texts cut, and these."""
+    found: list[LongText] = []
+    file = schemas.index(version).aspects.get(proposal.aspect_name)
+    tree = None if file is None else _compiled(file)
+    value = proposal.value
+    if tree is None:
+        return value, found
+
+    def fitting(text: Any, field: str) -> Any:
+        if not too_long(text):
+            return text
+        found.append(LongText(field, _size(text)))
+        return cut(text)
+
+    if proposal.change_type == "UPSERT":
+        value = tree.changed(value, fitting)
+    elif isinstance(value, list):
+        value = [_operation(operation, tree, fitting) for operation in value]
+    return value, found
+
+
+def _operation(operation: Any, tree: Tree, fitting: Callable[[Any, str], Any]) -> Any:
+    """Return an operation of a PATCH with its long texts cut."""
+    path = operation.get("path") if isinstance(operation, dict) else None
+    if not isinstance(path, str) or "value" not in operation:
+        return operation
+    place, field = tree.at(pointers.steps(path))
+    return operation if place is None else {**operation, "value": place.changed(operation["value"], fitting, field)}
+
+
+@cache
+def _compiled(file: str) -> Tree | None:
+    return compiled(schemas.load(file), lambda field, kind: kind == "string" and is_text(field))
+
+
+def is_text(field: schemas.Schema) -> bool:
+    """Say whether a record's field holds a text, or a list of texts, that is a term of a search field."""
+    return field.get("Searchable", {}).get("fieldType") in TERM_TYPES
