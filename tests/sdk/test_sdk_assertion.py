@@ -235,10 +235,21 @@ def test_every_field_of_a_result_can_be_said(told):
     assert event["timestampMillis"] == 5
 
 
-def test_a_server_that_knows_no_severity_keeps_the_word(told):
-    one = told(profile="1.4")
+@pytest.mark.parametrize("profile", ["1.4", "1.5"])
+def test_a_server_that_may_not_know_severity_keeps_the_word(told, profile):
+    one = told(profile=profile)
     between(one).report(success=False, severity="warn")
     assert one.last(CHECK, RESULT)["result"] == {"type": "FAILURE", "nativeResults": {"severity": "warn"}}
+
+
+def test_error_is_among_the_native_results_that_datahub_shows(told):
+    one = told(profile="1.7")
+    between(one).report(error="no such table", results={"rows": 0}, url="http://x/1")
+    result = one.last(CHECK, RESULT)["result"]
+    assert result["nativeResults"] == {"error": "no such table", "rows": "0"}
+    assert list(result) == ["type", "nativeResults", "externalUrl", "error"]
+    between(one).report(error="no such table")
+    assert one.last(CHECK, RESULT)["result"]["nativeResults"] == {"error": "no such table"}
 
 
 @pytest.mark.parametrize("actual", ["many", [1, 2], 1e300, True, {"a": 1}])
@@ -275,7 +286,11 @@ def test_a_result_without_a_run_has_the_moment_for_its_run(told):
 def test_a_check_that_could_not_be_evaluated_is_an_error_with_its_type(told, error, kind, properties):
     one = told()
     between(one).report(error=error)
-    assert one.last(CHECK, RESULT)["result"] == {"type": "ERROR", "error": {"type": kind, "properties": properties}}
+    assert one.last(CHECK, RESULT)["result"] == {
+        "type": "ERROR",
+        "nativeResults": {"error": properties["message"]},
+        "error": {"type": kind, "properties": properties},
+    }
 
 
 def test_an_error_of_no_known_type_is_refused(told):

@@ -23,6 +23,8 @@ from dh_bridge.translation.assertions import (
     measured,
     run_event,
     severity_of,
+    takes_severity,
+    with_cause,
     without_values,
 )
 from dh_bridge.translation.assertions.bounds import number
@@ -134,9 +136,7 @@ class Assertion:
             result = self._ended(ended, severity, native)
             result |= _counts(rowCount=rows, missingCount=missing, unexpectedCount=unexpected)
             measured, secret = self._measured(plain(actual), native)
-            result |= measured
-            result |= {} if url is None else {"externalUrl": redacted(url)}
-            result |= {} if error is None else {"error": _error(error, self._tables.assertion_errors)}
+            result |= self._ending(measured, url, error)
             event = run_event(
                 self.urn, self.entity, time=self._pipeline.micros() // 1000 if time is None else _millis(time),
                 run_id=None if run_id is None else str(getattr(run_id, "run_id", run_id)),
@@ -162,7 +162,7 @@ class Assertion:
     def _ended(self, ended: Outcome, word: str | None, found: dict[str, Any]) -> dict[str, Any]:
         """Return the result's type, and the typed severity of a failure.
 
-        Else, and before 1.5, the severity's word is among the results.
+        Else, and before 1.6, the severity's word is among the results.
         """
         if word is None:
             return {"type": ended}
@@ -170,7 +170,7 @@ class Assertion:
         if severity is None:
             raise EventError(f"no severity: {word!r}", where="severity", now="error, warn or info")
         ended = ended_as(ended, severity, self._pipeline.options.settings.assertions.warn_as)
-        if ended == "FAILURE" and self._pipeline.options.profile.has_field("assertionRunEvent", "result.severity"):
+        if ended == "FAILURE" and takes_severity(self._pipeline.options.profile):
             return {"type": ended, "severity": severity}
         found["severity"] = word
         return {"type": ended}
@@ -194,6 +194,15 @@ class Assertion:
             found["nativeResults"] = written
         told = {f"params.{key}": f"results.{key}" for key in native} | {"actual": "actual"}
         return found, [told[leaf] for leaf in hidden if leaf in told]
+
+    def _ending(self, measured: dict[str, Any], url: str | None, error: Any) -> dict[str, Any]:
+        """Return what was measured, the link, and the error of a check, whose message is a native result, too."""
+        link = {} if url is None else {"externalUrl": redacted(url)}
+        if error is None:
+            return measured | link
+        cause = _error(error, self._tables.assertion_errors)
+        native = with_cause(measured.get("nativeResults", {}), cause)
+        return {**measured, "nativeResults": native, **link, "error": cause}
 
     def _partition(self, partition: Any, where: str | None) -> dict[str, Any] | None:
         if partition is not None and where is not None:

@@ -251,11 +251,33 @@ def test_how_a_check_ended(check, platform, expected):
         assert ("error" in result) == (expected == "ERROR")
 
 
+def test_cause_of_an_error_is_among_the_native_results_that_datahub_shows():
+    check = Check("x", success=False, severity="error", name="x")
+    result = assertion_result(check, profile=NEW, platform="dbt", error="Connection refused by 10.0.0.1")
+    assert result["nativeResults"] == {"error": "Connection refused by 10.0.0.1", "severity": "error"}
+    assert result["error"]["properties"]["message"] == result["nativeResults"]["error"]
+    without = assertion_result(check, profile=NEW, platform="dbt")
+    assert without["nativeResults"]["error"] == without["error"]["properties"]["message"] != ""
+
+
+def test_cause_that_a_parameter_tells_is_there_once():
+    check = Check("x", success=False, severity="error", params={"error_message": "no such table"})
+    result = assertion_result(check, profile=NEW, platform="dbt", error="another")
+    assert result["nativeResults"] == {"error_message": "no such table", "severity": "error"}
+
+
+def test_failure_and_success_have_no_cause():
+    for success in (True, False):
+        result = assertion_result(Check("x", success=success), profile=NEW, platform="airflow", error="broken")
+        assert "error" not in result
+        assert "error" not in result.get("nativeResults", {})
+
+
 @pytest.mark.parametrize(
     ("severity", "known", "expected"),
     [
         ("error", NEW, "HIGH"), ("warn", NEW, "LOW"), ("INFO", NEW, "LOW"), (None, NEW, None), ("other", NEW, None),
-        ("error", profile("1.5"), "HIGH"), ("error", profile("1.4"), None), ("error", OLD, None),
+        ("error", profile("1.6"), "HIGH"), ("error", profile("1.5"), None), ("error", profile("1.4"), None), ("error", OLD, None),
     ],
 )  # fmt: skip
 def test_the_severity_of_a_failure_is_typed_where_the_server_knows_it(severity, known, expected):

@@ -15,6 +15,8 @@ from dh_bridge.translation.assertions.result import (
     measured,
     outcome,
     severity_of,
+    takes_severity,
+    with_cause,
 )
 from dh_bridge.translation.assertions.run_event import batch_spec, check_partition, run_event, untold_context
 from dh_bridge.translation.assertions.table import AssertionTable
@@ -46,7 +48,9 @@ __all__ = [
     "run_event",
     "said",
     "severity_of",
+    "takes_severity",
     "untold_context",
     "untold_parameters",
+    "with_cause",
     "without_values",
 ]

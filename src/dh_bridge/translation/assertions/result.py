@@ -92,19 +92,35 @@ def assertion_result(  # noqa: PLR0913 - what the result is made of
     severity = severity_of(check.severity, table)
     ended = ended_as(ended, severity, warn_as)
     result: dict[str, Any] = {"type": ended}
-    if ended == "FAILURE" and severity is not None and profile.at_least(1, 5):
+    if ended == "FAILURE" and severity is not None and takes_severity(profile):
         result["severity"] = severity
     result.update(_counts(check, platform if ended != "ERROR" else "", table, row_count, missing_count))
     actual = measured(check, platform, table, kind)
     if actual is not None and ended != "ERROR":
         result["actualAggValue"] = actual
-    if native := _native(check, table):
+    native, cause = _native(check, table), {}
+    if ended == "ERROR":
+        cause = {"error": errors.error(_message(check) or error or _NO_VALUE)}
+        native = with_cause(native, cause["error"])
+    if native:
         result["nativeResults"] = native
     if external_url is not None and external_url.startswith(("http://", "https://")):
         result["externalUrl"] = external_url
-    if ended == "ERROR":
-        result["error"] = errors.error(_message(check) or error or _NO_VALUE)
-    return result
+    return result | cause
+
+
+def takes_severity(profile: Profile) -> bool:
+    """Return whether a result may have a typed severity.
+
+    DataHub 1.5.0 drops it without a word, 1.5.0.19 knows it, and the profile 1.5 stands for both.
+    """
+    return profile.at_least(1, 6)
+
+
+def with_cause(native: dict[str, str], error: dict[str, Any]) -> dict[str, str]:
+    """Return the native results with the message of the result's error, unless they have it: DataHub's pages show no errors."""
+    message = error["properties"]["message"]
+    return native if message in native.values() else dict(sorted({"error": message, **native}.items()))
 
 
 def measured(check: Check, platform: str, table: AssertionTable, kind: Kind = "auto") -> float | None:
