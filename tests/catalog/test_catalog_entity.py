@@ -20,7 +20,9 @@ def test_everything_that_is_known_of_a_job(shop_catalog):
     found = entity(shop_catalog, LOAD)
     assert (found.type, found.name, found.raw_names) == ("dataJob", "shop.load", [("prod", "shop.load")])
     assert list(found.aspects) == ["dataJobInfo", "dataJobInputOutput"]
-    assert [(one.name, one.urn) for one in found.relationships] == [("Consumes", RAW), ("Produces", ORDERS)]
+    assert [(one.name, one.urn) for one in found.relationships] == [
+        ("Consumes", RAW), ("IsPartOf", LOAD.partition("(")[2].rpartition(",")[0]), ("Produces", ORDERS),
+    ]  # fmt: skip
     assert [(one.name, one.urn) for one in found.referrers] == [
         ("InstanceOf", RUN),
         ("InstanceOf", "urn:li:dataProcessInstance:load-2"),

@@ -21,10 +21,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.lineage import lineage
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import Payload, Proposal, patch, upsert
 
 TABLE = {"typeNames": ["Table"]}
+FLOW = "urn:li:dataFlow:(airflow,shop,prod)"
+TASK = f"urn:li:dataJob:({FLOW},pack)"
+PART_OF = ("IsPartOf", "dataJobKey", FLOW)
 
 
 def test_an_upsert_replaces_the_aspect(catalog):
@@ -109,8 +113,8 @@ def test_a_bad_patch_leaves_the_aspect_as_its_good_ones_made_it(catalog):
     after = io(LOAD, edge("output", ORDERS))
     delivery = catalog.apply([good, half, after])
     assert [failure.proposal for failure in delivery.failed] == [half]
-    assert [name for name, _, _ in catalog.relationships(LOAD)] == ["Consumes", "Produces"]
-    assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW, ORDERS]
+    assert [name for name, _, _ in catalog.relationships(LOAD)] == ["Consumes", "IsPartOf", "Produces"]
+    assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW, FLOW, ORDERS]
 
 
 def test_points_are_kept_in_order_of_time_and_the_same_one_overwrites(catalog):
@@ -144,7 +148,7 @@ def test_relationships_are_replaced_with_their_aspect(catalog):
     assert [urn for name, _, urn in catalog.relationships(LOAD) if name == "Consumes"] == [TOTALS]
     assert list(catalog.referrers(RAW)) == [("Consumes", "dataProcessInstanceInput", RUN)]
     catalog.apply([upsert("dataJob", LOAD, "dataJobInputOutput", {"inputDatasets": [], "outputDatasets": []})])
-    assert list(catalog.relationships(LOAD)) == []
+    assert list(catalog.relationships(LOAD)) == [PART_OF]
     assert catalog.connection.execute(
         "SELECT count(*) FROM column_edge c JOIN entity e ON e.id = c.owner WHERE e.urn = ?", (LOAD,)
     ).fetchone() == (0,)
@@ -262,7 +266,7 @@ def test_column_lineage_follows_a_patch_that_names_its_keys(catalog):
     }
     assert catalog.apply([patch("dataJob", LOAD, "dataJobInputOutput", keyed)]).failed == []
     assert catalog.connection.execute("SELECT count(*) FROM column_edge").fetchone() == (2,)
-    assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW]
+    assert [urn for _, _, urn in catalog.relationships(LOAD)] == [RAW, FLOW]
 
 
 def test_column_lineage_that_a_patch_does_not_name_stays(catalog):
@@ -285,3 +289,31 @@ def test_column_lineage_that_a_patch_does_not_name_stays(catalog):
     assert catalog.connection.execute("SELECT count(*) FROM column_edge").fetchone() == (2,)
     catalog.apply([io(LOAD, {"op": "remove", "path": "/fineGrainedLineages"}), io(other, edge("output", RAW))])
     assert catalog.connection.execute("SELECT count(*) FROM column_edge").fetchone() == (1,)
+
+
+# -- what a key says ---------------------------------------------------------------------------------------------------
+
+
+def test_job_is_part_of_its_flow_as_soon_as_it_has_an_aspect(catalog):
+    for aspect, value in (("status", {"removed": False}), ("subTypes", TABLE), ("subTypes", {"typeNames": ["View"]})):
+        catalog.apply([upsert("dataJob", TASK, aspect, value)])
+        assert list(catalog.relationships(TASK)) == [PART_OF]
+    assert "dataJobKey" not in catalog.aspects(TASK)
+    catalog.apply([upsert("dataJob", TASK, "dataJobKey", {"flow": FLOW, "jobId": "pack"})])
+    assert list(catalog.relationships(TASK)) == [PART_OF]
+
+
+def test_job_that_is_only_named_is_part_of_nothing_yet(catalog):
+    upstream = [{"op": "add", "path": f"/inputDatajobEdges/{esc(TASK)}", "value": {"destinationUrn": TASK}}]
+    other = f"urn:li:dataJob:({FLOW},other)"
+    catalog.apply([patch("dataJob", other, "dataJobInputOutput", upstream)])
+    assert list(catalog.relationships(TASK)) == []
+    assert PART_OF in catalog.relationships(other)
+
+
+def test_being_part_of_a_flow_is_no_lineage(catalog):
+    catalog.apply([upsert("dataJob", TASK, "status", {"removed": False})])
+    tree = lineage(catalog, TASK)
+    assert (tree.upstream, tree.downstream) == ([], [])
+    tree = lineage(catalog, FLOW)
+    assert (tree.upstream, tree.downstream) == ([], [])

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from dh_bridge.catalog import timeseries
-from dh_bridge.catalog.edges import COLUMN_LINEAGE, COLUMNS, column_edges, entity_type, relations
+from dh_bridge.catalog.edges import COLUMN_LINEAGE, COLUMNS, column_edges, entity_type, key_relations, relations
 from dh_bridge.catalog.patching import Draft
 from dh_bridge.catalog.shapes import PatchError
+from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.sinks.base import Failure
 
 if TYPE_CHECKING:
@@ -163,6 +164,7 @@ class Batch:
         relationships = Rows(self._connection, "relationship", ("source", "aspect"), ("name", "target", "lineage"))
         columns = Rows(self._connection, "column_edge", ("owner", "aspect"), ("downstream", "upstream", "operation"))
         number = self._number
+        begun: set[str] = set()
         for (urn, aspect), pending in self._aspects.items():
             if not pending.settle():
                 continue
@@ -170,10 +172,18 @@ class Batch:
             value = pending.value or {}
             rows.append((entity, aspect, cast("bytes", pending.new)))
             found = {(name, number(target), lineage) for (name, target), lineage in relations(aspect, value).items()}
-            relationships.replace((entity, aspect), found, fresh=pending.old is None)
+            new = pending.old is None
+            # a key aspect that is told by itself has its rows since the first aspect of its entity
+            relationships.replace((entity, aspect), found, fresh=new and aspect != key_aspect(urn))
+            if new:
+                begun.add(urn)
             if pending.says_columns(aspect):
                 pairs = {(number(down), number(up), operation) for down, up, operation in column_edges(value)}
                 columns.replace((entity, aspect), pairs, fresh=pending.old is None)
+        for urn in begun:
+            if (of_key := key_relations(urn)) and (urn, key_aspect(urn)) not in self._aspects:
+                found = {(name, number(target), lineage) for (name, target), lineage in of_key.items()}
+                relationships.replace((number(urn), key_aspect(urn)), found, fresh=False)
         points = [(number(urn), aspect, document, *point) for (urn, aspect, document), point in self._points.items()]
         execute = self._connection.executemany
         execute("INSERT INTO entity (id, urn, type) VALUES (?, ?, ?)", self._new)

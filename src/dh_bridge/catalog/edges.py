@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub import schemas
+from dh_bridge.datahub import schemas, urns
 from dh_bridge.datahub.relationships import relationships
 
 if TYPE_CHECKING:
@@ -35,6 +35,23 @@ def relations(aspect: str, value: dict[str, Any]) -> dict[tuple[str, str], int]:
         side = sides.get(path[2:].partition("[")[0], NEITHER) if sides else NEITHER
         found[name, target] = side or found.get((name, target), NEITHER)
     return found
+
+
+def key_relations(urn: str) -> dict[tuple[str, str], int]:
+    """Return the relations of an entity's key aspect, as `relations` does: a job is part of its flow.
+
+    DataHub writes the key aspect by itself with the first aspect of an entity.
+    """
+    names = _key_fields(entity_type(urn))
+    return relations(urns.key_aspect(urn), dict(zip(names, urns.parse(urn)[1], strict=False))) if names else {}
+
+
+@cache
+def _key_fields(kind: str) -> tuple[str, ...]:
+    """Return the fields of the key of an entity type; none where the key has no relationship."""
+    schema = schemas.aspect_schema(schemas.versions()[-1], "corpUserKey" if kind == "corpuser" else f"{kind}Key")
+    fields = schema["fields"] if schema else []
+    return tuple(field["name"] for field in fields) if any("Relationship" in field for field in fields) else ()
 
 
 @cache
