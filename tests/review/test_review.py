@@ -288,3 +288,34 @@ def test_what_says_nothing_is_held_and_what_cannot_be_laid_out_is_compared_as_it
     (change,) = reviewed(Place(), upsert("dataset", A, "upstreamLineage", {"upstreams": [], **fine}))
     assert verdict(change._replace(before=Present({"upstreams": [], **fine}))).word == "held"
     assert verdict(change._replace(before=Present({"upstreams": []}))).word == "trimmed"
+
+
+# -- 32-bit floats -----------------------------------------------------------------------------------------------------
+
+
+def _sure(number):
+    pair = {
+        "upstreamType": "FIELD_SET",
+        "downstreamType": "FIELD",
+        "transformOperation": "COPY",
+        "confidenceScore": number,
+    }
+    ends = {"upstreams": [f"urn:li:schemaField:({B},id)"], "downstreams": [f"urn:li:schemaField:({A},id)"]}
+    return {"upstreams": [], "fineGrainedLineages": [{**pair, **ends}]}
+
+
+def test_float_that_a_server_keeps_with_32_bits_is_no_change():
+    held = {A: {"upstreamLineage": Present(_sure(0.33333334), **OURS)}}
+    said = upsert("dataset", A, "upstreamLineage", _sure(1 / 3))
+    (change,) = reviewed(Place(**held), said)
+    assert verdict(change).word == "held"
+    counts, _ = planned(Place(**held), said)
+    assert counts == {"found": 1, "unchanged": 1}
+
+
+def test_float_of_another_number_is_a_change():
+    held = {A: {"upstreamLineage": Present(_sure(0.5), **THEIRS)}}
+    said = upsert("dataset", A, "upstreamLineage", _sure(1 / 3))
+    (change,) = reviewed(Place(**held), said)
+    assert verdict(change).word == "overwritten"
+    assert planned(Place(**held), said)[0]["changed"] == 1

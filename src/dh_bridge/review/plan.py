@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.catalog.dump import canonical
 from dh_bridge.catalog.edges import NEITHER, relations
+from dh_bridge.datahub.floats import stored
 from dh_bridge.review.near import near_misses, spelled_otherwise
 from dh_bridge.review.verdicts import writer
 
@@ -50,19 +51,20 @@ def _near(state: State, known: Iterable[str] | None) -> Iterator[dict[str, Any]]
 
 def _told(change: Change, pipeline: str, counts: Counter[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one aspect."""
-    before = change.before.value if change.before is not None else {}
-    if canonical(change.aspect, before) == canonical(change.aspect, change.after):
+    before = stored(change.aspect, change.before.value) if change.before is not None else {}
+    after = stored(change.aspect, change.after)
+    if canonical(change.aspect, before) == canonical(change.aspect, after):
         counts["unchanged"] += 1
         return
     counts["changed"] += 1
     row = {"urn": change.urn, "aspect": change.aspect}
-    members = sorted(name for name in before.keys() | change.after.keys() if before.get(name) != change.after.get(name))
+    members = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     yield {"kind": "changed", **row, "members": members}
     if change.before is not None and (by := writer(change.before)) is not None:
         ours = change.before.pipeline_name == pipeline or (change.before.run_id or "").startswith("dh_bridge-")
         if not ours:
             yield {"kind": "foreign", **row, "writer": by, "how": "replaced" if change.replaced else "merged"}
-    was, will = _edges(change.aspect, before), _edges(change.aspect, change.after)
+    was, will = _edges(change.aspect, before), _edges(change.aspect, after)
     for kind, targets in (("added", will - was), ("removed", was - will)):
         for target in sorted(targets):
             yield {"kind": kind, **row, "target": target}

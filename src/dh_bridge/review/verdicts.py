@@ -8,6 +8,7 @@ from dh_bridge.catalog.dump import canonical
 from dh_bridge.catalog.shapes import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
 from dh_bridge.datahub import pointers
+from dh_bridge.datahub.floats import stored
 from dh_bridge.review.merging import SETS
 
 if TYPE_CHECKING:
@@ -27,10 +28,14 @@ class Verdict(NamedTuple):
 
 def verdict(change: Change) -> Verdict:
     """Compare an aspect as it is there with what the delivery would leave; what others added beside it is no fault."""
-    after = canonical(change.aspect, change.after)
+    whole = stored(change.aspect, change.after)
+    after = canonical(change.aspect, whole)
     if change.before is None:
         return Verdict("held" if after is None else "missing", [], None)
-    wanted, there = _tree(change.aspect, after or change.after), _tree(change.aspect, change.before.value)
+    wanted, there = (
+        _tree(change.aspect, after or whole),
+        _tree(change.aspect, stored(change.aspect, change.before.value)),
+    )
     gone: list[str] = []
     other: list[str] = []
     _compare(wanted, there, "", gone, other)
