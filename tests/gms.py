@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from dh_bridge.datahub.profiles import Profile
+
 LIMIT = 16_000_000
 _CONTENT = {"UPSERT": "application/json", "PATCH": "application/json-patch+json"}
 _FIELDS = {"entityType", "entityUrn", "changeType", "aspectName", "aspect", "systemMetadata", "headers"}
@@ -229,6 +231,8 @@ class Gms:
         if (why := self.poison(found)) is not None:
             raise why if isinstance(why, RefusedError) else RefusedError(422, why)
         acting = self.acts_as or self.version or "0.15.0"
+        if not _is_readable(found.entity_urn, profile(acting)):
+            raise RefusedError(500, "java.lang.IllegalArgumentException: unbalanced parentheses in the entity's key")
         if change == "PATCH":
             self.look_at_form(found.aspect_name, value, acting)
             found = Proposal(*_words(found), Payload(operations(found.aspect_name, value)))
@@ -282,6 +286,18 @@ class Gms:
 
 def _words(one: Proposal) -> tuple[str, str, Any, str]:
     return one.entity_type, one.entity_urn, one.change_type, one.aspect_name
+
+
+def _is_readable(urn: str, known: Profile) -> bool:
+    """Say whether a version reads the URN of a job: 0.15.0 decodes the parentheses of its flow and parses that again."""
+    if known.name != "0.15.0" or not urn.startswith("urn:li:dataJob:("):
+        return True
+    opened = 0
+    for sign in unquote(urn[len("urn:li:dataJob:(") : -1].rpartition("),")[0] + ")"):
+        opened += {"(": 1, ")": -1}.get(sign, 0)
+        if opened < 0:
+            return False
+    return opened == 0
 
 
 class _Server(ThreadingHTTPServer):

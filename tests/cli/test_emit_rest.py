@@ -197,3 +197,21 @@ def test_lineage_and_runs_only(run, gms):
         "plan", EVENTS, "--against", f"rest:{gms.url}", "--set", chosen, "--fail-on", "new>0", "--fail-on", "changed>0"
     )
     assert before.exit_code == 0, before.stderr
+
+
+def test_namespace_that_0_15_0_cannot_read_is_one_line_for_each_job_and_the_rest_arrives(run, tmp_path):
+    event = {
+        "eventType": "COMPLETE", "eventTime": "2024-05-01T10:00:00Z", "producer": "https://example.com/me",
+        "run": {"runId": "01890d3e-0000-7000-8000-000000000001"}, "job": {"namespace": "a)b", "name": "shop.load"},
+        "outputs": [{"namespace": "s3://lake", "name": "orders"}],
+    }  # fmt: skip
+    (tmp_path / "e.ndjson").write_text(json.dumps(event))
+    for version, code in (("0.15.0", 3), ("1.4.0", 0)):
+        with Gms(tmp_path / f"{version}.db", version=version) as server:
+            result = run("emit", "e.ndjson", "--to", f"rest:{server.url}")
+            assert result.exit_code == code, result.stderr
+            lines = [line for line in result.stderr.splitlines() if line.startswith("not delivered: ")]
+            assert len(lines) == (version == "0.15.0")
+            assert all("a%29b),shop.load) dataJobInfo, " in line for line in lines)
+            assert len(server.writes) == 1
+            assert "dataset" in {one.entity_type for one in server.proposals}

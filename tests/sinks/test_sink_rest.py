@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from contextlib import nullcontext
 
 import pytest
 from gms import VERSIONS, Fault, Gms, RefusedError
@@ -568,3 +569,32 @@ def test_what_cannot_be_read_is_an_error_of_one_of_two_kinds(gms):
     gms.token = "t"  # noqa: S105 - none
     with opened(gms) as sink, pytest.raises(SinkError, match="answers 401"):
         sink.read({DATASET: []})
+
+
+def test_job_whose_namespace_0_15_0_cannot_read_is_refused_before_it_is_sent(tmp_path):
+    unreadable = [
+        upsert("dataJob", "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)", name, value)
+        for name, value in (("status", {"removed": False}), ("subTypes", {"typeNames": ["Task"]}))
+    ]
+    for version, refused in (("0.15.0", 2), ("1.4.0", 0)):
+        with Gms(tmp_path / f"{version}.db", version=version) as server, opened(server) as sink:
+            delivery = sink.emit([*unreadable, *named("a")])
+            assert (delivery.delivered, len(delivery.failed)) == (3 - refused, refused)
+            assert all("unbalanced parenthesis" in one.reason and not one.retryable for one in delivery.failed)
+            assert len(server.writes) == 1
+
+
+def test_stand_in_refuses_what_0_15_0_cannot_read(tmp_path):
+    body = {
+        "entityType": "dataJob",
+        "entityUrn": "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)",
+        "changeType": "UPSERT",
+        "aspectName": "status",
+        "aspect": {"value": '{"removed":false}', "contentType": "application/json"},
+    }
+    for version in ("0.15.0", "1.4.0"):
+        with Gms(tmp_path / f"{version}.db", version=version) as server:
+            with pytest.raises(RefusedError) if version == "0.15.0" else nullcontext():
+                server.take([body], 0.0)
+            balanced = body["entityUrn"].replace("%29", "%28x%29")
+            server.take([{**body, "entityUrn": balanced}], 0.0)

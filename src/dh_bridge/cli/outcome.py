@@ -6,6 +6,7 @@ import gc
 import io
 import sys
 from contextlib import ExitStack, contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
@@ -47,6 +48,7 @@ class Outcome:
         self.rejected = 0
         self.delivered = 0
         self.refused = 0
+        self._refusals = 0
         self.held = 0
         self._broken = False
         self._waiting = 0
@@ -89,10 +91,11 @@ class Outcome:
     def deliver(self, delivery: Delivery) -> None:
         """Count a delivery and tell of its refusals."""
         self.delivered += delivery.delivered
-        for failure in delivery.failed:
-            self.refused += 1
-            proposal = failure.proposal
-            _limited(self.refused, f"not delivered: {proposal.entity_urn} {proposal.aspect_name}: {failure.reason}")
+        for (urn, reason), failures in groupby(delivery.failed, key=lambda one: (one.proposal.entity_urn, one.reason)):
+            aspects = [one.proposal.aspect_name for one in failures]
+            self._refusals += 1
+            self.refused += len(aspects)
+            _limited(self._refusals, f"not delivered: {urn} {', '.join(dict.fromkeys(aspects))}: {reason}")
 
     @contextmanager
     def waiting(self, proposals: int) -> Iterator[None]:

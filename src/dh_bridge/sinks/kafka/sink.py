@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.datahub import schemas
 from dh_bridge.datahub.profiles import newest_profile, profile
+from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.wire import keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
@@ -91,6 +92,9 @@ class KafkaSink(Closing):
         for place, proposal in enumerate(proposals):
             topic = self._topic(proposal)
             envelope = self._envelopes[topic]
+            if (reason := unreadable_urn(proposal.entity_urn, self._options.profile)) is not None:
+                failed[place] = Failure(proposal, reason)
+                continue
             try:
                 key = proposal.entity_urn.encode()
                 value = envelope.message(proposal, tails[topic], keyed=self._keyed(envelope))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
@@ -84,12 +85,16 @@ class RestSink(Closing):
             raise SinkError("is closed", where=self.where)
         if not proposals:
             return Delivery(0, [])
-        self.server()  # the first time: whose form of patches, and whether this is GMS at all
+        # the first time: whose form of patches, and whether this is GMS at all
+        version = self.server().version or self._options.profile
         failed: list[Failure] = []
         step = _AT_ONCE * self._rest.batch_size
         for start in range(0, len(proposals), step):
             metadata = self._options.system_metadata()
-            made = [self._item(proposal, metadata) for proposal in proposals[start : start + step]]
+            made = [
+                _unreadable(proposal, version) or self._item(proposal, metadata)
+                for proposal in proposals[start : start + step]
+            ]
             failed += [each for each in made if isinstance(each, Failure)]
             for request in cut([each for each in made if isinstance(each, Item)], self._rest):
                 failed += self._request(request)
@@ -193,6 +198,12 @@ class RestSink(Closing):
         """Close the connection."""
         self._closed = True
         self._connection.close()
+
+
+def _unreadable(proposal: Proposal, version: str | None) -> Failure | None:
+    """Return the Failure of a proposal whose entity the server cannot read: its refusal would look like a fault of its own."""
+    reason = unreadable_urn(proposal.entity_urn, version)
+    return None if reason is None else Failure(proposal, reason)
 
 
 def open_target(place: str, options: SinkOptions) -> RestSink:

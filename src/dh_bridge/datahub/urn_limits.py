@@ -1,0 +1,44 @@
+"""URNs that some servers cannot read, although their schemas allow them."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+from dh_bridge.datahub import urns
+from dh_bridge.datahub.profiles import profile
+
+_PARSED_TWICE = "0.15.0"
+"""The version that decodes the flow inside a job's URN and parses it again; later ones do not."""
+
+
+def unreadable_urn(urn: str, version: str | None) -> str | None:
+    """Return why a server of a version refuses everything of the entity ``urn``, None where it takes it.
+
+    DataHub 0.15.0 decodes ``%28`` and ``%29`` of a job's flow, so an unbalanced parenthesis of the namespace ends the flow too early.
+    The URN is the same for all versions: another one would be another job for a server that is upgraded.
+    """
+    if (
+        "%2" not in urn
+        or version is None
+        or not urn.startswith("urn:li:dataJob:")
+        or profile(version).name != _PARSED_TWICE
+    ):
+        return None
+    if not urns.is_urn(urn):
+        return None
+    flow = unquote(urns.parse(urn)[1][0])
+    if _is_balanced(flow):
+        return None
+    return (
+        f"DataHub {_PARSED_TWICE} cannot read an unbalanced parenthesis in the namespace or flow of a job ({flow}). "
+        "Rename the namespace, or upgrade DataHub"
+    )
+
+
+def _is_balanced(text: str) -> bool:
+    depth = 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0:
+            return False
+    return depth == 0
