@@ -116,7 +116,7 @@ def test_an_exception_is_an_error_with_its_type(told, info):
     tell(one, expectation(column="amount", success=False, info=info, severity="warning"))
     assert only(one, RESULT)["result"] == {
         "type": "ERROR",
-        "nativeResults": {"severity": "warning"},
+        "nativeResults": {"error": "Connection refused", "severity": "warning"},
         "externalUrl": "https://gx.example/1",
         "error": {"type": "SOURCE_CONNECTION_ERROR", "properties": {"message": "Connection refused"}},
     }
