@@ -11,6 +11,7 @@ import pytest
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
+from dh_bridge.datahub.search_texts import cut
 from dh_bridge.errors import AspectError, EventError
 from dh_bridge.sdk import Freshness
 from dh_bridge.sinks.catalog import CatalogSink
@@ -250,6 +251,12 @@ def test_error_is_among_the_native_results_that_datahub_shows(told):
     assert list(result) == ["type", "nativeResults", "externalUrl", "error"]
     between(one).report(error="no such table")
     assert one.last(CHECK, RESULT)["result"]["nativeResults"] == {"error": "no such table"}
+
+
+def test_description_that_the_search_index_does_not_take_is_cut(told):
+    one = told(profile="1.7")
+    between(one, description="x" * 40_000)
+    assert one.last(CHECK, "assertionInfo")["description"] == cut("x" * 40_000)
 
 
 @pytest.mark.parametrize("actual", ["many", [1, 2], 1e300, True, {"a": 1}])

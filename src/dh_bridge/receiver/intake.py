@@ -181,6 +181,7 @@ class Intake(Closing):
             proposals=counts.proposals,
             left_out=counts.rejected,
             newer=counts.newer,
+            cut=counts.cut,
             delivered=delivery.delivered,
             refused=len(delivery.failed),
         )

@@ -19,6 +19,7 @@ _HELP = {
     "proposals": "Proposals that events came to.",
     "left_out": "Proposals of ours that their schema refuses.",
     "newer": "Aspects that were left out, as only newer versions of DataHub take them.",
+    "cut": "Texts that were cut, as DataHub's search index does not take them whole.",
     "delivered": "Proposals that the place took.",
     "refused": "Proposals that the place refused for good.",
 }

@@ -13,6 +13,7 @@ from weakref import WeakSet
 
 from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
+from dh_bridge.datahub.search_texts import shortened
 from dh_bridge.datahub.validation import validator
 from dh_bridge.delivery import hurried_settings, need_ledger, open_destination, refused
 from dh_bridge.errors import AspectError, SettingsError, SinkError
@@ -196,10 +197,11 @@ class Pipeline(Closing):
         first = not self._introduced and any(map(_of_ours, found))
         if first:  # the platform `openlineage` before what is first said to be of it, as for events
             found.insert(0, PLATFORM)
-        check = validator(self.options.profile).check
+        checker = validator(self.options.profile)
+        found = [shortened(one, checker.version) for one in found]
         try:
             for proposal in found:
-                check(proposal)
+                checker.check(proposal)
         except AspectError as error:
             if not error.where.startswith(ASSERTION):
                 raise
