@@ -109,3 +109,14 @@ def test_proposal_that_is_nested_without_end_is_a_finding(run, scripted):
     assert result.exit_code == 1
     assert result.stdout.startswith("stdin:1: no proposal: ")
     assert result.stderr == "2 checked, 1 findings\n"
+
+
+def test_job_that_0_15_0_cannot_read_is_a_finding_for_that_version_alone(run):
+    event = json.dumps({**EVENT, "job": {"namespace": "a)b", "name": "shop.load"}})
+    told = run("validate", "-", "--profile", "0.15.0", stdin=event)
+    assert told.exit_code == 1
+    assert told.stdout.count("unbalanced parenthesis") == 1
+    assert run("validate", "-", "--profile", "1.4", stdin=event).exit_code == 0
+    urn = "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)"
+    line = ndjson_line(upsert("dataJob", urn, "status", {"removed": False}))
+    assert f"{urn}: DataHub 0.15.0 cannot read" in run("validate", "-", "--profile", "0.15.0", stdin=line).stdout

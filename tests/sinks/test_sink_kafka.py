@@ -201,6 +201,17 @@ def test_what_is_no_json_is_told_and_the_others_arrive(opened, kafka, topic):
     assert delivery.delivered == len(kafka.messages(topic)) == 2
 
 
+def test_job_whose_namespace_0_15_0_cannot_read_is_refused_before_it_is_sent(opened, kafka, topic):
+    urn = "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)"
+    job = upsert("dataJob", urn, "status", {"removed": False})
+    (failure,) = opened(profile="0.15.0").emit([job, *many(2)]).failed
+    assert failure.proposal is job
+    assert "unbalanced parenthesis" in failure.reason
+    assert not failure.retryable
+    assert len(kafka.messages(topic)) == 2
+    assert opened(profile="1.4").emit([job]) == Delivery(1, [])
+
+
 def test_nothing_but_what_cannot_be_written_is_no_error_of_the_brokers(opened):
     broken = upsert("dataset", CAFE, "datasetProperties", {"name": "\ud800"})
     delivery = opened().emit([broken])

@@ -16,6 +16,7 @@ from dh_bridge.cli.screen import json_line, say, write
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.search_texts import long_texts
+from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.errors import AspectError
 from dh_bridge.openlineage.events import DeadLetter, Event, told
@@ -70,6 +71,10 @@ def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> It
         refusal = checker.finding(proposal)
         if refusal is not None:
             yield {"place": f"{item.place} -> {proposal.entity_urn}", "reason": refusal}
+    for urn in dict.fromkeys(proposal.entity_urn for proposal in translation.proposals):
+        unreadable = unreadable_urn(urn, checker.version)
+        if unreadable is not None:
+            yield {"place": f"{item.place} -> {urn}", "reason": unreadable}
 
 
 def _line(row: dict[str, str]) -> bytes:
@@ -101,5 +106,8 @@ def _faults(document: dict[str, Any], checker: Validator) -> Iterator[str]:
     found = checker.refusal(proposal)
     if found is not None:
         yield str(AspectError(found.what, where=found.where))  # whoever wrote it is at fault
+    unreadable = unreadable_urn(proposal.entity_urn, checker.version)
+    if unreadable is not None:
+        yield f"{proposal.entity_urn}: {unreadable}"
     for text in long_texts(proposal, checker.version):
         yield f"{proposal.entity_type}/{proposal.aspect_name} {text}"
