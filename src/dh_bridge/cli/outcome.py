@@ -91,8 +91,10 @@ class Outcome:
     def deliver(self, delivery: Delivery) -> None:
         """Count a delivery and tell of its refusals."""
         self.delivered += delivery.delivered
-        for (urn, reason), failures in groupby(delivery.failed, key=lambda one: (one.proposal.entity_urn, one.reason)):
-            aspects = [one.proposal.aspect_name for one in failures]
+        for (urn, reason), failures in groupby(
+            delivery.failed, key=lambda failure: (failure.proposal.entity_urn, failure.reason)
+        ):
+            aspects = [failure.proposal.aspect_name for failure in failures]
             self._refusals += 1
             self.refused += len(aspects)
             _limited(self._refusals, f"not delivered: {urn} {', '.join(dict.fromkeys(aspects))}: {reason}")

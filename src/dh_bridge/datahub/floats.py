@@ -18,8 +18,8 @@ _SINGLE = struct.Struct("<f")
 def stored(aspect_name: str, value: dict[str, Any]) -> dict[str, Any]:
     """Return an aspect with its 32-bit floats as a server keeps them; the same object where it has none."""
     tree = _compiled(aspect_name)
-    found: dict[str, Any] = value if tree is None else tree.changed(value, _stored)
-    return found
+    rounded: dict[str, Any] = value if tree is None else tree.changed(value, _stored)
+    return rounded
 
 
 def _stored(number: Any, _path: str) -> Any:

@@ -33,12 +33,12 @@ class Tree:
             return value if same else elements
         if isinstance(value, dict):
             inner = f"{path}." if path else ""
-            found = {
+            members = {
                 name: tree.changed(value[name], change, inner + name)
                 for name, tree in self.fields.items()
                 if name in value
             }
-            return value if all(new is value[name] for name, new in found.items()) else {**value, **found}
+            return value if all(new is value[name] for name, new in members.items()) else {**value, **members}
         return value
 
     def at(self, steps: list[str]) -> tuple[Tree | None, str]:

@@ -61,14 +61,14 @@ def long_texts(proposal: Proposal, version: str) -> list[LongText]:
 
 def shortened(proposal: Proposal, version: str) -> Proposal:
     """Return the proposal with its long texts cut (:func:`cut_fields` names them); the same object where there are none."""
-    value, found = _cut(proposal, version)
-    if not found:
+    value, texts = _cut(proposal, version)
+    if not texts:
         return proposal
-    made = Remembered(
+    shorter = Remembered(
         proposal.entity_type, proposal.entity_urn, proposal.change_type, proposal.aspect_name, Payload(value)
     )
-    made.__dict__["cut"] = tuple([text.field for text in found])
-    return made
+    shorter.__dict__["cut"] = tuple([text.field for text in texts])
+    return shorter
 
 
 def cut_fields(proposal: Proposal) -> tuple[str, ...]:
@@ -83,24 +83,24 @@ def _size(text: str) -> int:
 
 def _cut(proposal: Proposal, version: str) -> tuple[Any, list[LongText]]:
     """Return the value of a proposal with its long texts cut, and these."""
-    found: list[LongText] = []
+    texts: list[LongText] = []
     file = schemas.index(version).aspects.get(proposal.aspect_name)
     tree = None if file is None else _compiled(file)
     value = proposal.value
     if tree is None:
-        return value, found
+        return value, texts
 
     def fitting(text: Any, field: str) -> Any:
         if not too_long(text):
             return text
-        found.append(LongText(field, _size(text)))
+        texts.append(LongText(field, _size(text)))
         return cut(text)
 
     if proposal.change_type == "UPSERT":
         value = tree.changed(value, fitting)
     elif isinstance(value, list):
         value = [_operation(operation, tree, fitting) for operation in value]
-    return value, found
+    return value, texts
 
 
 def _operation(operation: Any, tree: Tree, fitting: Callable[[Any, str], Any]) -> Any:

@@ -215,7 +215,7 @@ class Runs:
                 self._shared.pop(urn, None)
             written = ours(proposals([state], [found], {}, self._options), [state], [found], self._options)
             own = valid(without_runs(written, left_out), self._options.validator, self.rejected)
-            self.counts.cut += sum([len(cut_fields(one)) for one in own])
+            self.counts.cut += sum([len(cut_fields(proposal)) for proposal in own])
             time, place, self.origin = last.pop(state.key)
             if own:
                 yield Run(self.origin, state.run_id, time, place, own)

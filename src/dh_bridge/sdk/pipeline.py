@@ -198,7 +198,7 @@ class Pipeline(Closing):
         if first:  # the platform `openlineage` before what is first said to be of it, as for events
             found.insert(0, PLATFORM)
         checker = validator(self.options.profile)
-        found = [shortened(one, checker.version) for one in found]
+        found = [shortened(proposal, checker.version) for proposal in found]
         try:
             for proposal in found:
                 checker.check(proposal)

@@ -110,8 +110,8 @@ def sound(found: Iterable[Proposal], validator: Validator, rejected: list[Reject
             yield some
             continue
         taken = []
-        for one in some:
-            proposal = shortened(one, validator.version)
+        for whole in some:
+            proposal = shortened(whole, validator.version)
             if (error := validator.refusal(proposal)) is None:
                 taken.append(proposal)
             else:

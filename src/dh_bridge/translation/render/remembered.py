@@ -124,11 +124,11 @@ def _rendered(
 
 def _remembered(proposal: Proposal, options: Options) -> Remembered:
     """Return a proposal to be remembered: a long text is cut once, not each time."""
-    found = Remembered.of(proposal)
-    if len(found.line) <= MAX_TERM_BYTES:
-        return found
-    fitting = shortened(found, options.profile.name)
-    return fitting if type(fitting) is Remembered else found
+    whole = Remembered.of(proposal)
+    if len(whole.line) <= MAX_TERM_BYTES:
+        return whole
+    shorter = shortened(whole, options.profile.name)
+    return shorter if type(shorter) is Remembered else whole
 
 
 def _by_stamp(element: tuple[Any, Cell]) -> tuple[Any, ...]:
