@@ -3,7 +3,7 @@
 ``with Gms(folder / "gms.db", version="1.4.0") as gms`` answers at ``gms.url``: ``/config``, ``ingestProposal`` and
 ``ingestProposalBatch`` (a batch is taken whole or not at all), ``/aspects/{urn}``, ``/entitiesV2``, OpenAPI's ``batchGet`` and
 ``/runs?action=rollback``. ``version`` is what it says and, unless ``acts_as`` is another one, what it understands: which forms
-of patches (``PATCH_FORMS``), which entities and aspects; fields that it does not know are trimmed, and named in ``trimmed``.
+of patches (``PATCH_FORMS``), which entities and aspects; fields that it does not know are trimmed, and named in ``trimmed``. If ``strict``, it refuses texts that its search index would not take.
 It can be told to fail: ``gms.faults`` holds what happens to the next requests that write,
 ``gms.poison`` says of a proposal why it is refused; ``gms.stop()`` and ``gms.start()`` let it go down and come back at the same
 address, with all that it has taken. State is compared by ``gms.dump()``.
@@ -30,6 +30,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Payload, Proposal
+from dh_bridge.datahub.search_texts import long_texts
 from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.datahub.validation import validator
 from dh_bridge.datahub.versions import parse_version
@@ -136,6 +137,7 @@ class Gms:
         self.token = token
         self.batches = batches
         self.acts_as: str | None = None
+        self.strict = False
         self.trimmed: list[tuple[str, str]] = []
         self.environment = "core"
         self.faults: list[Fault] = []
@@ -242,6 +244,8 @@ class Gms:
             validator(profile(acting)).check(found)
         except AspectError as error:
             raise RefusedError(422, f"ValidationException: {error}") from error
+        if self.strict and (texts := long_texts(found, profile(acting).name)):
+            raise RefusedError(422, f"the search index takes no term of {texts[0].size} bytes: {texts[0].field}")
         return found
 
     @staticmethod

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from gms import PATCH_FORMS, VERSIONS, Gms, RefusedError, patch_form
-from samples import corpus, examples, needs_corpus
+from samples import corpus, dataset, event, examples, needs_corpus
+from told import read
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.datahub.proposal import patch
@@ -57,11 +58,26 @@ def delivered(events, gms):
 @pytest.mark.parametrize("events", EVENTS)
 def test_server_takes_everything_that_is_written_for_it(tmp_path, version, events):
     with Gms(tmp_path / "gms.db", version=version) as gms:
+        gms.strict = True
         arrived, reasons = delivered(events(), gms)
         assert reasons == []
         assert gms.trimmed == []
         assert arrived == len(gms.proposals) > 500
         assert all(request.path.endswith("Batch") for request in gms.writes)
+
+
+@pytest.mark.parametrize("aspect", ["dataJobInfo", "datasetProperties"])
+def test_text_that_the_search_index_does_not_take_is_refused_unless_it_is_cut(tmp_path, aspect):
+    facets = {"documentation": {"description": "é" * 20_000}}
+    one = event("COMPLETE", job_facets=facets, outputs=[dataset("d.s.t", facets=facets)])
+    with Gms(tmp_path / "gms.db", version="1.7.0") as gms:
+        gms.strict = True
+        assert delivered(read([one]), gms)[1] == []
+        whole = next(each for each in gms.proposals if each.aspect_name == aspect)
+        next(each for each in whole.value if each["path"] == "/description")["value"] = "é" * 20_000
+        with open_destination(f"rest:{gms.url}", Settings(), environ={"HOME": "/nowhere"}).sink as sink:
+            (failure,) = sink.emit([whole]).failed
+        assert failure.reason == "422: the search index takes no term of 40000 bytes: description"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import unquote
 
 from dh_bridge.datahub import urns
-from dh_bridge.datahub.profiles import profile
+from dh_bridge.datahub.profiles import server_profile
 
 _PARSED_TWICE = "0.15.0"
 """The version that decodes the flow inside a job's URN and parses it again; later ones do not."""
@@ -21,7 +21,7 @@ def unreadable_urn(urn: str, version: str | None) -> str | None:
         "%2" not in urn
         or version is None
         or not urn.startswith("urn:li:dataJob:")
-        or profile(version).name != _PARSED_TWICE
+        or server_profile(version).name != _PARSED_TWICE
     ):
         return None
     if not urns.is_urn(urn):
