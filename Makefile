@@ -68,7 +68,7 @@ bench-kafka: $(VENV)/.dev  ## measure delivery into a real Kafka, side by side w
 bench-serve: $(VENV)/.dev  ## measure events over HTTP, from some senders at a time
 	@$(BIN)/python benchmarks/receiving.py $(ARGS)
 
-bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop of processes (ARGS="--counts 10000 --cores 2")
+bench-spark: $(VENV)/.dev  ## measure batches on Spark beside a plain loop (ARGS="--counts 10000 --cores 2")
 	@$(BIN)/python benchmarks/spark.py $(ARGS)
 
 docs: $(VENV)/.light  ## write the pages and blocks that are made of code and data

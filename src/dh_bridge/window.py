@@ -23,12 +23,8 @@ class Window:
         """Note an event of run ``key``; return the runs that are due when this event ends a window."""
         if self._size is None:
             return []
-        self.note(key, ended)
-        return self.due() if self.full(size) else []
-
-    def note(self, key: str, ended: bool) -> None:  # noqa: FBT001 - as above
-        """Note an event of run ``key``, which another window counts: one reads, others fold (``replay.processes``)."""
         self._open[key] = (self._number, ended or self._open.get(key, (0, False))[1])
+        return self.due() if self.full(size) else []
 
     def full(self, size: int) -> bool:
         """Count an event of ``size`` bytes; return whether it ends the window."""

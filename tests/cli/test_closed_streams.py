@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -78,3 +79,26 @@ def test_signs_that_a_code_page_lacks_are_escaped_and_files_for_programs_have_th
     assert (tree.returncode, "\\u65e5\\u672c" in tree.stdout) == (0, True)
     assert "日本" in ran("", "lineage", urn, "--catalog", "c.db", "--dot").stdout
     assert "日本" in ran("", "learn", "e.json").stdout
+
+
+def test_emit_ends_with_130_after_ctrl_c(tmp_path):
+    command = [sys.executable, "-m", "dh_bridge", "emit", "-", "--to", "file:out.ndjson", "--set", "window=20"]
+    heeded = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # background jobs ignore it, and so do their children
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, heeded)
+    with process:
+        events = [
+            event(word, run=f"018cc251-f400-734d-88b3-{i:012}") for i in range(50) for word in ("START", "COMPLETE")
+        ]
+        process.stdin.write(b"".join(json.dumps(one).encode() + b"\n" for one in events))
+        process.stdin.flush()
+        first = process.stderr.readline()  # where to; written before the first event is read
+        os.kill(process.pid, signal.SIGINT)
+        said = first + process.stderr.read()
+    assert process.returncode == 130, said
+    assert said.endswith(b"\nInterrupted: what was written stays; run the same command again to finish.\n")
+    assert b"Traceback" not in said

@@ -85,7 +85,7 @@ def test_an_operation_whose_parent_only_an_event_without_its_name_tells_ends_the
     ("identity", "where"),
     [(TASK, "identity.granularity"), (JOIN, "identity.mode"), (MODES["a rule folds"], "identity.rules")],
 )
-def test_streams_and_processes_say_that_families_are_not_for_them(identity, where):
+def test_stream_refuses_settings_that_make_families(identity, where):
     settings = Settings(identity=identity)
     assert cause(settings).startswith(where)
     with pytest.raises(SettingsError, match=rf"^{where}: .* is not possible in parts"):

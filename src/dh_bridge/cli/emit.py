@@ -28,7 +28,6 @@ from dh_bridge.cli.screen import say
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, Nowhere, noted, opened, trial
-from dh_bridge.replay.processes import translations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,13 +53,6 @@ if TYPE_CHECKING:
 @remember_option
 @click.option("--full", is_flag=True, help="Send what the ledger says was sent before, too.")
 @click.option(
-    "--processes",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Processes that translate, for large archives; nothing is remembered then.",
-)
-@click.option(
     "--run-id", metavar="ID", type=utf_8, help="Id that DataHub keeps with what is written, to roll it back by."
 )
 @click.option("--yes", is_flag=True, help="Ask nothing, however many entities are new (ask_new_entities).")
@@ -82,7 +74,6 @@ def emit(  # noqa: PLR0913 - one parameter per option
     dry_run: bool,
     ledger: Path | None,
     full: bool,
-    processes: int,
     run_id: str | None,
     yes: bool,
     report: str | None,
@@ -100,9 +91,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
     A catalogue remembers every run, and with --ledger so does any other target: events of a run may then come in any order, in
     any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.
     """
-    if processes > 1 and (ledger or full or report or dry_run):
-        raise click.UsageError("--processes goes with neither --ledger, --full, --report nor --dry-run")
-    place = None if processes > 1 else ledger or settings.ledger.file
+    place = ledger or settings.ledger.file
     need_apart(events, {"--report": report, "--dead-letters": dead, "--ledger": place, "--to": place_of(target)})
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
@@ -117,11 +106,8 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 if not full and (elsewhere := known.elsewhere(destination.place)):
                     say(elsewhere)
                 gate = _gate(target, destination, unasked=dry_run or yes)
-                if processes > 1:
-                    _deliver(events, destination, outcome, None, gate, processes)
-                else:
-                    with _ledger(place, destination, outcome, gate, full=full, dry_run=dry_run) as found:
-                        _deliver(events, destination, outcome, found, None if dry_run else gate)
+                with _ledger(place, destination, outcome, gate, full=full, dry_run=dry_run) as found:
+                    _deliver(events, destination, outcome, found, None if dry_run else gate)
         except SinkError as error:
             outcome.break_off(error)
         for line in outcome.summary():
@@ -164,29 +150,16 @@ def _gate(target: str, destination: Destination, *, unasked: bool) -> Gate:
     return Gate(destination.sink, destination.settings.ask_new_entities if asks else None)
 
 
-def _deliver(  # noqa: PLR0913 - what the flags say
-    events: Sequence[str],
-    destination: Destination,
-    outcome: Outcome,
-    ledger: Ledger | None,
-    gate: Gate | None,
-    processes: int = 1,
+def _deliver(
+    events: Sequence[str], destination: Destination, outcome: Outcome, ledger: Ledger | None, gate: Gate | None
 ) -> None:
-    """Translate the events and deliver what comes of them, a translation at a time; without a ``gate`` nothing is written.
-
-    Of several ``processes`` each run is translated by one, and what runs share by this one.
-    """
+    """Translate the events and deliver what comes of them, a translation at a time; without a ``gate`` nothing is written."""
     bridge = Bridge(destination.settings)
     items = events_of(events, bridge)
     if ledger is not None:
         _deliver_by(ledger, items, outcome, writes=gate is not None)
     else:
-        made = (
-            translations(items, destination.settings, processes)
-            if processes > 1
-            else bridge.stream(items, report=outcome.reports)
-        )
-        for translation in made:
+        for translation in bridge.stream(items, report=outcome.reports):
             outcome.add(translation)
             if gate is not None:
                 gate(translation)

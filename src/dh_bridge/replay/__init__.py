@@ -1,4 +1,4 @@
-"""Many events at once: records in, proposals out, in parts that can be worked on side by side, whatever runs the parts.
+"""Many events at once: records in, proposals out, in parts that Spark's workers translate side by side.
 
 Two stages, the laws of the translation (ARCHITECTURE.md): :mod:`~dh_bridge.replay.runs` folds the records of a part run by
 run and yields proposals of runs, and the *pieces* of what runs share; :mod:`~dh_bridge.replay.entities` folds the pieces of

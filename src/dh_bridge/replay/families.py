@@ -41,14 +41,14 @@ def refuse(settings: Settings, *, families_too: bool = True) -> None:
         raise SettingsError(
             "not possible in parts or in a stream: who wrote what a run read is looked for among all runs",
             where="runs.infer_upstream",
-            now="use emit in one process, with a ledger where events keep coming",
+            now="use emit, with a ledger where events keep coming",
         )
     where, _, word = cause(settings).partition(": ")
     if where and families_too:
         raise SettingsError(
             f"{word!r} is not possible in parts or in a stream, as runs are one only together",
             where=where,
-            now="use emit in one process, with a ledger where events keep coming, or spark batch",
+            now="use emit, with a ledger where events keep coming, or spark batch",
         )
 
 

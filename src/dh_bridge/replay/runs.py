@@ -79,9 +79,7 @@ class Runs:
         So for environments that the profile does not know.
         """
         if options.settings.runs.infer_upstream:
-            raise SettingsError(
-                "is not possible in parts", where="runs.infer_upstream", now="use emit in one process, or with a ledger"
-            )
+            raise SettingsError("is not possible in parts", where="runs.infer_upstream", now="use emit")
         options.need_environments()
         self._options = options
         self._zone = zone
@@ -107,14 +105,11 @@ class Runs:
             yield "", self.ended()
 
     def _told(self, records: Iterable[Record]) -> Iterator[Run | Said | Piece | DeadLetter]:
-        yield from (letter for letter in map(self.fold, records) if isinstance(letter, DeadLetter))
+        yield from (letter for letter in map(self.fold, records) if letter is not None)
         yield from self.closed()
 
-    def fold(self, record: Record) -> tuple[str, bool, int] | DeadLetter | None:
-        """Fold one record; (state's key, whether its run may end here, bytes) as a window sees it.
-
-        The dead letter of a record that cannot be used, None for one that a filter leaves out.
-        """
+    def fold(self, record: Record) -> DeadLetter | None:
+        """Fold a record; return the dead letter of one that cannot be used."""
         try:
             event = parse(record.raw, record.place, self._zone)
         except EventError as error:
@@ -132,11 +127,11 @@ class Runs:
         last = (event.time, record.place, record.key)
         if last > self._last.get(state.key, _NEVER):
             self._last[state.key] = last
-        return state.key, event.terminal or event.kind != "run", len(record.raw)
+        return None
 
-    def closed(self, keys: Iterable[str] | None = None) -> Iterator[Run | Said | Piece]:
-        """Yield what the runs come to that are being folded (those of ``keys``, states' keys), and forget them."""
-        states = self._settled(keys)
+    def closed(self) -> Iterator[Run | Said | Piece]:
+        """Yield the results of the runs that are being folded, and forget these runs."""
+        states = self._settled()
         if self._witnesses is not None:
             self._hold(states)
             if len(self._waiting) >= BATCH:
@@ -156,23 +151,6 @@ class Runs:
         if len(self._shared) >= max(self._held, 1):
             yield from self._pieces()
 
-    def held_back(self, keys: Iterable[str] | None = None) -> list[Witness]:
-        """Hold back the runs of ``keys``, all by default, until :meth:`heard`; return what they say of others.
-
-        What comes of one of them from here on is a run of its own, as after a window's end.
-        """
-        open_runs = self._fold.runs
-        states = self._settled(None if keys is None else [key for key in keys if key in open_runs])
-        self._hold(states)
-        return [told for state in states if (told := witness(state, self._options)) is not None]
-
-    def heard(self, witnesses: list[bytes]) -> Iterator[Run | Piece]:
-        """Yield what the runs that were held back come to, with what those of all parts say."""
-        self._witnesses = witnesses
-        yield from self._together()
-        if len(self._shared) >= max(self._held, 1):
-            yield from self._pieces()
-
     def ended(self) -> Iterator[Run | Piece]:
         """Yield what is still held back, and make the counts whole."""
         yield from self._together()
@@ -183,8 +161,8 @@ class Runs:
         self._waiting += states
         self._waiting_last.update((state.key, self._last.pop(state.key)) for state in states)
 
-    def _settled(self, keys: Iterable[str] | None) -> list[RunState]:
-        found = [self._fold.runs.pop(key) for key in (list(self._fold.runs) if keys is None else keys)]
+    def _settled(self) -> list[RunState]:
+        found = [self._fold.runs.pop(key) for key in list(self._fold.runs)]
         self.counts.runs += sum(bool(state.urn) for state in found)
         states = matched(found)
         if len(states) < len(found):  # of a run under two ids one state stands for both
