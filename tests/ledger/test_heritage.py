@@ -93,9 +93,8 @@ def test_a_circle_of_parents_ends_where_it_began():
     assert len(dumps) == 1
 
 
-@pytest.mark.parametrize("upstream", [False, True])
-def test_a_parent_that_was_let_go_hands_down_what_it_did_for_as_long_as_a_run_below_it_is_kept(upstream):
-    few = Settings(ledger={"max_runs": 1}, runs={"infer_upstream": upstream})
+def test_a_parent_that_was_let_go_hands_down_what_it_did_for_as_long_as_a_run_below_it_is_kept():
+    few = Settings(ledger={"max_runs": 1})
     told = Told(few, forgetful=True)
     told.tell([dag_run(), dag_run(kind="COMPLETE", second=1)], [run(2, "app", above=1, second=2)])
     told.tell([run(2, "app", above=1, kind="COMPLETE", second=3)], [run(3, "app.sql", above=2, second=4)])

@@ -47,7 +47,7 @@ def test_generated_runs_end_in_the_same_catalogue(block, profile):
 @pytest.mark.parametrize(
     "said",
     [
-        {"identity": {"granularity": "application", "fold_runs": "keep"}, "runs": {"infer_upstream": True}},
+        {"identity": {"granularity": "application", "fold_runs": "keep"}},
         {"edges": "window", "assertions": {"retire": "runs:1", "type": "native"}, "column_lineage": {"target": "both"}},
         {"temporary": "collapse", "containers": "on", "tags": {"of_runs": "job"}, "runs": {"edges": True}},
     ],
@@ -63,7 +63,7 @@ NAMED = {
     "compat": {"identity": {"mode": "compat", "compat": {"level": "stack"}}},
     "tasks": {"identity": {"granularity": "task", "fold_runs": "keep"}},
     "salted": {"identity": {"salt": "namespace", "flow_level_jobs": "flow+task"}, "column_lineage": {"target": "both"}},
-    "last run": {"edges": "last_run", "runs": {"infer_upstream": True, "upstream_self_edges": True, "edges": True}},
+    "last run": {"edges": "last_run", "runs": {"edges": True}},
     "by rules": {
         "identity": {"rules": [{"name": r"(?P<f>app)\.a", "flow": "{f}x", "job": "{f}.z", "instance": "w"}]},
         "naming": {

@@ -126,10 +126,9 @@ def test_an_open_run_is_kept_for_its_end():
     assert count(told, "run", "state IS NULL") == 0
 
 
-@pytest.mark.parametrize("upstream", [False, True])
-def test_what_is_kept_is_bounded_by_age(upstream):
+def test_what_is_kept_is_bounded_by_age():
     clock = Clock()
-    told = Told(Settings(runs={"infer_upstream": upstream}), clock=clock)
+    told = Told(clock=clock)
     sizes = []
     for day in range(75):
         clock.now += DAY
@@ -138,10 +137,9 @@ def test_what_is_kept_is_bounded_by_age(upstream):
         inputs = [dataset("d.s.a"), dataset("d.s.b")]
         told.tell([at("START", 1, run=run, job=f"j{day % 2}", run_facets={"parent": parent}, inputs=inputs)])
         told.tell([at("COMPLETE", 2, run=run, job=f"j{day % 2}", outputs=[dataset("d.s.b")])])
-        tables = ("touch", "kin", "sent", "sent_point", "shared", "heritage", "handed")
+        tables = ("touch", "kin", "sent", "sent_point", "shared", "heritage")
         sizes.append([count(told, "run", "state IS NOT NULL"), *(count(told, table) for table in tables)])
     assert sizes[45] == sizes[-1]
-    assert bool(sizes[-1][-1]) == upstream
     assert sizes[-1][0] <= 32
 
 
@@ -212,7 +210,7 @@ def test_old_deliveries_are_found_by_their_time():
 
 def test_of_runs_that_are_pruned_nothing_is_left_for_others():
     """The number of one may be given to another run."""
-    told = Told(Settings(ledger={"max_runs": 1}, runs={"infer_upstream": True}))
+    told = Told(Settings(ledger={"max_runs": 1}))
     said = {"jobType": {"processingType": "STREAMING", "integration": "X"}}
     above, writer = (OTHER[:-1] + number for number in "89")
     parent = {"parent": {"run": {"runId": above}, "job": {"namespace": "ns", "name": "up"}}}
@@ -223,10 +221,10 @@ def test_of_runs_that_are_pruned_nothing_is_left_for_others():
             at("START", 2, run=OTHER, job="app", run_facets=parent, inputs=[dataset("d.s.a")]),
         ]
     )
-    assert [count(told, table) for table in ("run", "heritage", "handed")] == [3, 2, 2]
+    assert [count(told, table) for table in ("run", "heritage")] == [3, 2]
     with told.catalog.transaction():
         forget(told.catalog, [f"urn:li:dataProcessInstance:{run}" for run in (above, writer)], settings().ledger)
-    assert [count(told, table) for table in ("run", "heritage", "handed")] == [1, 1, 1]
+    assert [count(told, table) for table in ("run", "heritage")] == [1, 1]
 
 
 @pytest.mark.parametrize("late", [False, True])

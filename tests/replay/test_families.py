@@ -88,16 +88,9 @@ def test_an_operation_whose_parent_only_an_event_without_its_name_tells_ends_the
 def test_stream_refuses_settings_that_make_families(identity, where):
     settings = Settings(identity=identity)
     assert cause(settings).startswith(where)
-    with pytest.raises(SettingsError, match=rf"^{where}: .* is not possible in parts"):
+    with pytest.raises(SettingsError, match=rf"^{where}: .* is not possible in a stream"):
         refuse(settings)
-    refuse(settings, families_too=False)
     refuse(Settings())
-
-
-@pytest.mark.parametrize("families_too", [False, True])
-def test_upstream_runs_are_not_inferred_in_parts(families_too):
-    with pytest.raises(SettingsError, match=r"^runs\.infer_upstream: not possible in parts"):
-        refuse(Settings(runs={"infer_upstream": True}), families_too=families_too)
 
 
 def test_an_event_that_the_mode_refuses_is_a_dead_letter_and_counted_as_nothing_else():

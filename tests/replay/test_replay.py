@@ -18,7 +18,6 @@ from samples import packed as sent
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Entities, gather, group_of
@@ -213,12 +212,6 @@ def test_every_twin_is_of_its_flows_group(name, namespace, producer, instance):
     if job.level != "flow":
         job = application_of(structs.replace(job, platform="spark", granularity="application"))
     assert group_of(job.job_urn, {}) == job.flow_urn
-
-
-def test_who_handed_data_down_cannot_be_told_in_parts():
-    made = bridge(Settings(runs={"infer_upstream": True}))
-    with pytest.raises(SettingsError, match=r"runs\.infer_upstream: is not possible in parts"):
-        Runs(made.options, made.zone)
 
 
 def test_silent_tasks_have_their_runs_in_parts_too():

@@ -101,8 +101,6 @@ def test_runs_that_are_one_only_together_end_as_one_call(session, held):
     counts = found.counts()
     assert (counts.events, counts.runs) == (one.counts.events, one.counts.runs)
     found.close()
-    with pytest.raises(SettingsError, match=r"runs\.infer_upstream"):
-        Translated(read(session, files), Settings(runs={"infer_upstream": True}))
 
 
 def test_what_cannot_be_used_is_told_of_and_the_rest_goes_on(session, tmp_path):

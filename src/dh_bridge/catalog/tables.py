@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dh_bridge.errors import SinkError
 
-VERSION = 8
+VERSION = 9
 """``PRAGMA user_version`` of a file that this release writes; a migration for each older one stands in _MIGRATIONS."""
 
 _APPLICATION = 0x64684272
@@ -113,7 +113,7 @@ _MIGRATIONS = (
     );
     CREATE INDEX fact_touched ON fact (touched);
     """,
-    # 4 -> 5. What runs read and wrote when, for `runs.infer_upstream`; datasets, jobs: hashes of URNs, times: microseconds.
+    # 4 -> 5. What runs read and wrote when; datasets, jobs: hashes of URNs, times: microseconds.
     """
     CREATE TABLE handed (
         run INTEGER NOT NULL REFERENCES run, dataset BLOB NOT NULL,
@@ -145,6 +145,10 @@ _MIGRATIONS = (
     """
     CREATE INDEX handed_version ON handed (dataset, version, wrote, last) WHERE version IS NOT NULL;
     CREATE INDEX handed_span ON handed (dataset, last) WHERE wrote = 1 AND first < last;
+    """,
+    # 8 -> 9. Upstream runs are those that events state; they are not inferred from what runs read and wrote.
+    """
+    DROP TABLE handed;
     """,
 )
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.ledger.checks import Checks
-from dh_bridge.ledger.handover import HandOver
 from dh_bridge.ledger.heritage import Heritage
 from dh_bridge.ledger.kin import Kin, tokens
 from dh_bridge.ledger.retention import Retention
@@ -55,12 +54,9 @@ class LedgerFold:
         self.runs = Runs(connection)
         self._checks = Checks(self.shared, options)
         self._kin = Kin(connection)
-        runs = options.settings.runs
-        joined = options.settings.identity.mode == "join"
-        self._heritage = Heritage(connection, self.runs, whole=runs.infer_upstream, joined=joined)
-        self._handover = HandOver(connection, self.runs, self._heritage, runs) if runs.infer_upstream else None
+        self._heritage = Heritage(connection, self.runs, joined=options.settings.identity.mode == "join")
         self.retention = Retention(
-            connection, options.settings.ledger, self.runs, self.shared, self._kin, self._heritage, self._handover,
+            connection, options.settings.ledger, self.runs, self.shared, self._kin, self._heritage,
             leaving=options.settings,
         )  # fmt: skip
         self.rejected: list[Rejected] = []
@@ -92,7 +88,7 @@ class LedgerFold:
             said = {urn for urn in self.shared.changed if urn.startswith(RUN)}
             self.shared.rendered(said)
             others |= said
-            anew = (self._heritage.heirs(elders) | self._readers(elders, done, carried)) - done.keys()
+            anew = self._heritage.heirs(elders) - done.keys()
             work = [urn for urn in sorted(said | anew) if self.runs.get(urn) is not None]
         if self._full:
             others |= {urn for urn in self._told if urn.startswith(RUN)}
@@ -100,8 +96,6 @@ class LedgerFold:
             self._told = set()
         for state, _ in done.values():
             self._heritage.tell(state)
-        if self._handover is not None:
-            self._handover.tell(done.values())
         retiring, related = self._checks.news()
         chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
@@ -147,18 +141,6 @@ class LedgerFold:
         """Return the runs of which there is news to those below them."""
         runs = (self.runs[key] for key in keys if key not in self.runs.evicted)
         return [run for run in runs if run.urn and self._heritage.note(self.runs.kept(run).number, run)]
-
-    def _readers(self, elders: list[RunState], done: Settled, carried: set[str]) -> set[str]:
-        """Return the runs, of those that are not done, that may take over from others than before."""
-        if self._handover is None:
-            return set()
-        found, drops = self._heritage.elders(elders), self.options.settings.identity.fold_runs == "drop"
-        changed = set()
-        for key, (state, history) in done.items():
-            record = self.runs.record(key)
-            if record is not None:
-                changed |= self._handover.note(record.number, state, history, carried=drops and key in carried)
-        return found | self._handover.readers(changed)
 
     def _pour(self, keys: Iterable[str], done: Settled) -> set[str]:
         """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.laws import BEFORE
 from dh_bridge.translation.rungs import TYPE_ABOVE, TYPE_PROCESSING, TYPE_PROCESSING_ABOVE
-from dh_bridge.translation.runs.handing_down import parent_of
-from dh_bridge.translation.runs.heritage import handed_down, inherit
+from dh_bridge.translation.runs.heritage import handed_down, inherit, parent_of
 from dh_bridge.translation.runs.joined import repoint
 from dh_bridge.translation.slots import PARENT, RUN_ALIAS, RUN_TYPE, UPSTREAM_RUN
 
@@ -30,26 +29,20 @@ _ALIKE = "SELECT run FROM kin WHERE token = ?"
 _LEAVE = "UPDATE heritage SET handed = ? WHERE run = ?"
 #: of a run that was let go
 _LEFT = "SELECT parent, handed, heritage.run FROM run JOIN heritage ON heritage.run = run.id WHERE key = ? AND state IS NULL"
-_NEEDED = "SELECT 1 FROM heritage WHERE parent = ? UNION ALL SELECT 1 FROM handed WHERE run = ? LIMIT 1"
+_NEEDED = "SELECT 1 FROM heritage WHERE parent = ? LIMIT 1"
 
 
 class Heritage:
     """Parents of runs, and what runs hand down."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, runs: Runs, *, whole: bool = False, joined: bool = False
-    ) -> None:
-        """``whole``: the parents of all runs are asked for, not only of those that lack something.
+    def __init__(self, connection: sqlite3.Connection, runs: Runs, *, joined: bool = False) -> None:
+        """``joined``: others may know a run by another id than the one that is written.
 
-        ``joined``: others may know a run by another id than the one that is written.
+        The parents of all runs are noted then, not only of those that lack something.
         """
         self._connection = connection
         self._runs = runs
         self._joined = joined
-        self._whole = whole or joined
-        #: with `whole`: runs that are above a run no more, until somebody asks for those above
-        self._former: set[str] = set()
-        self._notes_former = whole
 
     def note(self, number: int, state: RunState) -> bool:
         """Remember the parent of a run and what the run hands down; return whether that is news to those below it."""
@@ -58,15 +51,13 @@ class Heritage:
         parent = value(slots, PARENT)
         before = self._connection.execute(_KNOWN, (number,)).fetchone() or (None, None)
         above, handed = before
-        if parent is not None and (self._whole or not (processing and kind)):  # one that has both asks nobody above
+        if parent is not None and (self._joined or not (processing and kind)):  # one that has both asks nobody above
             above = parent[0]
         if processing or kind:
             handed = _written(processing, kind)
         if (above, handed) == before:
             return self._joined and any(not self._is_noted(number, alias) for alias in _aliases(state))
         self._connection.execute(_NOTE, (number, above, handed))
-        if self._notes_former and before[0] is not None and before[0] != above:
-            self._former.add(before[0])
         return True
 
     def heirs(self, states: Iterable[RunState]) -> set[str]:
@@ -78,22 +69,6 @@ class Heritage:
                 if key not in found and (record := self._runs.record(key)) is not None:
                     found.add(key)
                     left += (key, *_aliases(record.state))
-        return found
-
-    def elders(self, states: Iterable[RunState]) -> set[str]:
-        """Return the keys of all runs that are kept and above these, or were so until now."""
-        found: set[str] = set()
-        seen: set[str] = set()
-        lowest = {parent_of(state) for state in states} | self._former
-        self._former.clear()
-        for one in lowest:
-            above = one
-            while above is not None and above not in seen:
-                seen.add(above)
-                known = self.state(above)
-                if known is not None:
-                    found.add(known.key)
-                above = self.parent(above)
         return found
 
     def tell(self, state: RunState) -> None:
@@ -118,14 +93,6 @@ class Heritage:
             return record.state
         return self.alias(urn)
 
-    def parent(self, urn: str) -> str | None:
-        """Return the URN of the run above one that is kept, or that left who it is."""
-        known = self.state(urn)
-        if known is not None:
-            return parent_of(known)
-        left = self._left(urn)
-        return left[0] if left is not None else None
-
     def leave(self, number: int) -> None:
         """Note what a run that is let go hands down with all that it has from above."""
         if self._connection.execute(_BELOW, (self._runs.key(number),)).fetchone() is None:
@@ -141,7 +108,7 @@ class Heritage:
         """Forget what runs left that were let go, this one and those above it, unless somebody needs it."""
         while urn is not None and (left := self._left(urn)) is not None:
             above, _, number = left
-            if self._connection.execute(_NEEDED, (urn, number)).fetchone() is not None:
+            if self._connection.execute(_NEEDED, (urn,)).fetchone() is not None:
                 return
             self._connection.execute("DELETE FROM heritage WHERE run = ?", (number,))
             urn = above

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from dh_bridge.ledger.handover import HandOver
     from dh_bridge.ledger.heritage import Heritage
     from dh_bridge.ledger.kin import Kin
     from dh_bridge.ledger.runs import Runs
@@ -58,7 +57,6 @@ class Retention:
         shared: Shared,
         kin: Kin,
         heritage: Heritage,
-        handover: HandOver | None = None,
         *,
         leaving: Settings | None = None,
     ) -> None:
@@ -72,7 +70,7 @@ class Retention:
         #: evictions of one batch: more than can be new in it, so that a backlog shrinks and no batch stands still for it
         self._most = 2 * settings.batch
         self._runs, self._shared, self._kin = runs, shared, kin
-        self._heritage, self._handover = heritage, handover
+        self._heritage = heritage
 
     def apply(self, now: int) -> None:
         """Evict what is due at ``now`` (milliseconds), between two batches."""
@@ -136,7 +134,7 @@ class Retention:
     def forget(self, kept: Iterable[int], numbers: Iterable[int]) -> None:
         """Let runs go that are ``kept``, and forget of all these ``numbers`` that they were there."""
         self.evict(kept)
-        for table, column in (("heritage", "run"), ("handed", "run"), ("run", "id")):
+        for table, column in (("heritage", "run"), ("run", "id")):
             query = f"DELETE FROM {table} WHERE {column} = ?"  # noqa: S608 - names of ours
             self._connection.executemany(query, ((number,) for number in numbers))
         self._tally.forget()  # a number may be given once more
@@ -147,10 +145,6 @@ class Retention:
         urn = self._runs.evict(number)
         execute("DELETE FROM kin WHERE run = ?", (number,))
         execute("DELETE FROM story WHERE run = ?", (number,))
-        if self._handover is not None:
-            self._handover.let_go(number)
-        else:
-            execute("DELETE FROM handed WHERE run = ?", (number,))
         self._heritage.release(urn)
         touched = self._shared.let_go(number)
         # what runs say of another run is of use until that one is gone, and while one of them is here

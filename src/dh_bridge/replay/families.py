@@ -35,18 +35,12 @@ def cause(settings: Settings) -> str:
     return next((f"identity.rules: granularity {one}" for one in rules if one not in {None, "operation"}), "")
 
 
-def refuse(settings: Settings, *, families_too: bool = True) -> None:
-    """Raise a SettingsError for what takes all runs at once; ``families_too``: all events, before the first is folded."""
-    if settings.runs.infer_upstream:
-        raise SettingsError(
-            "not possible in parts or in a stream: who wrote what a run read is looked for among all runs",
-            where="runs.infer_upstream",
-            now="use emit, with a ledger where events keep coming",
-        )
+def refuse(settings: Settings) -> None:
+    """Raise a SettingsError for settings that make families, which a stream cannot know before their last event."""
     where, _, word = cause(settings).partition(": ")
-    if where and families_too:
+    if where:
         raise SettingsError(
-            f"{word!r} is not possible in parts or in a stream, as runs are one only together",
+            f"{word!r} is not possible in a stream, as runs are one only together",
             where=where,
             now="use emit, with a ledger where events keep coming, or spark batch",
         )

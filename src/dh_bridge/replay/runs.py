@@ -12,7 +12,7 @@ import msgspec
 from dh_bridge.call import Counts
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.search_texts import cut_fields
-from dh_bridge.errors import EventError, SettingsError
+from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.replay.entities import Piece, pieces
@@ -74,12 +74,7 @@ class Runs:
     def __init__(
         self, options: Options, zone: tzinfo, *, witnesses: Iterable[bytes] | None = None, held: int = HELD
     ) -> None:
-        """Raise a SettingsError for `runs.infer_upstream`: who wrote what a run reads may be in any part.
-
-        So for environments that the profile does not know.
-        """
-        if options.settings.runs.infer_upstream:
-            raise SettingsError("is not possible in parts", where="runs.infer_upstream", now="use emit")
+        """Raise a SettingsError for environments that the profile does not know."""
         options.need_environments()
         self._options = options
         self._zone = zone

@@ -69,20 +69,6 @@ class RunSettings(BaseModel):
         description="Give the points of a run its nominal time as their partition, `<start>/<end>`; a point that is sent before"
         " the nominal time is known stays beside the later one.",
     )
-    infer_upstream: bool = Field(
-        default=False,
-        description="Upstream runs of a run by what it read: the last one that wrote it. A guess, hence off; without a ledger among"
-        " the runs of one call.",
-    )
-    upstream_window_days: int = Field(
-        default=7, ge=1, description="With `infer_upstream`: days that may lie between writing and reading."
-    )
-    upstream_skew_seconds: int = Field(
-        default=0, ge=0, description="With `infer_upstream`: seconds that clocks of two machines may differ."
-    )
-    upstream_self_edges: bool = Field(
-        default=False, description="With `infer_upstream`: also from a run of a job to its next one."
-    )
     granularity_from_nominal: bool = Field(
         default=False,
         description="Give the points of a run the length of its schedule, from its nominal time, as their granularity; a point"

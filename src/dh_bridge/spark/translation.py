@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.call import Counts
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.times import instant
-from dh_bridge.replay.families import cause, families, refuse
+from dh_bridge.replay.families import cause, families
 from dh_bridge.replay.others import named_runs
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark.rows import FOUND, LINK, RECORD, fetched
@@ -67,7 +67,6 @@ class Translated:
         """
         self._between = between
         self.settings = settings_of(settings)
-        refuse(self.settings, families_too=False)
         self._spark = events.sparkSession
         self._parts = partitions or parts_of(self._spark)
         self._runs, redone = self._folded(events)

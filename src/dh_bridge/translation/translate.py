@@ -19,7 +19,6 @@ from dh_bridge.translation.render.runs import run_proposals, stub_proposals
 from dh_bridge.translation.render.shared import tag_key
 from dh_bridge.translation.render.silent import silent_proposals
 from dh_bridge.translation.runs.contributions import contribute, outputs_of
-from dh_bridge.translation.runs.handing_down import hand_down
 from dh_bridge.translation.runs.joined import ours
 from dh_bridge.translation.runs.operations import without_runs
 from dh_bridge.translation.runs.other_runs import RUN, hand_over
@@ -85,8 +84,6 @@ class Fold:
             found = history_of(state, self.options)
             histories.append(found)
             contribute(state, found, shared, self.options)
-        if self.options.settings.runs.infer_upstream:
-            hand_down(states, histories, self.options, folded)
         written = proposals(states, histories, shared, self.options)
         if self.options.settings.identity.fold_runs == "drop":
             written = without_runs(written, folded)

@@ -36,6 +36,12 @@ _HIGHEST = 50
 _PROCESSING = (TYPE_PROCESSING, TYPE_INHERITED, TYPE_PROCESSING_ABOVE)
 
 
+def parent_of(state: RunState) -> str | None:
+    """Return the URN of a run's parent."""
+    parent = value(state.cells.get(state.urn, {}), PARENT)
+    return None if parent is None else str(parent[0])
+
+
 def type_of(slots: Slots) -> str | None:
     """Return the type of a run by the cells of its own URN."""
     if RUN_TYPE not in slots:
