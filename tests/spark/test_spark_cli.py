@@ -69,12 +69,10 @@ def test_batch_fills_a_catalogue_and_folders_and_tells_what_it_did(tmp_path, ses
     target = tmp_path / "catalog.db"
     (tmp_path / "bad.ndjson").write_bytes(b'{"a": 1}\n')
     options = ("--profile", "1.7", "--partitions", 1)
-    done = invoke("batch", "--events", CLIENT, "--to", f"catalog:{target}", "--report", tmp_path / "report", *options)
+    done = invoke("batch", "--events", CLIENT, "--to", f"catalog:{target}", *options)
     assert done.exit_code == 0, done.output
     assert held(target) == expected(CLIENT)
     assert "delivered" in done.stderr
-    leaves = session.read.json(str(tmp_path / "report" / "leaves"))
-    assert leaves.columns == ["facet", "leaves", "producer", "reason", "verdict"]
     both = ("--events", CLIENT, "--events", tmp_path / "bad.ndjson", "--bad-records", tmp_path / "bad")
     done = invoke("batch", *both, "--to", f"ndjson:{tmp_path / 'lines'}", *options)
     assert done.exit_code == 1
@@ -284,8 +282,8 @@ def test_what_cannot_be_done_is_said_before_spark_starts():
             "--to x/y lies in x, of which all is read",
         ),
         (
-            ("batch", "--events", "x", "--to", "parquet:y", "--report", "x"),
-            "--report x lies in x, of which all is read",
+            ("batch", "--events", "x", "--to", "parquet:y", "--bad-records", "x"),
+            "--bad-records x lies in x, of which all is read",
         ),
         (("stream", *two, "--to", "parquet:x", "--checkpoint", "c"), "a stream follows one folder"),
     ):
@@ -300,7 +298,6 @@ def test_what_cannot_be_done_is_said_before_spark_starts():
         (("batch", "--events", "x", "--topic", "t"), "--topic goes with --kafka only"),
         (("batch", "--events", "x", "--column", "value"), "--column goes with --format only"),
         (("batch", "--events", "x", "--option", "a=b"), "--option goes with --format or --kafka only"),
-        (("batch", "--events", "x", "--sums"), "--sums goes with --report only"),
         (("batch", "--kafka", "b:1", "--topic", "t", "--format", "text"), "--format goes with --events only"),
         (("stream", "--events", "x", "--checkpoint", "c", "--topic", "t"), "--topic goes with --kafka only"),
         (("stream", "--events", "x", "--checkpoint", "c", "--column", "c"), "--column goes with --format only"),

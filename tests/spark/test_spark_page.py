@@ -15,9 +15,9 @@ def test_the_notebook_runs_as_printed(session, tmp_path, monkeypatch, capsys):
     file = str(EXAMPLES / "dbt.ndjson")
     # No view: the active session may be the one of a stream that another test ran, which has none of this one's.
     session.read.text(file).withColumnRenamed("value", "payload").write.saveAsTable("printed_events", mode="overwrite")
-    notebook, target, survey = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+    notebook, target = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
     with Gms(tmp_path / "gms.db", version="1.4.0") as gms:
-        code = "import os\n" + notebook.replace("found.close()\n", "") + target + "found.close()\n" + survey
+        code = "import os\n" + notebook.replace("found.close()\n", "") + target + "found.close()\n"
         for printed, here in {
             "s3a://archive/openlineage/": file,
             "lake.raw.events": "printed_events",

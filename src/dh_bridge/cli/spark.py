@@ -63,24 +63,19 @@ def _source(command: Callable[..., Any]) -> Callable[..., Any]:
 @_source
 @click.option("--from", "since", metavar="TIME", help="Only events from this time on, such as 2026-01-31T00:00:00Z.")
 @click.option("--until", metavar="TIME", help="Only events before this time.")
-@click.option("--report", metavar="DIR", help="Folder for leaves, statistics, collisions, near misses, settings.")
-@click.option("--sums", is_flag=True, help="Statistics of --report over all runs, not of the last one alone.")
 @click.option("--dry-run", is_flag=True, help="Translate and count, but deliver nothing.")
 @profile_option
 @fail_option
 @with_settings
 @plainly
 @examples("dh-bridge spark batch --events examples/events --to catalog:shop.db")
-def batch(  # noqa: PLR0913 - one parameter per option
-    *, settings: Settings, target: str, report: str | None, sums: bool, dry_run: bool, fail_on: str, **said: Any
-) -> None:
+def batch(*, settings: Settings, target: str, dry_run: bool, fail_on: str, **said: Any) -> None:
     """Translate all that --events or --kafka hold, and end."""
-    from dh_bridge.spark.survey import Survey  # noqa: PLC0415 - Spark is loaded by the commands that need it
-    from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - as above
+    from dh_bridge.spark.translation import Translated  # noqa: PLC0415 - Spark is loaded by the commands that need it
 
-    check(said, sums=sums and report is None)
+    check(said)
     need_known(target)
-    need_folders_apart(said["events"], _written(said, target) | {"--report": report})
+    need_folders_apart(said["events"], _written(said, target))
     session = _session(said)
     events = batch_events(session, said)
     with Outcome(fail_on=fail_on) as outcome:
@@ -95,10 +90,6 @@ def batch(  # noqa: PLR0913 - one parameter per option
             deliver(translated.proposals, None)
         except SinkError as error:
             outcome.break_off(error)
-        if report is not None:
-            survey = Survey(events, settings, partitions=parts, between=between)
-            survey.write(report, sums=sums)
-            survey.close()
         translated.close()
         for line in outcome.summary():
             say(line)

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def check(said: dict[str, Any], *, followed: bool = False, sums: bool = False) -> None:
+def check(said: dict[str, Any], *, followed: bool = False) -> None:
     """Refuse a source that is none or two, and options that would do nothing.
 
-    ``followed``: by a stream, where Spark's reader has options for files; ``sums``: of a report that nobody asked for.
+    ``followed``: by a stream, where Spark's reader has options for files.
     """
     events, kafka, table = said["events"], said["kafka"], said["source_format"]
     if bool(events) is bool(kafka):
@@ -32,7 +32,6 @@ def check(said: dict[str, Any], *, followed: bool = False, sums: bool = False) -
         (table and kafka, "--format", "--events"),
         (column and not table, "--column", "--format"),
         (said["pairs"] and not (kafka or table or followed), "--option", "--format or --kafka"),
-        (sums, "--sums", "--report"),
     ):
         if idle:
             raise click.UsageError(f"{flag} goes with {partner} only")

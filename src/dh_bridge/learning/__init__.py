@@ -6,7 +6,7 @@ The story: ``sample`` keeps a bounded part of what was seen, ``places`` tells wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dh_bridge.learning.datasets import Datasets
 from dh_bridge.learning.finding import Finding
@@ -40,17 +40,6 @@ class Learner:
         self._events += 1
         self._datasets.see(event)
         self._jobs.see(event)
-
-    def notes(self) -> list[Any]:
-        """Return what was seen, in plain values, for :meth:`take` of another learner of the same settings and limit."""
-        return [self._events, self._datasets.notes(), self._jobs.notes()]
-
-    def take(self, notes: list[Any]) -> None:
-        """Add what another learner saw: learners that share the events out come to what one of all comes to."""
-        events, datasets, jobs = notes
-        self._events += events
-        self._datasets.take(datasets)
-        self._jobs.take(jobs)
 
     def findings(self) -> list[Finding]:
         """Return what was noticed so far."""

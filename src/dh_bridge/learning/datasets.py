@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from hashlib import blake2b
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
 from dh_bridge.learning.places import alike, best, groups, unlike
@@ -57,19 +57,6 @@ class Datasets:
             name = dataset_name(dataset, self._naming)
             if name.endpoint is not None:
                 self._see(dataset, name)
-
-    @property
-    def _samples(self) -> tuple[Sample[Any], ...]:
-        return self._seen, self._places, self._unknown, self._numbers, self._projects, self._tiers.short
-
-    def notes(self) -> list[Any]:
-        """Return what :meth:`take` takes."""
-        return [sample.notes() for sample in self._samples]
-
-    def take(self, notes: list[Any]) -> None:
-        """Add what another one saw."""
-        for sample, told in zip(self._samples, notes, strict=True):
-            sample.take(told)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what there is to say."""

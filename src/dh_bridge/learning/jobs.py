@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
 from dh_bridge.learning.places import alike, best, groups, unlike, url
@@ -85,25 +85,6 @@ class Jobs:
                 _note(starts, (job.namespace, said.root[0] if said.root else ""), int(event.type == "START"))
         if event.producer and _NOBODYS in job.rules:
             _note(self._strangers.at(_any_version(event.producer)), job.name, most=MOST)
-
-    @property
-    def _samples(self) -> tuple[Sample[Any], ...]:
-        return self._places, self._dotted, self._stems, self._nodes, self._runs, self._strangers
-
-    def notes(self) -> list[Any]:
-        """Return what :meth:`take` takes."""
-        return [dict(self._lints), self._examples, self._sightings.notes(), *(one.notes() for one in self._samples)]
-
-    def take(self, notes: list[Any]) -> None:
-        """Add what another one saw."""
-        lints, examples, sightings, *samples = notes
-        self._lints.update(lints)
-        self._examples = {**examples, **self._examples}
-        for lint, job in self._sightings.take(sightings):
-            self._lints[lint] += 1
-            self._examples.setdefault(lint, " ".join(job))
-        for sample, told in zip(self._samples, samples, strict=True):
-            sample.take(told)
 
     def findings(self) -> Iterator[Finding]:
         """Yield what there is to say."""

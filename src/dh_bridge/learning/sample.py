@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,21 +38,6 @@ class Sample(Generic[_Value]):
             return self._kept.get(key)
         return found
 
-    def notes(self) -> tuple[int, dict[str, Any]]:
-        """Return what :meth:`take` takes, made of plain values."""
-        return self._bound, {key: _plain(note) for key, note in self._kept.items()}
-
-    def take(self, notes: tuple[int, dict[str, Any]]) -> None:
-        """Add the notes of another sample of the same kind: a sample of what both saw, whatever was seen where."""
-        bound, kept = notes
-        if bound < self._bound:
-            self._bound = bound
-            self._kept = {key: note for key, note in self._kept.items() if _mark(key) < bound}
-        for key, told in kept.items():
-            note = self.at(key)
-            if note is not None:
-                _add(note, told)
-
     def items(self) -> Iterator[tuple[str, _Value]]:
         """Yield keys and notes, sorted by key."""
         yield from sorted(self._kept.items(), key=lambda item: item[0])
@@ -67,20 +51,6 @@ class Sample(Generic[_Value]):
         marks = {key: _mark(key) for key in self._kept}
         self._bound = sorted(marks.values())[len(marks) // 2]
         self._kept = {key: note for key, note in self._kept.items() if marks[key] < self._bound}
-
-
-def _plain(note: Any) -> Any:
-    return dict(note) if isinstance(note, Counter) else note
-
-
-def _add(note: Any, told: Any) -> None:
-    """Add to a note what another one says of the same key: counts are summed, of what is known once the larger stays."""
-    if isinstance(note, (Counter, set)):
-        note.update(told)
-    elif isinstance(note, list):
-        note[:] = map(sum, zip(note, told, strict=True))
-    else:
-        note.update({key: max(note.get(key, 0), value) for key, value in told.items()})
 
 
 def _mark(key: str) -> int:

@@ -81,12 +81,6 @@ def spelled_otherwise(new: Iterable[str], place: Readable) -> set[str]:
     return asked - absent(place, sorted(asked))
 
 
-def last_name(urn: str) -> str:
-    """Return the part of a dataset's name in which near misses are equal, "" for the URN of something else."""
-    one = _dataset(urn)
-    return _last(one) if one is not None else ""
-
-
 def _spellings(ours: _Dataset) -> Iterator[str]:
     bare = ours.name.translate(_QUOTES)
     names = {ours.name, ours.name.lower(), ours.name.upper(), bare, bare.lower()}

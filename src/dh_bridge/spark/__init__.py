@@ -12,13 +12,11 @@ from dh_bridge.spark.report import report
 from dh_bridge.spark.session import session
 from dh_bridge.spark.sources import frame, parts_for, read, stream_files, stream_rows
 from dh_bridge.spark.streaming import stream
-from dh_bridge.spark.survey import Survey
 from dh_bridge.spark.targets import deliver, write_batch, write_folder
 from dh_bridge.spark.topics import kafka
 from dh_bridge.spark.translation import Translated, translate
 
 __all__ = [
-    "Survey",
     "Translated",
     "deliver",
     "deliver_apart",

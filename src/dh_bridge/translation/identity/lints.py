@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, TypeVar
 from dh_bridge.translation.identity.runs import VOID_IDS, bare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dh_bridge.translation.identity.job import Job
 
 _Key = TypeVar("_Key")
@@ -56,9 +54,6 @@ def run_lints(run_id: str | None, run_urn: str | None, parent_urn: str | None) -
     return tuple(odd)
 
 
-Notes = tuple[dict[tuple[str, str], str], dict[str, tuple[str, str]]]
-
-
 class Sightings:
     """What was seen of jobs and runs so far, to notice contradictions; the oldest are forgotten beyond ``limit``."""
 
@@ -78,20 +73,6 @@ class Sightings:
         if run_urn is not None and _first_seen(self._jobs, run_urn, key, self._limit) != key:
             odd.append(RUN_TWO_JOBS)
         return tuple(odd)
-
-    def notes(self) -> Notes:
-        """Return what :meth:`take` takes."""
-        return self._platforms, self._jobs
-
-    def take(self, notes: Notes) -> Iterator[tuple[str, tuple[str, str]]]:
-        """Add what was seen elsewhere; yield a lint, and its job, for each contradiction between here and there."""
-        platforms, jobs = notes
-        for job, platform in platforms.items():
-            if _first_seen(self._platforms, job, platform, self._limit) != platform:
-                yield TWO_PLATFORMS, job
-        for run, job in jobs.items():
-            if _first_seen(self._jobs, run, job, self._limit) != job:
-                yield RUN_TWO_JOBS, job
 
 
 def _first_seen(seen: dict[_Key, _Value], key: _Key, value: _Value, limit: int) -> _Value:
