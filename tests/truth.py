@@ -33,7 +33,6 @@ ASKED = {
     "lineage through orders": {"filters": {"through": ["*orders"]}},
     "containers": {"containers": "on"},
     "tags of runs": {"tags": {"of_runs": "job"}, "dbt": {"run_tags": "dataset", "meta_owner": "owner"}},
-    "nominal times": {"runs": {"partition_from_nominal": True, "granularity_from_nominal": True}},
     "removals and reverse edges": {"lifecycle": {"rename_removes": True}, "jobs": {"reverse_edges": True}},
     "warnings as successes": {"assertions": {"warn_as": "success"}},
     "applications": {"identity": {"granularity": "application"}},

@@ -64,16 +64,6 @@ class RunSettings(BaseModel):
         description="A run's only START that comes less than so many seconds after its end is its own: one clock told the START,"
         " another the end, as Flink's client and its JobManager do. Otherwise it opens the next attempt.",
     )
-    partition_from_nominal: bool = Field(
-        default=False,
-        description="Give the points of a run its nominal time as their partition, `<start>/<end>`; a point that is sent before"
-        " the nominal time is known stays beside the later one.",
-    )
-    granularity_from_nominal: bool = Field(
-        default=False,
-        description="Give the points of a run the length of its schedule, from its nominal time, as their granularity; a point"
-        " that is sent before the nominal time is known stays beside the later one.",
-    )
     edges: bool = Field(
         default=False,
         description="From DataHub 1.0, inputs and outputs of a run as edges with times and statistics, too; every run is then"

@@ -151,21 +151,6 @@ def test_a_run_that_says_nothing_but_other_is_seen_by_choice():
     assert points(ended)[-1][1] == "COMPLETE"
 
 
-def test_nominal_time_is_a_partition_of_the_run_s_points_by_choice():
-    said = facet(nominalStartTime="2026-11-19T00:00:00Z", nominalEndTime="2026-11-20T00:00:00Z")
-    runs = {"partition_from_nominal": True}
-    specs = [
-        one["partitionSpec"] for one in of_run("nominalTime", said, runs=runs).all(DPI, "dataProcessInstanceRunEvent")
-    ]
-    assert specs == [{"partition": "2026-11-19T00:00:00Z/2026-11-20T00:00:00Z", "type": "PARTITION"}] * 2
-    only = of_run("nominalTime", facet(nominalStartTime="2026-11-19T00:00:00Z"), runs=runs)
-    assert only.all(DPI, "dataProcessInstanceRunEvent")[0]["partitionSpec"]["partition"] == "2026-11-19T00:00:00Z"
-    none = told(pair(), runs=runs).all(DPI, "dataProcessInstanceRunEvent")
-    assert {one["partitionSpec"]["type"] for one in none} == {"FULL_TABLE"}
-    usual = of_run("nominalTime", said).all(DPI, "dataProcessInstanceRunEvent")
-    assert {one["partitionSpec"]["type"] for one in usual} == {"FULL_TABLE"}
-
-
 def test_what_comes_after_a_job_has_an_edge_from_it_by_choice():
     said = facet(
         downstream=[
@@ -523,7 +508,7 @@ def test_nobody_s_datasets_are_placed_who_did_not_ask():
 def test_with_every_choice_taken_the_order_of_events_changes_nothing():
     settings = {
         "containers": "on", "queries": "on", "symlinks": {"siblings": True}, "lifecycle": {"rename_removes": True},
-        "tags": {"of_runs": "job"}, "runs": {"other_as": "started", "partition_from_nominal": True},
+        "tags": {"of_runs": "job"}, "runs": {"other_as": "started"},
         "jobs": {"reverse_edges": True}, "operations": {"overwrite_as": "custom"}, "column_lineage": {"target": "both"},
     }  # fmt: skip
     run = {

@@ -1,8 +1,6 @@
-"""What settings change of runs, flows and domains: users, edges, granularity, first sights, domains, owners from meta."""
+"""What settings change of runs, flows and domains: users, edges, first sights, domains, owners from meta."""
 
 from __future__ import annotations
-
-from datetime import datetime, timezone
 
 import pytest
 from facet_cases import (
@@ -20,7 +18,6 @@ from facet_cases import (
     facet,
     job_event,
     of_output,
-    of_run,
     orders,
     pair,
     told,
@@ -28,7 +25,6 @@ from facet_cases import (
 )
 
 from dh_bridge import Settings
-from dh_bridge.translation.render.nominal import window
 
 EVENTS = "dataProcessInstanceRunEvent"
 
@@ -66,55 +62,6 @@ def test_without_a_user_no_domain_is_added():
 def test_a_domain_begins_with_its_sign(choice):
     with pytest.raises(ValueError, match="pattern"):
         Settings(runs={"user_domain": choice})
-
-
-# -- granularity of points ---------------------------------------------------------------------------------------------
-
-
-def utc(text):
-    return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
-
-
-WINDOWS = [
-    ("2026-11-19", "2026-11-20", "DAY", 1), ("2026-11-01", "2026-11-08", "WEEK", 1), ("2026-11-01", "2026-11-11", "DAY", 10),
-    ("2026-01-01", "2026-02-01", "MONTH", 1), ("2026-02-01", "2026-03-01", "MONTH", 1), ("2026-01-01", "2026-04-01", "QUARTER", 1),
-    ("2026-01-01", "2027-01-01", "YEAR", 1), ("2026-01-01T00:00", "2026-01-01T06:00", "HOUR", 6),
-    ("2026-01-01T00:00", "2026-01-01T00:15", "MINUTE", 15), ("2026-01-01T00:00:00", "2026-01-01T00:00:01", "SECOND", 1),
-    ("2026-01-31", "2026-02-28", "WEEK", 4), ("2026-01-01T01:00", "2026-02-01T00:00", "HOUR", 743),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("start", "end", "unit", "multiple"), WINDOWS)
-def test_a_schedule_has_the_largest_unit_that_counts_it_exactly(start, end, unit, multiple):
-    assert window(utc(start), utc(end)) == {"unit": unit, "multiple": multiple}
-
-
-@pytest.mark.parametrize("end", ["2026-11-19", "2026-11-18"])
-def test_what_has_no_length_is_no_granularity(end):
-    assert window(utc("2026-11-19"), utc(end)) is None
-
-
-def test_the_length_of_the_schedule_is_the_granularity_of_points_by_choice():
-    said = facet(nominalStartTime="2026-11-19T00:00:00Z", nominalEndTime="2026-11-20T00:00:00.000Z")
-    runs = {"granularity_from_nominal": True}
-    found = [one["eventGranularity"] for one in of_run("nominalTime", said, runs=runs).all(DPI, EVENTS)]
-    assert found == [{"unit": "DAY", "multiple": 1}] * 2
-    assert not any("eventGranularity" in one for one in of_run("nominalTime", said).all(DPI, EVENTS))
-
-
-@pytest.mark.parametrize(
-    "said", [{}, {"nominalStartTime": "2026-11-19T00:00:00Z"}, {"nominalStartTime": "x", "nominalEndTime": "y"}]
-)
-def test_a_run_without_a_schedule_has_points_without_granularity(said):
-    found = of_run("nominalTime", facet(**said), runs={"granularity_from_nominal": True})
-    assert not any("eventGranularity" in one for one in found.all(DPI, EVENTS))
-
-
-def test_a_schedule_that_no_field_of_datahub_holds_is_no_granularity_and_costs_no_point():
-    said = facet(nominalStartTime="1900-01-01T00:00:00Z", nominalEndTime="2026-11-20T00:00:01Z")
-    found = of_run("nominalTime", said, runs={"granularity_from_nominal": True}).all(DPI, EVENTS)
-    assert len(found) == 2
-    assert not any("eventGranularity" in one for one in found)
 
 
 # -- edges of runs -----------------------------------------------------------------------------------------------------

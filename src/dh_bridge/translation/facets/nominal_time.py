@@ -21,7 +21,6 @@ class NominalTime(Facet):
 
 
 _LEAVES = ("nominalStartTime", "nominalEndTime")
-_POINT = "dataProcessInstanceRunEvent"
 
 
 def _targets(leaf: str) -> tuple[str, ...]:
@@ -48,15 +47,3 @@ def nominal_time(facet: NominalTime, at: Place) -> Statements:
             times["nominalTime.nominalEndTime"] = worded("nominalTime.nominalEndTime", facet.nominalEndTime)
     if times:
         yield property_statement(at, times)
-    if at.notes is not None:
-        _note(facet, at)
-
-
-def _note(facet: NominalTime, at: Place) -> None:
-    """Note for the report that the settings have the times on the points of the run, too."""
-    settings = at.options.settings.runs
-    both = bool(facet.nominalStartTime and facet.nominalEndTime)
-    points = [f"{_POINT}.partitionSpec"] if settings.partition_from_nominal and facet.nominalStartTime else []
-    points += [f"{_POINT}.eventGranularity"] if settings.granularity_from_nominal and both else []
-    for leaf in _LEAVES if points else ():
-        at.reached(leaf, "kept", *_targets(leaf), *points)

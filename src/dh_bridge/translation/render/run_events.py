@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.reading.airflow import OUTCOMES
-from dh_bridge.translation.render import nominal
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
 from dh_bridge.translation.rungs import URL_WHILE_RUNNING
 from dh_bridge.translation.slots import DURATION, OUTCOME, RUN_URL, TRIES_LEFT
@@ -36,14 +35,11 @@ def run_event(  # noqa: PLR0913 - the parts of one step
 ) -> dict[str, Any]:
     """Return the aspect of one point; ``attempt`` is the producer's own number, where a facet gives one."""
     time = millis(point.time)
-    settings = options.settings.runs
     found: dict[str, Any] = {
         "timestampMillis": time,
-        "partitionSpec": nominal.partition(slots) if settings.partition_from_nominal else FULL_TABLE,
+        "partitionSpec": FULL_TABLE,
         "messageId": message_id(state.urn, None, time),
     }
-    if settings.granularity_from_nominal and (length := nominal.granularity(slots)) is not None:
-        found["eventGranularity"] = length
     url = page_of(slots, running=point.result is None)
     if url:
         found["externalUrl"] = url
