@@ -1,4 +1,4 @@
-"""Temporary datasets and first sights, where runs are told one by one (settings ``temporary`` and ``jobs.flow_created``)."""
+"""Temporary datasets, where runs are ingested one by one (setting ``temporary``)."""
 
 from __future__ import annotations
 
@@ -75,15 +75,7 @@ def test_a_job_event_hears_of_temporary_datasets_too(turned):
     assert edges(told) == {"j1": ("ab", ""), "j9": ("ab", "z")}
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations((4, 2, 7))))
-def test_a_flow_was_made_when_its_first_event_was(order):
-    told = Told(Settings(jobs={"flow_created": "first_seen"}), forgetful=True)
-    told.tell(*([run(day, kind="START" if day == 2 else "COMPLETE")] for day in order))
-    made = told.catalog.aspect(FLOW, "dataFlowInfo")["created"]
-    assert made == {"time": 1_790_935_200_000, "actor": "urn:li:corpuser:datahub"}
-
-
-def test_nobody_says_when_a_flow_was_made_by_default():
+def test_flow_has_no_time_of_creation():
     told = Told()
     told.tell([run(1)])
     assert "created" not in told.catalog.aspect(FLOW, "dataFlowInfo")

@@ -91,11 +91,6 @@ class JobSettings(BaseModel):
         " (`status.removed`), by whomever it was: DataHub's garbage collector removes jobs without runs.",
     )
 
-    flow_created: Literal["none", "first_seen"] = Field(
-        default="none",
-        description="With a ledger, when a flow was made: not written, since no event tells, or the time of the first event"
-        " that names it (`first_seen`).",
-    )
     reverse_edges: bool = Field(
         default=False,
         description="Edges from a job to those that `jobDependencies` says come after it: their own events say the same.",

@@ -54,8 +54,6 @@ class Options:
         self.queries = settings.queries == "on"
         self.keep_ephemeral = settings.dbt.ephemeral == "keep"
         self.temporary = settings.temporary
-        #: only where earlier events are known, too: a later call would move it
-        self.flow_created = stateful and settings.jobs.flow_created == "first_seen"
 
     def need_environments(self) -> None:
         """Refuse an environment of datasets that the profile does not know; without a chosen one it may still be a server's."""

@@ -130,8 +130,6 @@ PARTITION = Slot("PARTITION", "operation", latest)
 # -- of what many runs share: jobs and flows --------------------------------------------------------------------------
 #: "" -> Job: on the flow and on the dataJob, a flow-level job's twin too once it has inputs or outputs
 JOB = Slot("JOB", "dataJobInfo", latest, shared=True)
-#: "" -> time of the first event that names the flow, where ``jobs.flow_created`` asks for it
-FIRST_SEEN = Slot("FIRST_SEEN", "dataFlowInfo", span, shared=True)
 #: "" -> Job: on a flow that is a job itself
 OWN_JOB = Slot("OWN_JOB", "dataFlowInfo", latest, shared=True)
 #: facet key -> {custom property: text}

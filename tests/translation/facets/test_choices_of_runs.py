@@ -1,4 +1,4 @@
-"""What settings change of runs, flows and domains: users, edges, first sights, domains, owners from meta."""
+"""What settings change of runs, flows and domains: users, edges, domains, owners from meta."""
 
 from __future__ import annotations
 
@@ -157,14 +157,6 @@ def test_flows_and_jobs_have_domains_by_their_names():
 def test_a_rule_without_the_urn_of_a_domain_is_refused(rule):
     with pytest.raises(ValueError, match="domain"):
         Settings(domains={"datasets": [rule]})
-
-
-# -- when a flow was seen first ----------------------------------------------------------------------------------------
-
-
-def test_a_call_without_a_ledger_does_not_know_when_a_flow_was_seen_first():
-    for events in (pair(**IO), job_event(**IO)):
-        assert "/created" not in told(events, jobs={"flow_created": "first_seen"}).patched(FLOW, "dataFlowInfo")
 
 
 # -- owners from dbt's meta --------------------------------------------------------------------------------------------

@@ -13,11 +13,10 @@ from dh_bridge.translation.redaction import redacted, redacted_sql
 from dh_bridge.translation.render.ladders import combined, fields
 from dh_bridge.translation.render.runs import platform_instance
 from dh_bridge.translation.render.shared import domain, edge, people_and_tags
-from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
+from dh_bridge.translation.render.stamps import add, escaped, remove
 from dh_bridge.translation.runs.queries import sql_properties
 from dh_bridge.translation.slots import (
     FINE_LINEAGE,
-    FIRST_SEEN,
     GONE,
     INPUT_EDGE,
     INPUT_FIELD,
@@ -75,8 +74,6 @@ def flow_proposals(urn: str, slots: Slots, options: Options, flow: Flow) -> Iter
     operations = [add("/name", flow.name), add("/project", flow.namespace)]
     if flow.env in options.profile.environments:
         operations.append(add("/env", flow.env))
-    if FIRST_SEEN in slots:
-        operations.append(add("/created", audit_stamp(value(slots, FIRST_SEEN), options.actor)))
     own = combined(slots, JOB_PROPERTIES, options.prefix)
     if OWN_JOB in slots:
         own.update(_raw_names(value(slots, OWN_JOB), options))

@@ -23,7 +23,6 @@ from dh_bridge.translation.slots import (
     CONTENT_MODE,
     DATASET,
     EDGE_PROPERTIES,
-    FIRST_SEEN,
     FOLDED,
     INDIRECT,
     INPUT,
@@ -120,8 +119,6 @@ def contribute(state: RunState, history: History, shared: Cells, options: Option
         keep_on_run(state, many)
     if shared is not state.cells:
         merge(shared, state.cells)
-    if options.flow_created:
-        _tell_first_seen(state, shared)
     counts = history.completed or state.kind == "dataset"
     for urn, slots in list(state.cells.items()):
         if counts and LIFECYCLE in slots:
@@ -149,14 +146,6 @@ def _pour_job(  # noqa: PLR0913 - the parts of one step
         _pour_edges(urn, state, last, shared, actor_of(state.cells.get(state.urn, {}), options))
         if options.settings.edges != "accumulate":
             tell_seen(urn, state, history, shared)
-
-
-def _tell_first_seen(state: RunState, shared: Cells) -> None:
-    """Fold when the flows of the run's jobs were named first."""
-    first = min(stamp[0] for stamp, _ in state.events)
-    for job, _ in state.jobs.values():
-        if not job.placeholder and not job.skip:
-            fold(shared, ((job.flow_urn, FIRST_SEEN, "", first),), BEFORE)
 
 
 def _pour_checks(checks: dict[Any, Cell], state: RunState, shared: Cells, options: Options) -> None:
