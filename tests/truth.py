@@ -33,7 +33,7 @@ ASKED = {
     "lineage through orders": {"filters": {"through": ["*orders"]}},
     "containers": {"containers": "on"},
     "tags of runs": {"tags": {"of_runs": "job"}, "dbt": {"run_tags": "dataset", "meta_owner": "owner"}},
-    "removals and reverse edges": {"lifecycle": {"rename_removes": True}, "jobs": {"reverse_edges": True}},
+    "removals": {"lifecycle": {"rename_removes": True}},
     "warnings as successes": {"assertions": {"warn_as": "success"}},
     "applications": {"identity": {"granularity": "application"}},
     "compat": {"identity": {"mode": "compat"}},

@@ -91,11 +91,6 @@ class JobSettings(BaseModel):
         " (`status.removed`), by whomever it was: DataHub's garbage collector removes jobs without runs.",
     )
 
-    reverse_edges: bool = Field(
-        default=False,
-        description="Edges from a job to those that `jobDependencies` says come after it: their own events say the same.",
-    )
-
 
 class OperationSettings(BaseModel):
     """What a run did to a dataset."""

@@ -151,23 +151,6 @@ def test_a_run_that_says_nothing_but_other_is_seen_by_choice():
     assert points(ended)[-1][1] == "COMPLETE"
 
 
-def test_what_comes_after_a_job_has_an_edge_from_it_by_choice():
-    said = facet(
-        downstream=[
-            {"job": {"namespace": NAMESPACE, "name": "daily.publish"}, "dependency_type": "D"},
-            {"job": {"namespace": NAMESPACE, "name": "daily.load"}},
-            {"run": {"runId": "x"}},
-        ]
-    )
-    found = of_run("jobDependencies", said, jobs={"reverse_edges": True})
-    edge = found.patched(AFTER, "dataJobInputOutput")[f"/inputDatajobEdges/{JOB}"]
-    assert edge == {"destinationUrn": JOB, "properties": {"openlineage.jobDependencies.dependency_type": "D"}}
-    assert not found.has(JOB, "dataJobInputOutput")
-    assert not of_run("jobDependencies", said).has(AFTER, "dataJobInputOutput")
-    flow = told(pair(run={"jobDependencies": said}, name="daily"), jobs={"reverse_edges": True})
-    assert not flow.has(AFTER, "dataJobInputOutput")
-
-
 # -- operations and lifecycle ------------------------------------------------------------------------------------------
 
 OVERWRITE = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
@@ -509,7 +492,7 @@ def test_with_every_choice_taken_the_order_of_events_changes_nothing():
     settings = {
         "containers": "on", "queries": "on", "symlinks": {"siblings": True}, "lifecycle": {"rename_removes": True},
         "tags": {"of_runs": "job"}, "runs": {"other_as": "started"},
-        "jobs": {"reverse_edges": True}, "operations": {"overwrite_as": "custom"}, "column_lineage": {"target": "both"},
+        "operations": {"overwrite_as": "custom"}, "column_lineage": {"target": "both"},
     }  # fmt: skip
     run = {
         "tags": facet(tags=[{"key": "team", "value": "shop"}]),

@@ -94,8 +94,6 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
             at.withheld(f"upstream[{position}].run.runId", "duplicate-of:run.runId")
         elif run is not None:
             yield at.run, UPSTREAM_RUN, run, None
-    if at.options.settings.jobs.reverse_edges:
-        yield from _reversed(facet.downstream or [], at)
     downstream = [_plain(one) for one in facet.downstream or ()]
     for key, plain in (("upstream", loose), ("downstream", downstream)):
         written = kept_text(f"jobDependencies.{key}", [one for one in plain if one]) if any(plain) else None
@@ -108,17 +106,6 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
             yield at.owner, JOB_PROPERTIES, "jobDependencies", rule
     if properties:
         yield property_statement(at, properties)
-
-
-def _reversed(downstream: list[Dependency], at: Place) -> Statements:
-    """Yield the edges from this job to those that come after it, where it is one that has edges."""
-    for position, one in enumerate(downstream if _has_edges(at) else ()):
-        after = _job(one, at)
-        if after is not None and after != at.task:
-            yield after, JOB_EDGE, at.task, _edge(one)
-            at.reached(f"downstream[{position}].job", "kept", _RUN, _EDGE)
-            for rule in _RULES:
-                at.reached(f"downstream[{position}].{rule}", "kept", _RUN, f"{_EDGE}[].properties")
 
 
 def _has_edges(at: Place) -> bool:
