@@ -97,10 +97,6 @@ class OperationSettings(BaseModel):
 
     model_config = _MODEL
 
-    overwrite_as: Literal["update", "custom"] = Field(
-        default="update",
-        description="Type of an operation that overwrote: UPDATE, or CUSTOM with the word OVERWRITE (`custom`).",
-    )
     profile_from_overwrite: bool = Field(
         default=True,
         description="Take the statistics of a run that wrote a whole table anew for a profile of that table.",

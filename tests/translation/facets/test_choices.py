@@ -157,15 +157,9 @@ OVERWRITE = {"lifecycleStateChange": facet(lifecycleStateChange="OVERWRITE")}
 COUNTED = {"outputFacets": {"outputStatistics": facet(rowCount=42)}}
 
 
-def test_an_overwrite_is_an_update_or_a_type_of_its_own():
+def test_overwrite_is_an_update():
     events = pair(outputs=[totals(facets=OVERWRITE)])
     assert told(events).one(TOTALS, "operation")["operationType"] == "UPDATE"
-    found = told(events, operations={"overwrite_as": "custom"}).one(TOTALS, "operation")
-    assert (found["operationType"], found["customOperationType"]) == ("CUSTOM", "OVERWRITE")
-    sql = told(
-        pair(job={"sql": facet(query="update t set a = 1")}, outputs=[totals()]), operations={"overwrite_as": "custom"}
-    )
-    assert sql.one(TOTALS, "operation")["operationType"] == "UPDATE"
 
 
 def test_statistics_of_a_whole_table_are_a_profile_unless_that_is_not_wanted():
@@ -492,7 +486,7 @@ def test_with_every_choice_taken_the_order_of_events_changes_nothing():
     settings = {
         "containers": "on", "queries": "on", "symlinks": {"siblings": True}, "lifecycle": {"rename_removes": True},
         "tags": {"of_runs": "job"}, "runs": {"other_as": "started"},
-        "operations": {"overwrite_as": "custom"}, "column_lineage": {"target": "both"},
+        "column_lineage": {"target": "both"},
     }  # fmt: skip
     run = {
         "tags": facet(tags=[{"key": "team", "value": "shop"}]),

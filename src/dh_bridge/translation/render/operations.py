@@ -145,8 +145,6 @@ def _operation(  # noqa: PLR0913 - the parts of one step
         "actor": actor,
         "operationType": kind,
     }
-    if kind == "UPDATE" and options.settings.operations.overwrite_as == "custom" and _overwrote(slots):
-        found |= {"operationType": "CUSTOM", "customOperationType": "OVERWRITE"}
     rows = counts.get("rowCount", value(slots, AFFECTED_ROWS))
     # Iceberg's listener tells of the last commit to a table, with an ALTER as well.
     if rows is not None and meaningful(rows) and kind not in _OF_NO_ROWS:  # a sum may be larger than DataHub's long
@@ -164,12 +162,6 @@ def _replaced(slots: Slots) -> bool:
     return any(word in slots.get(LIFECYCLE, ()) for word in _REPLACED) or (
         value(slots, OPERATION, OPERATION_DBT) == "OVERWRITE"
     )
-
-
-def _overwrote(slots: Slots) -> bool:
-    """Whether the highest word of what happened is that everything was written anew."""
-    words = slots.get(OPERATION, {})
-    return bool(words) and str(words[min(words)][1]).strip().upper() == "OVERWRITE"
 
 
 def _profile(  # noqa: PLR0913 - the parts of one step
