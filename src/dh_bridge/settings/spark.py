@@ -12,11 +12,6 @@ class SparkSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    job_description: Literal["job", "run"] = Field(
-        default="job",
-        description="Spark's description of a job (`setJobDescription`): the description of the `job` that has no other, or"
-        " a property of the `run` alone.",
-    )
     mount_points: Literal["count", "keep"] = Field(
         default="count", description="Databricks' table of mounts, repeated in every event: its size, or `keep` it."
     )

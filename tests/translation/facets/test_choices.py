@@ -272,15 +272,6 @@ def test_a_model_s_owner_is_its_dataset_s_by_choice(owner):
     assert not of_output("dbt_model", said).has(TOTALS, "ownership")
 
 
-def test_spark_s_description_stays_on_the_run_by_choice():
-    said = facet(jobDescription="Write the totals")
-    found = of_run("spark_jobDetails", said, spark={"job_description": "run"}, report=True)
-    assert "/description" not in found.patched(JOB, "dataJobInfo")
-    assert found.kept(DPI)["spark_jobDetails.jobDescription"] == "Write the totals"
-    assert found.verdicts()["$.run.facets.spark_jobDetails.jobDescription"][0] == "kept"
-    assert of_run("spark_jobDetails", said).patched(JOB, "dataJobInfo")["/description"] == "Write the totals"
-
-
 def test_a_databricks_job_s_run_has_its_page_and_its_name_by_choice():
     inner = {"spark.databricks.job.id": "17", "spark.databricks.job.runId": 42}
     said = {"environment-properties": {"environment-properties": inner}}

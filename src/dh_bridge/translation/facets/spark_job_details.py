@@ -29,7 +29,5 @@ def spark_job_details(opened: Open, at: Place) -> Statements:
     if properties:
         yield property_statement(at, properties)
     text = text_of(opened.body.get("jobDescription"))
-    if at.options.settings.spark.job_description == "run":
-        at.reached("jobDescription", "kept", _KEPT)
-    elif text.strip() and at.job is not None and at.job.level == "job":
+    if text.strip() and at.job is not None and at.job.level == "job":
         yield at.owner, JOB_FIELD, ("description", FIELD_WEAK), redacted(text)
