@@ -12,9 +12,6 @@ class SparkSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    mount_points: Literal["count", "keep"] = Field(
-        default="count", description="Databricks' table of mounts, repeated in every event: its size, or `keep` it."
-    )
     run_name: Literal["application", "databricks"] = Field(
         default="application",
         description="What names a run on Databricks: the id of the `application`, or that of `databricks`' own job run.",

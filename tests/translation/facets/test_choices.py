@@ -285,15 +285,6 @@ def test_a_databricks_job_s_run_has_its_page_and_its_name_by_choice():
     assert usual.one(DPI, "dataProcessInstanceProperties")["name"] != "42"
 
 
-def test_the_table_of_mounts_is_kept_by_choice():
-    said = facet(**{"environment-properties": {"mountPoints": [{"mountPoint": "/mnt/a", "source": "s3://a"}]}})
-    found = of_run("environment-properties", said, spark={"mount_points": "keep"}, report=True)
-    assert found.kept(DPI)["environment-properties.mountPoints"] == '[{"mountPoint":"/mnt/a","source":"s3://a"}]'
-    path = "$.run.facets.environment-properties.environment-properties.mountPoints[0].source"
-    assert found.verdicts()[path][0] == "kept"
-    assert "environment-properties.mountPoints" not in of_run("environment-properties", said).kept(DPI)
-
-
 # -- schemas -----------------------------------------------------------------------------------------------------------
 
 COLUMNS = facet(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
 
 _KEY = "environment-properties"
-_MOUNTS = "dataProcessInstanceProperties.customProperties[openlineage.environment-properties.mountPoints]"
 
 
 @facet(
@@ -46,9 +45,6 @@ def environment_properties(opened: Open, at: Place) -> Statements:
     if mounts is not None and not isinstance(mounts, list):
         properties[f"{_KEY}.mountPoints"] = worded(f"{_KEY}.mountPoints", mounts)
     elif mounts is not None:
-        if at.options.settings.spark.mount_points == "keep":
-            at.reached(f"{_KEY}.mountPoints" if nested else "mountPoints", "kept", _MOUNTS)
-            properties[f"{_KEY}.mountPoints"] = worded(f"{_KEY}.mountPoints", mounts)
         properties[f"{_KEY}.mountPoints.count"] = str(len(mounts))
     if name := text_of(user):
         yield at.run, RUN_USER, USER_DATABRICKS, name
