@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -33,9 +33,4 @@ class LinkSettings(BaseModel):
         default=None,
         description="Address that the `original_file_path` of a dbt node is appended to, such as"
         " `https://github.com/example/shop/blob/main/`: the page of the node's job.",
-    )
-    job: Literal["code", "ui"] = Field(
-        default="code",
-        description="Page of a job with several: that of its `code` (sourceCodeLocation), or of the orchestrator's `ui`"
-        " (Airflow with its address as namespace).",
     )

@@ -108,16 +108,6 @@ def test_a_dag_has_its_page_in_airflow(version, path):
     assert page_of(found, AIRFLOW_TASK) is None
 
 
-def test_a_task_s_page_in_airflow_comes_before_its_code_by_choice():
-    run = {"airflow": facet(**DAG), "processing_engine": facet(name="Airflow", version="3.0.1")}
-    assert page_of(told(pair(run=run, job=CODE, **IN_AIRFLOW)), AIRFLOW_TASK) == "https://code/x"
-    found = told(pair(run=run, job=CODE, **IN_AIRFLOW), links={"job": "ui"})
-    assert page_of(found, AIRFLOW_TASK) == f"{UI}/dags/daily/tasks/load"
-    run = {"airflow": facet(**DAG), "processing_engine": facet(name="Airflow", version="2.9.0")}
-    found = told(pair(run=run, job=CODE, **IN_AIRFLOW), links={"job": "ui"})
-    assert page_of(found, AIRFLOW_TASK) == f"{UI}/dags/daily/grid?task_id=load"
-
-
 def test_a_version_that_one_event_tells_counts_in_any_order():
     said, silent = {"airflow": facet(**DAG)}, {"airflow": facet(**DAG)}
     said["processing_engine"] = facet(name="Airflow", version="3.0.1")

@@ -11,7 +11,7 @@ from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.reading.airflow import members as listed
 from dh_bridge.translation.reading.airflow_assets import asset_statements, told_twice
-from dh_bridge.translation.reading.airflow_pages import job_page_statements, page_statements
+from dh_bridge.translation.reading.airflow_pages import flow_page_statements, page_statements
 from dh_bridge.translation.reading.given import configuration
 from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
 from dh_bridge.translation.slots import (
@@ -95,7 +95,7 @@ def airflow(opened: Open, at: Place) -> Statements:
     yield from page_statements(
         part(body, "dag").get("dag_id"), dag_run, at, task=task.get("task_id"), index=instance.get("map_index")
     )
-    yield from job_page_statements(part(body, "dag").get("dag_id"), task.get("task_id"), at)
+    yield from flow_page_statements(part(body, "dag").get("dag_id"), at)
     properties = flattened("airflow.dagRun", with_conf(dag_run, at))
     flattened("airflow.taskInstance", instance, properties)
     parts = [name for name in _PARTS if isinstance(body.get(name), dict)]

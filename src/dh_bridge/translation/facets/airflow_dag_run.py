@@ -9,7 +9,7 @@ from dh_bridge.translation.facet import Open, facet, kept, mapped, property_stat
 from dh_bridge.translation.facets.airflow import DAG_LEAVES, with_conf
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
-from dh_bridge.translation.reading.airflow_pages import job_page_statements, page_statements
+from dh_bridge.translation.reading.airflow_pages import flow_page_statements, page_statements
 from dh_bridge.translation.rungs import NAME_DAG_RUN
 from dh_bridge.translation.slots import DURATION, Statements
 
@@ -31,7 +31,7 @@ def airflow_dag_run(opened: Open, at: Place) -> Statements:
     yield from dag_statements(part(opened.body, "dag"), at)
     yield from dag_run_statements(dag_run, at, rung=NAME_DAG_RUN)
     yield from page_statements(part(opened.body, "dag").get("dag_id"), dag_run, at)
-    yield from job_page_statements(part(opened.body, "dag").get("dag_id"), None, at)
+    yield from flow_page_statements(part(opened.body, "dag").get("dag_id"), at)
     seconds = _seconds(dag_run)
     if seconds is not None and 0 <= seconds < _MOST_SECONDS:
         yield at.run, DURATION, "", float(seconds)  # no sooner: a whole number may be larger than any float

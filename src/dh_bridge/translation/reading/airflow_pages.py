@@ -57,20 +57,15 @@ def dag_page(base: str, version: tuple[int, int], dag: str) -> str:
     return f"{root}/dags/{name}/grid" if version >= _GRID else f"{root}/graph?dag_id={name}"
 
 
-def job_page_statements(dag: Any, task: Any, at: Place) -> Statements:
-    """Yield the page of the flow, where no code has one, and by ``links.job: ui`` that of the task."""
+def flow_page_statements(dag: Any, at: Place) -> Statements:
+    """Yield the page of the flow, where no code has one."""
     base = page(at.event.namespace)
     if base is None or at.job is None or at.job.placeholder or at.job.skip or not (isinstance(dag, str) and dag):
         return
     told = _VERSION(engine_of(at).version)
     version = (int(told[1]), int(told[2])) if told else _GRID
-    first = at.options.settings.links.job == "ui"
-    rung = (PAGE_UI if told else PAGE_UI_GUESSED) - (PAGE_UI_GUESSED + 1 if first else 0)
-    url = dag_page(base, version, dag)
-    yield at.job.flow_urn, JOB_FIELD, ("externalUrl", rung), url
-    if first and at.job.level == "job" and isinstance(task, str) and task:
-        own = f"{url}/tasks/{quote(task, safe='')}" if version >= _PATHS else f"{url}?task_id={quote(task, safe='')}"
-        yield at.owner, JOB_FIELD, ("externalUrl", rung), own if version >= _GRID else url
+    rung = PAGE_UI if told else PAGE_UI_GUESSED
+    yield at.job.flow_urn, JOB_FIELD, ("externalUrl", rung), dag_page(base, version, dag)
 
 
 def page_statements(dag: Any, dag_run: dict[str, Any], at: Place, *, task: Any = None, index: Any = None) -> Statements:
