@@ -60,7 +60,7 @@ def test_generated_runs_end_in_the_same_catalogue_whatever_is_asked_for(said):
 
 NAMED = {
     "by default": {},
-    "compat": {"identity": {"mode": "compat", "compat": {"level": "stack"}}},
+    "compat": {"identity": {"mode": "compat"}},
     "tasks": {"identity": {"granularity": "task", "fold_runs": "keep"}},
     "salted": {"identity": {"salt": "namespace", "flow_level_jobs": "flow+task"}, "column_lineage": {"target": "both"}},
     "last run": {"edges": "last_run", "runs": {"edges": True}},

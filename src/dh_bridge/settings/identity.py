@@ -96,11 +96,6 @@ class CompatSettings(BaseModel):
 
     model_config = _MODEL
 
-    level: Literal["merged", "stack"] = Field(
-        default="merged",
-        description="Which endpoint: the `merged` one, or the open `stack` of changes, which also reads"
-        " `jobType.integration` and takes job events.",
-    )
     orchestrator: Platform | None = Field(default=None, description="The endpoint's `orchestrator`.")
     env: Env | None = Field(default=None, description="The endpoint's `env`: in lower case the cluster of all flows.")
     platform_instance: Instance | None = Field(

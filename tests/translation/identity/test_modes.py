@@ -167,8 +167,6 @@ def compat(**said):
     [
         ({}, {"engine": "Spark", "integration": "DBT", "producer": DBT}, "spark"),
         ({}, {"integration": "SPARK", "producer": DBT}, "dbt"),
-        ({"level": "stack"}, {"integration": "SPARK", "producer": DBT}, "spark"),
-        ({"level": "stack"}, {"producer": DBT}, "dbt"),
         ({}, {"producer": AIRFLOW}, "airflow"),
         ({}, {"producer": "https://github.com/trinodb/trino/plugin"}, "trino"),
         ({}, {"producer": "https://github.com/OpenLineage/OpenLineage/blob/1/client/python"}, "python"),
@@ -188,10 +186,9 @@ def test_a_flow_is_what_java_splits_off(name, flow):
     assert flow_of(name) == flow
 
 
-def test_the_stack_takes_job_events_and_the_merged_endpoint_does_not():
+def test_endpoint_refuses_job_events():
     said = Hints("ns", "a.b", AIRFLOW)
     assert compat().refused(said) == "no run (JobEvent): NullPointerException, HTTP 500"
-    assert compat(level="stack").refused(said) is None
 
 
 def test_the_endpoints_own_settings_decide_about_cluster_and_flow():

@@ -281,7 +281,7 @@ def test_checks_that_the_event_cannot_name_keep_their_own_assertions(said):
     "settings",
     [
         {"identity": {"mode": "compat"}},
-        {"identity": {"mode": "compat", "compat": {"level": "stack", "env": "PROD"}}},
+        {"identity": {"mode": "compat", "compat": {"env": "PROD"}}},
         {
             "identity": {
                 "mode": "join",

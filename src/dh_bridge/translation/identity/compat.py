@@ -64,7 +64,7 @@ class Compat:
             env=fabric if fabric in FABRIC_TYPES else None,
             placeholder=False,
             shared=False,
-            rules=(f"compat: {said.level}",),
+            rules=("compat: merged",),
             lints=(),
             joined=ENDPOINT,
             granularity="operation",
@@ -81,9 +81,9 @@ class Compat:
 
     def refused(self, hints: Hints) -> str | None:
         """Return why the endpoint would refuse the event."""
-        if hints.run_id is None and self._settings.level == "merged":
+        if hints.run_id is None:
             return NO_RUN
-        if hints.run_id is not None and not _UUID(hints.run_id.lower()):
+        if not _UUID(hints.run_id.lower()):
             return NO_UUID
         if self.orchestrator(hints) is None:
             return NO_ORCHESTRATOR
@@ -96,8 +96,6 @@ class Compat:
             return self._settings.orchestrator
         if hints.engine:
             return hints.engine.lower()
-        if self._settings.level == "stack" and hints.integration:
-            return hints.integration.lower()
         if (match := _INTEGRATION(producer)) is not None:
             return match[1]
         return next((platform for home, platform in _HOMES if producer.startswith(home)), None)
