@@ -87,10 +87,9 @@ def test_events_may_stand_one_a_line_whatever_the_body_is_called(tmp_path, kind,
     assert points(tmp_path / "shop.db") == ["STARTED", "COMPLETE"]
 
 
-def test_what_the_identity_of_jobs_refuses_is_named_like_the_rest(tmp_path):
-    letters, odd = [], event(run="no-uuid")
-    identity = {"mode": "compat", "compat": {"refuse": "error"}}
-    with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append, identity=identity) as found:
+def test_event_that_the_settings_refuse_is_named_like_the_rest(tmp_path):
+    letters, odd = [], event(outputs=[dataset("t", "nowhere://x")])
+    with served(f"catalog:{tmp_path / 'shop.db'}", bury=letters.append, naming={"unknown": "fail"}) as found:
         status, said, _ = post(found, START, odd)
     assert (status, [one["index"] for one in said["failed"]]) == (207, [1])
     assert [letter.raw for letter in letters] == packed([odd])
@@ -270,12 +269,11 @@ def test_letters_that_cannot_be_kept_end_no_thread(tmp_path):
             raise OSError("No space left on device")
         letters.append(letter)
 
-    identity = {"mode": "compat", "compat": {"refuse": "error"}}
-    with served(f"catalog:{tmp_path / 'shop.db'}", bury=bury, identity=identity) as found:
-        assert post(found, event(run="no-uuid"))[0] == 503
+    with served(f"catalog:{tmp_path / 'shop.db'}", bury=bury, naming={"unknown": "fail"}) as found:
+        assert post(found, event(outputs=[dataset("t", "nowhere://x")]))[0] == 503
         full.clear()
         assert post(found, START)[0] == 200
-        assert post(found, event(run="no-uuid"))[0] == 400
+        assert post(found, event(outputs=[dataset("t", "nowhere://x")]))[0] == 400
     assert len(letters) == 1
 
 

@@ -23,7 +23,6 @@ MODES = {
     "and into applications": APPLICATION,
     "and their runs are kept": {**APPLICATION, "fold_runs": "keep"},
     "ids of the endpoint": {"mode": "compat"},
-    "and its refusals": {"mode": "compat", "compat": {"refuse": "error"}},
     "ids of the plugin": JOIN,
     "runs of the plugin": {**JOIN, "join": {**JOIN["join"], "airflow": {"runs": "plugin", "lineage": "patch"}}},
     "a rule folds": {"rules": [{"namespace": ".*", "granularity": "application"}]},
@@ -93,10 +92,10 @@ def test_stream_refuses_settings_that_make_families(identity, where):
     refuse(Settings())
 
 
-def test_an_event_that_the_mode_refuses_is_a_dead_letter_and_counted_as_nothing_else():
-    settings = Settings(identity={"mode": "compat", "compat": {"refuse": "error"}})
+def test_event_that_the_settings_refuse_is_a_dead_letter_and_counted_as_nothing_else():
+    settings = Settings(naming={"unknown": "fail"})
     made = Bridge(settings)
-    (raw,) = sent([event("START", run="not-a-uuid")])
+    (raw,) = sent([event("START", outputs=[dataset("t", "nowhere://x")])])
     counts = made.translate(raw).counts
     assert (counts.events, counts.dead) == (0, 1)
     runs = Runs(made.options, made.zone)

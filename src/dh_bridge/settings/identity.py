@@ -104,10 +104,6 @@ class CompatSettings(BaseModel):
     pipeline_name: str | None = Field(
         default=None, min_length=1, description="The endpoint's `pipeline-name`: the id of all flows."
     )
-    refuse: Literal["default", "error"] = Field(
-        default="default",
-        description="Events that the endpoint refuses: named by the `default` mode, or dead letters (`error`).",
-    )
 
 
 class AirflowJoin(BaseModel):

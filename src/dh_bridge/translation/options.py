@@ -64,9 +64,7 @@ class Options:
 
     def refusal(self, event: Event) -> str | None:
         """Return why the settings refuse ``event`` whole, None when they do not, or when a filter leaves it out anyway."""
-        said = self.identity.refusal(event)
-        if said is None and self.settings.naming.unknown == "fail":
-            said = self._not_named(event)
+        said = self._not_named(event) if self.settings.naming.unknown == "fail" else None
         return None if said is None or self.filters.anew().event(event) is not None else said
 
     def about(self, dataset: Dataset) -> str:

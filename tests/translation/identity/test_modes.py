@@ -87,11 +87,10 @@ def test_every_mode_has_its_vectors():
 
 
 @pytest.mark.parametrize("vector", DOCUMENT["vectors"], ids=lambda vector: vector["id"])
-def test_refuse_error_refuses_what_the_endpoint_refuses_and_nothing_else(vector):
-    compat = {**(vector.get("config") or {}).get("compat", {}), "refuse": "error"}
-    identity = Identity(IdentitySettings(mode="compat", compat=compat))
+def test_compat_knows_what_the_endpoint_refuses_and_nothing_else(vector):
+    endpoint = compat(**(vector.get("config") or {}).get("compat", {}))
     expected = vector["expect"]["datahub-openlineage"].get("rejected")
-    assert identity.refusal(event(vector["input"])) == expected
+    assert endpoint.refused(hints(event(vector["input"]))) == expected
 
 
 @pytest.mark.parametrize("vector", DOCUMENT["vectors"], ids=lambda vector: vector["id"])

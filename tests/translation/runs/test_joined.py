@@ -223,14 +223,6 @@ def test_datahubs_endpoint_relates_no_runs():
     assert aspects(proposals, "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,ns),shop.daily)") != []
 
 
-def test_events_that_the_endpoint_refuses_are_dead_letters_where_the_settings_say_so():
-    settings = Settings(identity={"mode": "compat", "compat": {"refuse": "error"}})
-    good, bad = event("a.b", TASK_RUN), event("a.b", TASK_RUN, producer="https://acme.example")
-    translation = Bridge(settings).translate([json.dumps(one) for one in (good, bad)])
-    assert [letter.reason for letter in translation.dead] == ["Unable to determine orchestrator, HTTP 500"]
-    assert any(proposal.entity_urn.endswith(TASK_RUN) for proposal in translation.proposals)
-
-
 def test_a_rule_that_skips_a_job_skips_its_runs_and_leaves_the_others():
     settings = Settings(identity={"rules": [{"name": r"shop\.daily\.load", "skip": True}]})
     proposals = Bridge(settings).translate([json.dumps(one) for one in EVENTS]).proposals

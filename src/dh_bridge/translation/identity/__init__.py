@@ -73,13 +73,6 @@ class Identity:
         """Return the names as an event of these hints sees them."""
         return self if not self._overlays else Seen(self, self._overlays, found)
 
-    def refusal(self, event: Event) -> str | None:
-        """Return why the mode refuses ``event``, None when it does not."""
-        if not self._overlays or event.kind == "dataset":
-            return None
-        found = hints(event)
-        return next((why for overlay in self._overlays if (why := overlay.refusal(found)) is not None), None)
-
     def job(self, namespace: str, name: str, producer: str | None) -> Job:
         """Return the job of an event, from ``job.namespace``, ``job.name`` and ``producer``."""
         key = (namespace, name, producer)

@@ -72,10 +72,6 @@ class AirflowPlugin:
             return self._guid(said.dag_id, said.task_id, said) if said.dag_id and said.task_id else None
         return None
 
-    def refusal(self, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature
-        """Refuse nothing."""
-        return None
-
     def _guid(self, dag: str, task: str, said: Task) -> str | None:
         if said.dag_run is None:
             return None

@@ -33,7 +33,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 
 
 class Compat:
-    """The endpoint's ids; what it refuses keeps the default ones, or is refused here, too (``refuse: error``)."""
+    """The endpoint's ids; what it refuses keeps the default ones."""
 
     def __init__(self, settings: CompatSettings) -> None:
         self._settings = settings
@@ -74,10 +74,6 @@ class Compat:
         """Return the run by its id alone."""
         run_id = asked[2].lower()
         return run_urn(run_id) if self.refused(hints) is None and _UUID(run_id) else None
-
-    def refusal(self, hints: Hints) -> str | None:
-        """Return the endpoint's refusal where the settings want it kept."""
-        return self.refused(hints) if self._settings.refuse == "error" else None
 
     def refused(self, hints: Hints) -> str | None:
         """Return why the endpoint would refuse the event."""

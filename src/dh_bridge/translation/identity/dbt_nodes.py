@@ -39,10 +39,6 @@ class UniqueIds:
         """Leave runs as they are."""
         return None
 
-    def refusal(self, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature
-        """Refuse nothing."""
-        return None
-
 
 class DbtSource:
     """The ids of DataHub's dbt source for runs of models, seeds and snapshots: the node is a dataset there, no job."""
@@ -65,10 +61,6 @@ class DbtSource:
         if asked[2] != hints.run_id or own.joined != DBT or node is None:
             return None
         return run_urn(datahub_guid({"orchestrator": PLATFORM, "id": f"{hints.invocation}_{self.dataset(node)}"}))
-
-    def refusal(self, hints: Hints) -> str | None:  # noqa: ARG002 - the modes' signature
-        """Refuse nothing."""
-        return None
 
     def check(self, hints: Hints) -> str | None:
         """Return the assertion that the source writes for the test of one table.

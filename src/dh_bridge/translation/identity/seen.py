@@ -27,10 +27,6 @@ class Overlay(Protocol):
         """Return the URN of the run that an event of the job ``own`` names; None when the modes below know better."""
         ...
 
-    def refusal(self, hints: Hints) -> str | None:
-        """Return why the event cannot be used, None when it can."""
-        ...
-
 
 @runtime_checkable
 class NamesChecks(Protocol):
