@@ -275,7 +275,7 @@ def hurried_settings(settings: Settings, left: float) -> Settings:
 
     registry = kafka.registry.model_copy(update=shorter(kafka.registry, "timeout"))
     producer = {name: value for name, value in kafka.producer.items() if name not in _TIMES}
-    hurried_rest = {**shorter(rest, "timeout", "connect_timeout", "longest_wait"), "retries": 0}
+    hurried_rest = {**shorter(rest, "timeout", "connect_timeout"), "retries": 0}
     hurried_kafka = {**shorter(kafka, "timeout", "connect_timeout"), "registry": registry, "producer": producer}
     areas = {"rest": rest.model_copy(update=hurried_rest), "kafka": kafka.model_copy(update=hurried_kafka)}
     return settings.model_copy(update=areas)

@@ -497,7 +497,7 @@ def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch)
     )
     emit_on_success(airflow3(), timeout=3)
     rest, kafka = seen[0].rest, seen[0].kafka
-    times = (rest.timeout, rest.connect_timeout, rest.longest_wait)
+    times = (rest.timeout, rest.connect_timeout)
     times += (kafka.timeout, kafka.connect_timeout, kafka.registry.timeout)
     assert all(0 < one <= 3 for one in times)
     assert rest.retries == 0
@@ -505,11 +505,10 @@ def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch)
 
 
 def test_what_the_settings_have_shorter_stays_shorter(monkeypatch):
-    for name in ("REST__TIMEOUT", "REST__LONGEST_WAIT", "KAFKA__TIMEOUT", "KAFKA__REGISTRY__TIMEOUT"):
+    for name in ("REST__TIMEOUT", "KAFKA__TIMEOUT", "KAFKA__REGISTRY__TIMEOUT"):
         monkeypatch.setenv(f"DH_BRIDGE_{name}", "0.5")
     found = hurried_settings(load().settings, 5.0)
-    assert (found.rest.timeout, found.rest.longest_wait) == (0.5, 0.5)
-    assert (found.kafka.timeout, found.kafka.registry.timeout) == (0.5, 0.5)
+    assert (found.rest.timeout, found.kafka.timeout, found.kafka.registry.timeout) == (0.5, 0.5, 0.5)
 
 
 def test_a_callback_that_has_given_up_sends_nothing_more(tmp_path, caplog):

@@ -70,9 +70,8 @@ def _delivered(events: list[dict[str, Any]], settings: Settings, deadline: float
         try:
             return _tried(events, settings, deadline)
         except SinkError as error:
-            asked = error.after if isinstance(error, LaterError) else 0.0
-            wait = max(asked, pause)
-            if not error.retryable or asked > settings.rest.longest_wait or time.monotonic() + wait >= deadline:
+            wait = max(error.after if isinstance(error, LaterError) else 0.0, pause)
+            if not error.retryable or time.monotonic() + wait >= deadline:
                 raise
         time.sleep(wait)
         pause *= 2

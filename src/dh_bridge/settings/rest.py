@@ -59,9 +59,6 @@ class RestSettings(BaseModel):
         description="How often a request is sent again when the connection fails or the server answers 429 (which counts"
         " half) or 5xx; the pauses grow, and are as long as the server asks for.",
     )
-    longest_wait: float = Field(
-        default=300.0, ge=0, description="Seconds that the server may ask us to wait; beyond that the delivery fails."
-    )
     refuse_late: bool = Field(
         default=False,
         description="Let the server refuse what it comes to write only after `timeout`, when something newer is there"

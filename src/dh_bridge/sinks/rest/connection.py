@@ -19,7 +19,7 @@ from dh_bridge.errors import SettingsError, SinkError, empty_frames
 from dh_bridge.sinks.rest.answers import PROXY_LOGIN, Answer, LaterError, answer
 from dh_bridge.sinks.rest.lateness import Deadline
 from dh_bridge.sinks.rest.login import Login
-from dh_bridge.sinks.rest.options import address
+from dh_bridge.sinks.rest.options import MAX_RETRY_AFTER, address
 from dh_bridge.sinks.rest.pauses import Pace, backoff
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Connection:
                     raise error if error is not None else SinkError("did not answer", where=self.where, retryable=True)
                 finally:
                     del error  # it leads to this frame, and this frame to the body
-            if wait > self._options.longest_wait:
+            if wait > MAX_RETRY_AFTER:
                 raise LaterError(
                     f"wants to be left alone for {wait:,.0f} seconds",
                     where=self.where,

@@ -15,6 +15,9 @@ from dh_bridge.sinks.base import shown
 GMS_LIMIT = 16_000_000
 """Bytes of a body, or of one text in it, that a server takes unless its operator allows more."""
 
+MAX_RETRY_AFTER = 300.0
+"""Seconds that a server may ask to wait; if it asks for more, the delivery fails."""
+
 TARGET = "--to"
 _NO_PORT = re.compile(r":(?!//|\d{1,5}(?:/|$)).*", re.DOTALL)  # it may be a password, of a URL that lost its @
 
@@ -49,7 +52,6 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     timeout: float = 30.0
     connect_timeout: float = 10.0
     retries: int = 4
-    longest_wait: float = 300.0
     refuse_late: bool = False
     max_rate: float | None = None
     batch_size: int = 200
