@@ -48,7 +48,7 @@ def test_types_read_as_people_say_them(annotation, text):
 def test_numbers_say_what_they_must_keep_to():
     kinds = {leaf.key: leaf.kind for leaf in leaves(Settings)}
     assert kinds["window"] == "whole number, at least 1"
-    assert kinds["rest.batch_bytes"] == "whole number, at least 1,024, at most 16,000,000"
+    assert kinds["receiver.body_bytes"] == "whole number, at least 1,024"
     assert kinds["airflow.timeout"] == "number, above 0, below 10"
 
 

@@ -16,6 +16,7 @@ from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Delivery, Present, Readable, SinkOptions, Versioned, open_sink
+from dh_bridge.sinks.rest import batches
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
 ANN = "urn:li:corpuser:ann"
@@ -105,12 +106,13 @@ def test_batches_hold_two_hundred_and_keep_their_order(gms):
     assert names_of(gms.proposals) == names_of(many(450))
 
 
-def test_batches_are_cut_by_size_and_what_is_large_goes_alone(gms):
+def test_batches_are_cut_by_size_and_what_is_large_goes_alone(gms, monkeypatch):
+    monkeypatch.setattr(batches, "MAX_BODY_BYTES", 2000)
     large = [
         patch("dataset", DATASET, "datasetProperties", [{"op": "add", "path": "/description", "value": "x" * size}])
         for size in (600, 600, 600, 5000, 10)
     ]
-    with opened(gms, batch_bytes=2000) as sink:
+    with opened(gms) as sink:
         assert sink.emit(large) == Delivery(5, [])
     assert [len(one.json["proposals"]) for one in gms.writes] == [2, 1, 1, 1]
     assert all(len(one.body) <= 2000 for one in gms.writes if len(one.json["proposals"]) > 1)

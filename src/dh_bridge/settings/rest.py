@@ -66,9 +66,3 @@ class RestSettings(BaseModel):
     )
     max_rate: float | None = Field(default=None, gt=0, description="Proposals a second, at most; none is no limit.")
     batch_size: int = Field(default=200, ge=1, description="Proposals in one request, at most.")
-    batch_bytes: int = Field(
-        default=15 * 1024 * 1024,
-        ge=1024,
-        le=16_000_000,
-        description="Bytes of one request, at most; servers take 16,000,000.",
-    )

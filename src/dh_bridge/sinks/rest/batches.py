@@ -8,7 +8,7 @@ import orjson
 
 from dh_bridge.datahub.wire import KEYED_ASPECTS, aspect_text
 from dh_bridge.sinks.base import Failure
-from dh_bridge.sinks.rest.options import GMS_LIMIT
+from dh_bridge.sinks.rest.options import GMS_LIMIT, MAX_BODY_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ def cut(items: Sequence[Item], options: RestOptions) -> Iterator[Sequence[Item]]
     start, size = 0, _ENVELOPE
     for at, one in enumerate(items):
         grown = size + len(one.data) + between
-        if at > start and (at - start >= most or grown > options.batch_bytes):
+        if at > start and (at - start >= most or grown > MAX_BODY_BYTES):
             yield items[start:at]
             start, grown = at, _ENVELOPE + len(one.data) + between
         size = grown

@@ -14,6 +14,8 @@ from dh_bridge.sinks.base import shown
 
 GMS_LIMIT = 16_000_000
 """Bytes of a body, or of one text in it, that a server takes unless its operator allows more."""
+MAX_BODY_BYTES = 15 * 1024 * 1024
+"""Bytes of a request with several proposals."""
 
 MAX_RETRY_AFTER = 300.0
 """Seconds that a server may ask to wait; if it asks for more, the delivery fails."""
@@ -55,7 +57,6 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     refuse_late: bool = False
     max_rate: float | None = None
     batch_size: int = 200
-    batch_bytes: int = 15 * 1024 * 1024
 
 
 def address(url: str | None, named_by: str = TARGET) -> str:
