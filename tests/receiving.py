@@ -22,7 +22,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.receiver.running import receiving
 
 POINTS = "dataProcessInstanceRunEvent"
-QUICK = {"retries": 0, "timeout": 5, "connect_timeout": 2}
+QUICK = {"retries": 0, "timeout": 5}
 
 
 @contextmanager

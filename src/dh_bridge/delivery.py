@@ -231,7 +231,7 @@ def _server_version(options: SinkOptions, last: str | None, sink: Sink | None = 
             return (sink.version() if tells_version(sink) else None), True
         rest = dict(options.rest)
         if last:
-            rest |= {"retries": 0, **{name: min(rest[name], _SOON) for name in ("timeout", "connect_timeout")}}
+            rest |= {"retries": 0, "timeout": min(rest["timeout"], _SOON)}
         with open_sink(_REST, msgspec.structs.replace(options, file_format=None, rest=rest)) as server:
             return (server.version() if tells_version(server) else None), True
     except SinkError as error:
@@ -270,13 +270,10 @@ def hurried_settings(settings: Settings, left: float) -> Settings:
     """
     rest, kafka = settings.rest, settings.kafka
 
-    def shorter(area: BaseModel, *names: str) -> dict[str, float]:
-        return {name: min(getattr(area, name), left) for name in names}
-
-    registry = kafka.registry.model_copy(update=shorter(kafka.registry, "timeout"))
+    registry = kafka.registry.model_copy(update={"timeout": min(kafka.registry.timeout, left)})
     producer = {name: value for name, value in kafka.producer.items() if name not in _TIMES}
-    hurried_rest = {**shorter(rest, "timeout", "connect_timeout"), "retries": 0}
-    hurried_kafka = {**shorter(kafka, "timeout", "connect_timeout"), "registry": registry, "producer": producer}
+    hurried_rest = {"timeout": min(rest.timeout, left), "retries": 0}
+    hurried_kafka = {"timeout": min(kafka.timeout, left), "registry": registry, "producer": producer}
     areas = {"rest": rest.model_copy(update=hurried_rest), "kafka": kafka.model_copy(update=hurried_kafka)}
     return settings.model_copy(update=areas)
 

@@ -111,7 +111,7 @@ def test_the_example_of_refused_runs_as_it_stands(run, kafka, tmp_path):
 
 def test_brokers_that_do_not_answer_are_exit_code_3(run):
     result = run(
-        *("emit", str(EVENTS), "--to", "kafka:127.0.0.1:1", "--set", "kafka.connect_timeout=0.1"),
+        *("emit", str(EVENTS), "--to", "kafka:127.0.0.1:1", "--set", "kafka.timeout=0.1"),
         *("--set", "kafka.registry.url=http://127.0.0.1:1", "--set", "kafka.registry.timeout=1"),
     )
     assert result.exit_code == 3

@@ -23,7 +23,7 @@ class Topic:
         self.name = broker.topic("proposals")
 
     def words(self, ledger):
-        said = {"kafka.topic": self.name, "kafka.registry.url": self._url, "kafka.connect_timeout": "5"}
+        said = {"kafka.topic": self.name, "kafka.registry.url": self._url}
         settings = [word for key, value in said.items() for word in ("--set", f"{key}={value}")]
         return ("--to", f"kafka:{self.broker.bootstrap}", "--ledger", str(ledger), "--profile", "1.4", *settings)
 
@@ -74,7 +74,7 @@ def test_broker_away_for_longer_than_the_timeout(own_broker, registry, trying, e
     topic = Topic(own_broker, registry.url, ends)
     trial = trying(topic)
     with later(lambda: len(sent) >= 15, own_broker.kill):
-        first = trial.emit("--set", "kafka.timeout=1", "--set", "kafka.connect_timeout=1")
+        first = trial.emit("--set", "kafka.timeout=1")
     waiting = trial.waits(first, "proposals wait in the ledger", 100)
     own_broker.start()
     trial.sends_what_waits(first, waiting)

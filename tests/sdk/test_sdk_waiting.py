@@ -24,7 +24,7 @@ RUN_ID = "018cc251-f400-7662-b080-b72299e0a86b"
 RUN = f"urn:li:dataProcessInstance:{RUN_ID}"
 EVENT = "dataProcessInstanceRunEvent"
 ORDERS = ("postgres://db:5432", "shop.public.orders")
-QUICK = {"retries": 0, "timeout": 2, "connect_timeout": 2}
+QUICK = {"retries": 0, "timeout": 2}
 
 
 class Down(MemorySink):
@@ -199,7 +199,7 @@ LEFT = """
 import sys
 from dh_bridge import Bridge
 def work():
-    bridge = Bridge({"rest": {"retries": 0, "timeout": 2, "connect_timeout": 2}}, sink=sys.argv[1], on_error="warn")
+    bridge = Bridge({"rest": {"retries": 0, "timeout": 2}}, sink=sys.argv[1], on_error="warn")
     if "opened" in sys.argv:
         bridge.pipeline
     print("ready", flush=True)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("uncollected")
 
 
 def options(nobody):
-    return KafkaOptions(bootstrap=nobody, connect_timeout=0.0)
+    return KafkaOptions(bootstrap=nobody, timeout=0.0)
 
 
 def threads():

@@ -92,7 +92,7 @@ def sink(script):  # noqa: ARG001 - the client
         envelope = schemas.load(schemas.index("1.7").envelope)
         latest = f"{URL}/subjects/MetadataChangeProposal_v1-value/versions/latest"
         mocked.get(latest, json={"id": 1, "schema": json.dumps(envelope)})
-        area = {"registry": {"url": URL}, "timeout": 0.05, "connect_timeout": 0.05}
+        area = {"registry": {"url": URL}, "timeout": 0.05}
         with open_sink("kafka:b:9092", SinkOptions(kafka=area)) as opened:
             yield opened
 
@@ -240,7 +240,7 @@ def test_a_message_that_the_client_does_not_take_is_a_failure(sink, script):
 def test_a_topic_that_the_broker_is_about_to_make_is_waited_for(sink, script, monkeypatch):
     monkeypatch.setattr(producer, "_TOPIC_PATIENCE", 60.0)
     script.topics = [KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.LEADER_NOT_AVAILABLE, None]
-    sink._kafka = KafkaOptions(bootstrap="b:9092", connect_timeout=60.0)
+    sink._kafka = KafkaOptions(bootstrap="b:9092")
     assert sink.emit(batch("a")).delivered == 1
 
 

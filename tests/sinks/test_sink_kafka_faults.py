@@ -12,6 +12,7 @@ from sink_contract import DATASET, proposals
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, SinkOptions, open_sink
+from dh_bridge.sinks.kafka import options as kafka_options
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -67,10 +68,11 @@ def test_a_broker_that_stays_away_is_told_and_nothing_follows_later(own_broker, 
     assert arrived(own_broker, topic, registry.url) == [*range(10), *range(20, 30), *range(10, 20)]
 
 
-def test_a_broker_that_is_not_there_from_the_start_is_told_and_found_later(own_broker, registry):
+def test_a_broker_that_is_not_there_from_the_start_is_told_and_found_later(own_broker, registry, monkeypatch):
+    monkeypatch.setattr(kafka_options, "CONNECT_TIMEOUT", 1.0)
     topic = own_broker.topic("proposals")
     own_broker.kill()
-    with open_sink(f"kafka:{own_broker.bootstrap}", options(topic, registry.url, connect_timeout=1.0)) as sink:
+    with open_sink(f"kafka:{own_broker.bootstrap}", options(topic, registry.url)) as sink:
         with pytest.raises(SinkError, match="send it again later") as caught:
             sink.emit(proposals())
         assert caught.value.retryable

@@ -172,7 +172,7 @@ def test_a_coordinator_that_keeps_moving_or_refuses_is_told(kafka, refuse, area,
     refuse(record(DATASET, "one"))
     moving += [name] * 10_000
     with pytest.raises(SinkError, match=name):
-        read(kafka, {**area, "connect_timeout": patience}, "g")
+        read(kafka, {**area, "timeout": patience}, "g")
     assert (len(moving) == 9_999) is (name not in MOVING)
 
 
@@ -198,7 +198,7 @@ def test_a_topic_that_is_missing_is_told(kafka, area):
 def test_brokers_that_do_not_answer_are_told(area):
     with (
         pytest.raises(SinkError) as caught,
-        Refusals("127.0.0.1:1", {**area, "connect_timeout": 0.5}, group=None) as one,
+        Refusals("127.0.0.1:1", {**area, "timeout": 0.5}, group=None) as one,
     ):
         list(one.rows())
     assert caught.value.retryable
@@ -216,7 +216,7 @@ def test_a_token_comes_from_a_function_of_the_user_s(kafka, area, monkeypatch):
     producer |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": "tokens_of_kafka:token"}
     with (
         pytest.raises(SinkError),
-        Refusals(kafka.safe, {**area, "producer": producer, "connect_timeout": 3.0}, group=None) as refusals,
+        Refusals(kafka.safe, {**area, "producer": producer, "timeout": 3.0}, group=None) as refusals,
     ):
         list(refusals.rows())
     assert tokens_of_kafka.asked

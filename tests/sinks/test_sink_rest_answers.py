@@ -161,11 +161,10 @@ def test_certificates_and_timeouts_are_those_of_the_settings(web, tmp_path):
         client_certificate=str(tmp_path / "me.pem"),
         client_key=str(tmp_path / "me.key"),
         timeout=7.0,
-        connect_timeout=3.0,
     )
     assert seen["verify"] == str(tmp_path / "ca.pem")
     assert seen["cert"] == (str(tmp_path / "me.pem"), str(tmp_path / "me.key"))
-    assert seen["timeout"] == (3.0, 7.0)
+    assert seen["timeout"] == (7.0, 7.0)
 
 
 @pytest.mark.parametrize(("direct", "proxies"), [("", {"http": "http://proxy:3128"}), ("gms", {})])

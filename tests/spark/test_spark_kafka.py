@@ -234,7 +234,7 @@ def to_kafka(kafka, registry):
     """Return the options that deliver to a topic."""
 
     def options(topic):
-        area = {"topic": topic, "registry.url": registry.url, "timeout": 10, "connect_timeout": 2}
+        area = {"topic": topic, "registry.url": registry.url, "timeout": 10}
         return (
             "--to",
             f"kafka:{kafka.bootstrap}",

@@ -69,8 +69,11 @@ class KafkaSettings(BaseModel):
         description="Settings of librdkafka by their names, such as `security.protocol`, `sasl.username`,"
         " `ssl.ca.location`; `oauth_cb` names a function as `module:function`.",
     )
-    timeout: float = Field(default=60.0, gt=0, description="Seconds until a message that no broker has counts as lost.")
-    connect_timeout: float = Field(default=15.0, gt=0, description="Seconds that the first answer may take.")
+    timeout: float = Field(
+        default=60.0,
+        gt=0,
+        description="Seconds until a message that no broker has counts as lost; the first answer may take 15 of them.",
+    )
 
 
 def registry_url(area: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:

@@ -51,8 +51,9 @@ class RestSettings(BaseModel):
     client_key: Path | None = Field(
         default=None, description="Key of our certificate, when it is in a file of its own."
     )
-    timeout: float = Field(default=30.0, gt=0, description="Seconds that an answer may take.")
-    connect_timeout: float = Field(default=10.0, gt=0, description="Seconds that a connection may take.")
+    timeout: float = Field(
+        default=30.0, gt=0, description="Seconds that an answer may take; a connection may take 10 of them."
+    )
     retries: int = Field(
         default=4,
         ge=0,

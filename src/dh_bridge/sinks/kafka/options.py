@@ -17,6 +17,8 @@ REGISTRY = "http://localhost:8080/schema-registry/api"
 """The registry that is part of DataHub's metadata service, where acryl-datahub looks for it, too."""
 TOPIC_LIMIT = 5 * 1024 * 1024
 """Bytes of one message that DataHub's own topics take."""
+CONNECT_TIMEOUT = 15.0
+"""Seconds that the first answer of a broker may take, and no more than `timeout`."""
 
 _bootstrap = re.compile(r"[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*|(\[[0-9a-fA-F:.]+\]:\d{1,5},?)+").fullmatch
 
@@ -48,7 +50,11 @@ class KafkaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     registry: RegistryOptions = RegistryOptions()
     producer: Mapping[str, str] = {}
     timeout: float = 60.0
-    connect_timeout: float = 15.0
+
+    @property
+    def connect_timeout(self) -> float:
+        """Seconds that the first answer may take."""
+        return min(CONNECT_TIMEOUT, self.timeout)
 
 
 def kafka_options(place: str, area: Mapping[str, object]) -> KafkaOptions:

@@ -16,6 +16,8 @@ GMS_LIMIT = 16_000_000
 """Bytes of a body, or of one text in it, that a server takes unless its operator allows more."""
 MAX_BODY_BYTES = 15 * 1024 * 1024
 """Bytes of a request with several proposals."""
+CONNECT_TIMEOUT = 10.0
+"""Seconds that a connection may take, and no more than `timeout`."""
 
 MAX_RETRY_AFTER = 300.0
 """Seconds that a server may ask to wait; if it asks for more, the delivery fails."""
@@ -52,11 +54,15 @@ class RestOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     client_certificate: str | None = None
     client_key: str | None = None
     timeout: float = 30.0
-    connect_timeout: float = 10.0
     retries: int = 4
     refuse_late: bool = False
     max_rate: float | None = None
     batch_size: int = 200
+
+    @property
+    def connect_timeout(self) -> float:
+        """Seconds that a connection may take."""
+        return min(CONNECT_TIMEOUT, self.timeout)
 
 
 def address(url: str | None, named_by: str = TARGET) -> str:
