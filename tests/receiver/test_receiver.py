@@ -23,7 +23,7 @@ from dh_bridge import Settings
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.ledger.turn import turn
-from dh_bridge.receiver import Receiver, running, sending
+from dh_bridge.receiver import Receiver, app, running, sending
 
 START = event(outputs=[dataset("d.s.a")])
 END = event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.a")])
@@ -299,7 +299,8 @@ def test_what_nobody_waits_for_any_more_is_not_folded(tmp_path, monkeypatch):
         return fold(self, items)
 
     monkeypatch.setattr(Ledger, "fold", slow)
-    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"patience": 0.2}) as found:
+    monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.2)
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         assert post(found, START)[0] == 503
         assert post(found, event(job="given.up"))[0] == 503
         held.set()
@@ -377,7 +378,8 @@ def test_that_what_was_withheld_waits_on_sends_no_event_away(tmp_path, monkeypat
 def test_a_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
     held, fold = threading.Event(), Ledger.fold
     monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))
-    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"patience": 0.3}) as found:
+    monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.3)
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         status, said, _ = post(found, START)
         assert (status, "busy" in said["error"]) == (503, True)
         held.set()

@@ -41,6 +41,8 @@ _PIECE, _PARTS = 16 * 1024, 10_000
 """Bytes that are unzipped at once, so that what stands behind a part is not copied whole; zipped parts of a body, at most."""
 _EVENTS = 100_000
 """Events of one request, at most: of nothing but ``{}`` a body may hold millions, and each is a reason in the answer."""
+_LEDGER_TIMEOUT = 30.0
+"""Seconds that a request waits for the ledger before it is answered with 503."""
 _OBJECT = 16
 """Bytes of an object in the largest body, at least on average: of ``{"inputs": [{},{}…`` each takes 370 bytes of memory."""
 
@@ -174,7 +176,7 @@ class Receiver:
         except EventError as error:
             raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
         events = [one for one in found if isinstance(one, Event)]
-        taken = iter(self._intake.take(events, self._settings.patience) if events else ())
+        taken = iter(self._intake.take(events, _LEDGER_TIMEOUT) if events else ())
         for letter in found:  # not before: who is told to send it all again brings them again
             if isinstance(letter, DeadLetter):
                 self._meters.add(dead_letters=1)

@@ -33,9 +33,6 @@ class ReceiverSettings(BaseModel):
     body_bytes: int = Field(
         default=64 * 1024 * 1024, ge=1024, description="Bytes of one request, at most, before and after unzipping."
     )
-    patience: float = Field(
-        default=30.0, gt=0, description="Seconds that a request waits for the ledger before it is told to come again."
-    )
 
     @field_validator("token")
     @classmethod
