@@ -69,12 +69,6 @@ class RunSettings(BaseModel):
         description="From DataHub 1.0, inputs and outputs of a run as edges with times and statistics, too; every run is then"
         " a node of the lineage.",
     )
-    user_domain: str = Field(
-        default="keep",
-        pattern=r"^(keep|strip|@[^@\s,()]+)$",
-        description="The e-mail domain of who ran it: `keep` the name as it is, `strip` it (`ann@example.com` becomes the user"
-        " `ann`), or one to add to names that have none, such as `@example.com`.",
-    )
     up_for_retry: bool = Field(
         default=False, description="Call a failed Airflow try UP_FOR_RETRY while tries are left; a guess, hence off."
     )
@@ -184,7 +178,12 @@ class OwnerSettings(BaseModel):
 
     model_config = _MODEL
 
-    strip_email_domain: bool = Field(default=False, description="`ann@example.com` becomes the user `ann`.")
+    email_domain: str = Field(
+        default="keep",
+        pattern=r"^(keep|strip|@[^@\s,()]+)$",
+        description="The e-mail domain of users, who own something or ran it: `keep` the name as it is, `strip` the domain"
+        " (`ann@example.com` becomes the user `ann`), or a domain to add to names that have none, such as `@example.com`.",
+    )
     types: dict[str, OwnershipType] = Field(
         default={},
         description="Ownership types of your own (URNs) by the word that a producer writes; other unknown words become"

@@ -44,7 +44,7 @@ USERS = [
 @pytest.mark.parametrize(("name", "choice", "user"), USERS)
 def test_the_e_mail_domain_of_who_ran_it_is_a_choice(name, choice, user):
     said = {"spark_applicationDetails": facet(userName=name)}
-    found = told(pair(run=said, outputs=[totals()]), runs={"user_domain": choice})
+    found = told(pair(run=said, outputs=[totals()]), owners={"email_domain": choice})
     urn = f"urn:li:corpuser:{user}"
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == urn
     assert found.one(TOTALS, "operation")["actor"] == urn
@@ -54,14 +54,14 @@ def test_the_e_mail_domain_of_who_ran_it_is_a_choice(name, choice, user):
 
 
 def test_without_a_user_no_domain_is_added():
-    found = told(pair(), runs={"user_domain": "@example.com"})
+    found = told(pair(), owners={"email_domain": "@example.com"})
     assert found.one(DPI, "dataProcessInstanceProperties")["created"]["actor"] == "urn:li:corpuser:datahub"
 
 
 @pytest.mark.parametrize("choice", ["example.com", "@", "@a b", "@a@b", "", "drop"])
 def test_a_domain_begins_with_its_sign(choice):
     with pytest.raises(ValueError, match="pattern"):
-        Settings(runs={"user_domain": choice})
+        Settings(owners={"email_domain": choice})
 
 
 # -- edges of runs -----------------------------------------------------------------------------------------------------

@@ -86,12 +86,25 @@ def test_the_owners_of_a_dataset_are_the_dataset_s():
 def test_a_domain_is_cut_by_setting_and_placeholders_are_a_setting():
     found = told(
         pair(job={"ownership": owners("ann@example.com", "@team", "bot", "airflow")}),
-        owners={"strip_email_domain": True, "skip": ["bot"]},
+        owners={"email_domain": "strip", "skip": ["bot"]},
     )
     assert sorted(found.patched(JOB, "ownership")) == [
         "/owners/urn:li:corpuser:@team/TECHNICAL_OWNER",
         "/owners/urn:li:corpuser:airflow/TECHNICAL_OWNER",
         "/owners/urn:li:corpuser:ann/TECHNICAL_OWNER",
+    ]
+
+
+def test_domain_is_added_to_users_that_have_none():
+    found = told(
+        pair(job={"ownership": owners("ann", "bob@other.org", "team:data", "service:etl")}),
+        owners={"email_domain": "@example.com"},
+    )
+    assert sorted(found.patched(JOB, "ownership")) == [
+        "/owners/urn:li:corpGroup:data/TECHNICAL_OWNER",
+        "/owners/urn:li:corpuser:ann@example.com/TECHNICAL_OWNER",
+        "/owners/urn:li:corpuser:bob@other.org/TECHNICAL_OWNER",
+        "/owners/urn:li:corpuser:etl/TECHNICAL_OWNER",
     ]
 
 

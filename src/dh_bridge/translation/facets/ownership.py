@@ -35,7 +35,7 @@ def _owners(facet: Ownership, at: Place) -> Statements:
     skip = frozenset(word.lower() for word in settings.skip)
     unknown, applications = {}, []
     for position, owner in enumerate(facet.owners or ()):
-        urn = owner_urn(owner.name, skip=skip, strip_domain=settings.strip_email_domain)
+        urn = owner_urn(owner.name, skip=skip, domain=settings.email_domain)
         kind, known = at.options.tables.owner_types(owner.type)
         own = settings.types.get((owner.type or "").strip())
         if own is not None:

@@ -132,7 +132,7 @@ def _owners(body: dict[str, Any], flow: str, at: Place) -> Statements:
     if owners:
         del body["owner"]
     for name in owners:
-        urn = owner_urn(name, skip=skip, strip_domain=settings.strip_email_domain)
+        urn = owner_urn(name, skip=skip, domain=settings.email_domain)
         if urn is not None:
             yield flow, OWNER, (urn, "DEVELOPER"), None
         else:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from dh_bridge.settings import OwnerSettings
 
 _GROUPS = ("team", "group", "corpgroup")
-_USERS = ("user", "corpuser", "application", "service")
+_SERVICES = ("application", "service")
+_USERS = ("user", "corpuser", *_SERVICES)
 
 
 OwnershipType = Literal[
@@ -51,8 +52,8 @@ class OwnerTypes:
         return (found, True) if found else (_UNKNOWN, False)
 
 
-def owner_urn(name: str | None, *, skip: frozenset[str], strip_domain: bool = False) -> str | None:
-    """Return the URN of an owner, None for a placeholder (``skip``: lower-case words, masked and empty names) or a name too long."""
+def owner_urn(name: str | None, *, skip: frozenset[str], domain: str = "keep") -> str | None:
+    """Return the URN of an owner (``domain``: see :func:`with_domain`), None for a placeholder (``skip``: lower-case words, masked and empty names) or a name too long."""
     text = (name or "").strip()
     if text.startswith("urn:li:corp"):
         return text if is_urn(text) else None
@@ -63,16 +64,24 @@ def owner_urn(name: str | None, *, skip: frozenset[str], strip_domain: bool = Fa
     if not text or text.lower() in skip or set(text) == {"*"}:
         return None
     group = colon and kind in _GROUPS
-    urn = corp_group_urn(text) if group else corpuser_urn(_user(text, strip_domain=strip_domain))
+    if colon and kind in _SERVICES and domain != "strip":  # no person: it has no e-mail address
+        domain = "keep"
+    urn = corp_group_urn(text) if group else corpuser_urn(with_domain(text, domain))
     return urn if is_urn(urn) else None
 
 
 def stated_owner(name: Any, settings: OwnerSettings) -> tuple[str, str] | None:
     """Return (owner, type) of a name that comes without a type, None for a placeholder or what is no name."""
     skip = frozenset(word.lower() for word in settings.skip)
-    urn = owner_urn(name if isinstance(name, str) else None, skip=skip, strip_domain=settings.strip_email_domain)
+    urn = owner_urn(name if isinstance(name, str) else None, skip=skip, domain=settings.email_domain)
     return None if urn is None else (urn, _UNKNOWN)
 
 
-def _user(name: str, *, strip_domain: bool) -> str:
-    return name.partition("@")[0] if strip_domain and not name.startswith("@") else name
+def with_domain(name: str, domain: str) -> str:
+    """Return the name of a user as ``owners.email_domain`` has it: `keep`, `strip`, or the domain to add."""
+    before, at, _ = name.partition("@")
+    if domain == "keep" or not before:
+        return name
+    if domain == "strip":
+        return before
+    return name if at else name + domain

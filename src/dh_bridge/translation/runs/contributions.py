@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
 from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
 from dh_bridge.translation.laws import BEFORE
+from dh_bridge.translation.reading.people import with_domain
 from dh_bridge.translation.rungs import PAGE_CODE
 from dh_bridge.translation.runs.leaving import forget_columns, tell_seen
 from dh_bridge.translation.runs.nameless import keep_on_run, nameless
@@ -179,11 +180,7 @@ def actor_of(slots: Slots, options: Options) -> str:
     user = run_user(slots)
     if not user:
         return options.actor
-    domain = options.settings.runs.user_domain
-    if domain != "keep":
-        name, at, _ = user.partition("@")
-        user = user if not name or (at and domain != "strip") else name if domain == "strip" else user + domain
-    return corpuser_urn(user)
+    return corpuser_urn(with_domain(user, options.settings.owners.email_domain))
 
 
 def _pour_edges(task: str, state: RunState, last: Stamp | None, shared: Cells, actor: str) -> None:
