@@ -32,7 +32,7 @@ ASKED = {
     "no temporary ones": {"temporary": "collapse"},
     "lineage through orders": {"filters": {"through": ["*orders"]}},
     "containers": {"containers": "on"},
-    "tags of runs": {"tags": {"of_runs": "job"}, "dbt": {"run_tags": "dataset", "meta_owner": "owner"}},
+    "tags of runs": {"tags": {"of_runs": "job"}, "dbt": {"run_tags": "dataset", "model_owner": "owner"}},
     "removals": {"lifecycle": {"rename_removes": True}},
     "warnings as successes": {"assertions": {"warn_as": "success"}},
     "applications": {"identity": {"granularity": "application"}},

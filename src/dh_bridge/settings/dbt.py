@@ -26,12 +26,8 @@ class DbtSettings(BaseModel):
         description="Tags and meta of a model, which dbt sends as tags of the run: properties of the `run`, or tags of the"
         " `dataset` that it wrote, too.",
     )
-    meta_owner: Literal["tag", "owner"] = Field(
-        default="tag",
-        description="`owner` in the meta of a model, which dbt sends as a tag (source DBT_META): as other tags, or an `owner` of"
-        " the model's dataset.",
-    )
-    model_owner: Literal["property", "owner"] = Field(
-        default="property",
-        description="`owner` in the configuration of a model: a property, or an `owner` of its dataset.",
+    model_owner: Literal["keep", "owner"] = Field(
+        default="keep",
+        description="`owner` in the configuration of a model, and in its meta, which dbt sends as a tag (source DBT_META): kept as"
+        " other entries are, as a property and as a tag (`keep`), or an `owner` of the model's dataset.",
     )

@@ -172,7 +172,7 @@ ANN = "/owners/urn:li:corpuser:ann@example.com/TECHNICAL_OWNER"
 
 
 def test_the_owner_in_a_model_s_meta_is_an_owner_of_the_dataset_by_choice():
-    found = of_output("tags", META, dbt={"meta_owner": "owner"}, report=True)
+    found = of_output("tags", META, dbt={"model_owner": "owner"}, report=True)
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
     assert sorted(found.patched(TOTALS, "globalTags")) == ["/tags/urn:li:tag:owner:bob", "/tags/urn:li:tag:tier:1"]
     told_of = {leaf: found.verdicts()[f"$.outputs[0].facets.tags.tags[0].{leaf}"] for leaf in ("key", "value")}
@@ -185,7 +185,7 @@ def test_the_owner_in_a_model_s_meta_is_an_owner_of_the_dataset_by_choice():
 @pytest.mark.parametrize("run_tags", ["run", "dataset"])
 def test_the_owner_in_the_meta_that_dbt_sends_with_a_run_is_one_of_what_the_run_wrote(run_tags):
     events = pair(run={"tags": META}, inputs=[orders()], outputs=[totals()], producer=DBT)
-    found = told(events, dbt={"meta_owner": "owner", "run_tags": run_tags})
+    found = told(events, dbt={"model_owner": "owner", "run_tags": run_tags})
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
     assert not found.has(ORDERS, "ownership")
     assert "ann@example.com" in found.kept(DPI)["tags"]
@@ -196,4 +196,4 @@ def test_the_owner_in_the_meta_that_dbt_sends_with_a_run_is_one_of_what_the_run_
 @pytest.mark.parametrize("owner", ["***", "", None, "airflow"])
 def test_a_placeholder_in_meta_is_no_owner(owner):
     said = facet(tags=[{"key": "owner", "value": owner, "source": "DBT_META"}])
-    assert not of_output("tags", said, dbt={"meta_owner": "owner"}).has(TOTALS, "ownership")
+    assert not of_output("tags", said, dbt={"model_owner": "owner"}).has(TOTALS, "ownership")

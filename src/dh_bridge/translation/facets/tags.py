@@ -46,8 +46,8 @@ def tag_name(tag: Tag) -> str:
 
 
 def _meta_owner(tag: Tag, at: Place) -> tuple[str, str] | None:
-    """Return the (owner, type) that a tag from a dbt model's meta names, where ``dbt.meta_owner`` asks for it."""
-    if tag.source != _META or tag.key.strip() != "owner" or at.options.settings.dbt.meta_owner != "owner":
+    """Return the (owner, type) that a tag from a dbt model's meta names, where ``dbt.model_owner`` asks for it."""
+    if tag.source != _META or tag.key.strip() != "owner" or at.options.settings.dbt.model_owner != "owner":
         return None
     return stated_owner(tag.value, at.options.settings.owners)
 
