@@ -97,7 +97,7 @@ def _named(pipeline: Pipeline, on: Table, kind: str, said: Checked, params: dict
         check, on.urn,
         profile=options.profile, platform=said.platform, table=names, column_path=on.column, prefix=options.prefix,
         kind=chosen.type,
-        label=_label(said.platform, options.settings.identity.identity_version, options.settings.mappings),
+        label=_label(said.platform, options.settings.mappings),
         properties=_properties(said), external_url=_url(said),
     )  # fmt: skip
     lost = [f"parameters.{key}" for key in untold_parameters(check, said.platform, names, chosen.type)]
@@ -169,7 +169,7 @@ def _url(said: Checked) -> str | None:
 
 
 @lru_cache
-def _label(platform: str, version: int, overlay: Path | None) -> str:
+def _label(platform: str, overlay: Path | None) -> str:
     """Return what DataHub shows as the type of a platform's checks: ``dbt Test``."""
-    labels = (row.assertion_label for _, row in rows(version, overlay) if row.platform == platform)
+    labels = (row.assertion_label for _, row in rows(overlay) if row.platform == platform)
     return next((label for label in labels if label), f"{platform} check")

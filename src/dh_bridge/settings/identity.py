@@ -164,9 +164,6 @@ class IdentitySettings(BaseModel):
     )
     compat: CompatSettings = Field(default=CompatSettings(), description="How that endpoint is configured.")
     join: JoinSettings = Field(default=JoinSettings(), description="Which tools of DataHub to join.")
-    identity_version: int = Field(
-        default=1, ge=1, le=1, description="Version of the tables of producers; an upgrade never changes it for you."
-    )
     default_platform: Platform = Field(
         default="openlineage", description="Platform id of jobs whose producer and namespace say nothing."
     )

@@ -17,8 +17,8 @@ from dh_bridge.translation.identity.families import Families, Row, rows, uri_pat
 FILES = sorted((MAPPINGS / "producers").glob("*.yaml"))
 SCHEMA = json.loads((MAPPINGS / "schema" / "producers.schema.json").read_text(encoding="utf-8"))
 EXAMPLES = [(path.stem, example) for path in FILES for example in yaml.safe_load(path.read_text("utf-8"))["examples"]]
-# sha256 of what identity version 1 says; it changes only until the version is released.
-VERSION_1 = "78b6c2003c7cec9e4bf9e96bffbd74913660189189210a6a046b80ae6ddab406"
+# sha256 of how producers name their jobs: a change moves entities.
+NAMES = "78b6c2003c7cec9e4bf9e96bffbd74913660189189210a6a046b80ae6ddab406"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -45,7 +45,7 @@ def test_an_example_becomes_what_its_row_says(stem, example):
 
 
 def test_no_producer_of_an_example_is_claimed_by_two_rows():
-    found = list(rows(1))
+    found = list(rows())
     for _, example in EXAMPLES:
         uri = example.get("producer")
         if uri:
@@ -53,20 +53,19 @@ def test_no_producer_of_an_example_is_claimed_by_two_rows():
 
 
 def test_no_scheme_and_no_name_forms_are_claimed_by_two_rows():
-    found = list(rows(1))
+    found = list(rows())
     schemes = [scheme for _, row in found for scheme in row.schemes]
     shaped = [row.platform for _, row in found if row.names or row.otherwise == "whole"]
     assert len(schemes) == len(set(schemes))
     assert len(shaped) == len(set(shaped))
 
 
-def test_identity_version_1_is_frozen():
+def test_names_of_producers_are_frozen():
     said = {
         stem: [row.platform, row.producers, row.schemes, [[f.pattern, f.flow, f.job] for f in row.names], row.otherwise]
-        for stem, row in rows(1)
-        if row.identity_version == 1
+        for stem, row in rows()
     }
-    assert hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest() == VERSION_1
+    assert hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest() == NAMES
 
 
 @pytest.mark.parametrize(
@@ -107,12 +106,12 @@ def test_a_family_is_looked_up_once():
 
 
 def test_rows_tell_who_sends_one_event_for_each_run():
-    singles = [stem for stem, row in rows(1) if row.single_event]
+    singles = [stem for stem, row in rows() if row.single_event]
     assert singles == ["druid", "great_expectations"]
 
 
 def test_a_producer_says_how_its_checks_are_called():
-    labels = {stem: row.assertion_label for stem, row in rows(1) if row.assertion_label}
+    labels = {stem: row.assertion_label for stem, row in rows() if row.assertion_label}
     assert labels == {
         "airflow": "Airflow SQL Check",
         "dbt": "dbt Test",
@@ -123,7 +122,6 @@ def test_a_producer_says_how_its_checks_are_called():
 MINE = """
 producer: Acme ETL
 platform: acme
-identity_version: 1
 producers: ["acme:{*version}"]
 schemes: [acme, airflow]
 names: [{pattern: "(?P<job>[a-z]+)@(?P<flow>[a-z]+)"}]
@@ -149,11 +147,6 @@ def test_a_users_row_adds_a_producer_and_wins_over_ours(tmp_path):
 def test_a_users_file_shadows_ours_of_its_name(tmp_path):
     mine = Identity(overlay=overlay(tmp_path, MINE, stem="airflow"))
     assert mine.producer("https://github.com/apache/airflow") is None
-
-
-def test_a_row_of_a_later_identity_version_does_nothing_yet(tmp_path):
-    text = MINE.replace("identity_version: 1", "identity_version: 2")
-    assert Identity(overlay=overlay(tmp_path, text)).producer("acme:7") is None
 
 
 @pytest.mark.parametrize(

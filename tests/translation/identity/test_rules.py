@@ -145,7 +145,6 @@ def test_a_job_says_what_made_its_parts():
         ({"mode": "join"}, "joins nobody"),
         ({"mode": "join", "join": {"tools": ["spark"]}}, "'airflow' or 'dbt'"),
         ({"mode": "compat", "compat": {"env": "production"}}, "Input should be"),
-        ({"identity_version": 2}, "less than or equal to 1"),
         ({"namespaces": [{"canonical": "a", "aliases": ["x"]}, {"canonical": "b", "aliases": ["x"]}]}, "two groups"),
         ({"namespaces": [{"canonical": "a", "aliases": ["b"]}, {"canonical": "b", "aliases": ["c"]}]}, "two groups"),
         ({"upstream_runs": "explicit"}, "Extra inputs"),

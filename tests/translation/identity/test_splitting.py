@@ -8,7 +8,7 @@ from dh_bridge.translation.identity.splitting import Splitting
 
 @pytest.fixture(scope="module")
 def splitting():
-    return Splitting(list(rows(1)))
+    return Splitting(list(rows()))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ class Identity:
         self, settings: IdentitySettings | None = None, overlay: Path | None = None, dbt: DbtSettings | None = None
     ) -> None:
         settings = settings or IdentitySettings()
-        found = list(rows(settings.identity_version, overlay))
+        found = list(rows(overlay))
         self._words = Words(settings)
         self._families = Families(found)
         self._overlays = _overlays(settings, dbt or DbtSettings())

@@ -57,7 +57,6 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     producer: str
     platform: str
-    identity_version: int
     examples: list[Example]
     docs: str | None = None
     producers: list[str] = []
@@ -81,14 +80,12 @@ class Producer(Row, frozen=True, kw_only=True):
     id: str
 
 
-def rows(version: int, overlay: Path | None = None) -> Iterator[tuple[str, Row]]:
-    """Yield stem and row of the files that belong to an identity version; the user's own come first."""
+def rows(overlay: Path | None = None) -> Iterator[tuple[str, Row]]:
+    """Yield stem and row of each file; the user's own come first."""
     files = sorted(mapping_files("producers", overlay), key=lambda path: overlay is None or overlay not in path.parents)
     for path in files:
         data = load_yaml(text_of(path), str(path))
-        row = typed(data, Row, "producers", str(path))
-        if row.identity_version <= version:
-            yield path.stem, row
+        yield path.stem, typed(data, Row, "producers", str(path))
 
 
 def uri_pattern(text: str, place: str) -> re.Pattern[str]:
