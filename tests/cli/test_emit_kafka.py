@@ -94,8 +94,10 @@ def test_what_waits_in_a_ledger_is_sent_when_the_registry_is_back(run, kafka, re
 
 
 @pytest.mark.kafka
-def test_the_example_of_refused_runs_as_it_stands(run, kafka, tmp_path):
-    example = re.search(r"^ +(dh-bridge refused kafka.+)$", run("refused", "--help").stdout, re.MULTILINE)[1]
+def test_example_of_queue_import_runs_as_printed(run, kafka, tmp_path):
+    example = re.search(r"^ +(dh-bridge queue import kafka.+)$", run("queue", "import", "--help").stdout, re.MULTILINE)[
+        1
+    ]
     topic = "FailedMetadataChangeProposal_v1"
     if topic not in kafka.admin().list_topics(timeout=30).topics:
         kafka.make(topic)

@@ -37,7 +37,7 @@ def _examples(text: str) -> list[str]:
 
 ALL = _commands()
 SPARK = "dh-bridge spark"  # needs Java, and takes its time to start: tests/spark runs these examples in one session
-KAFKA = "dh-bridge refused"  # needs a broker: test_emit_kafka.py runs its example
+KAFKA = "dh-bridge queue import"  # needs a broker: test_emit_kafka.py runs its example
 SERVER = "dh-bridge serve"  # runs until it is ended: test_serve.py runs its example
 ELSEWHERE = (SPARK, KAFKA, SERVER)
 EXAMPLES = [(path, line) for path, _, text in ALL for line in _examples(text) if not path.startswith(ELSEWHERE)]

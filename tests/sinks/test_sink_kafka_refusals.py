@@ -233,7 +233,7 @@ def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monk
             "--set",
             f"kafka.registry.url={area['registry']['url']}",
         )
-        result = CliRunner().invoke(commands, ["refused", f"kafka:{kafka.bootstrap}", *settings, *arguments])
+        result = CliRunner().invoke(commands, ["queue", "import", f"kafka:{kafka.bootstrap}", *settings, *arguments])
         return result.exit_code, [json.loads(line)["reason"] for line in result.stdout.splitlines()], result.stderr
 
     assert ran() == (1, ["ours", "older"], "2 refused, 1 of others left out\n")
@@ -242,7 +242,7 @@ def test_the_command_writes_ours_and_counts_the_others(kafka, refuse, area, monk
     assert ran("--run-id", "none")[:2] == (0, [])
     assert ran("--group", "g")[0] == 1
     assert ran("--group", "g") == (0, [], "0 refused\n")
-    assert CliRunner().invoke(commands, ["refused", "rest:"]).exit_code == 2
+    assert CliRunner().invoke(commands, ["queue", "import", "rest:"]).exit_code == 2
 
 
 def test_what_datahub_refuses_is_a_dead_letter_of_the_ledger_and_is_sent_again(
@@ -267,11 +267,11 @@ def test_what_datahub_refuses_is_a_dead_letter_of_the_ledger_and_is_sent_again(
     stale = {**told(chosen[0]), "aspect": {"value": b'{"of": "yesterday"}', "contentType": "application/json"}}
     for one in (*map(told, (*chosen, tag)), stale):
         refuse({"auditHeader": None, "metadataChangeProposal": one, "error": f"no {one['aspectName']} today"})
-    dry = ran("refused", f"kafka:{kafka.bootstrap}", "--dry-run")
+    dry = ran("queue", "import", f"kafka:{kafka.bootstrap}", "--dry-run")
     assert (dry.exit_code, "3 are dead letters" in dry.stderr) == (1, True)
-    assert ran("refused", f"kafka:{kafka.bootstrap}", "--dry-run", "--group", "g").exit_code == 2
+    assert ran("queue", "import", f"kafka:{kafka.bootstrap}", "--dry-run", "--group", "g").exit_code == 2
     for expected in ("3 are dead letters of the ledger now, 1 are", "0 are dead letters of the ledger now, 4 are"):
-        result = ran("refused", f"kafka:{kafka.bootstrap}")
+        result = ran("queue", "import", f"kafka:{kafka.bootstrap}")
         assert (result.exit_code, expected in result.stderr) == (1, True), result.stderr
     listed = [json.loads(line) for line in ran("queue", "list", "--dead", "--json").stdout.splitlines()]
     assert {(one["entityUrn"], one["aspectName"], one["reason"]) for one in listed} == {

@@ -56,7 +56,6 @@ MENU: dict[str, dict[str, str]] = {
         "verify": "Check that what EVENTS say is there at PLACE: nothing missing, trimmed or overwritten.",
         "queue": "Look after what waits in a ledger to be sent.",
         "prune": "Remove old runs that the bridge wrote; what they said of jobs and datasets stays.",
-        "refused": "Write the proposals that DataHub took from Kafka and refused, one JSON object per line.",
         "learn": "Propose settings that EVENTS call for, as YAML with the evidence.",
         "spark": "Translate archives and streams of events on Spark.",
         "golden": "Compare the golden files of DIR with what your settings make of their events today.",

@@ -10,6 +10,7 @@ import click
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError
+from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.review.state import Listed
 from dh_bridge.sinks.base import shown
 from dh_bridge.sinks.catalog import CatalogSink
@@ -45,6 +46,18 @@ def existing(file: Path) -> Catalog:
     """Open a catalogue or ledger to write into; a SinkError when there is none, for only what delivers makes a new one."""
     Catalog(file, readonly=True).close()
     return Catalog(file)
+
+
+@contextmanager
+def opened_outbox(
+    place: Path | None, settings: Settings, *, readonly: bool = False
+) -> Iterator[tuple[Catalog, Outbox]]:
+    """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
+    place = place or settings.ledger.file
+    if place is None:
+        raise SettingsError("no ledger is named", where="--ledger", now="name its file")
+    with Catalog(place, readonly=True) if readonly else existing(place) as file:
+        yield file, Outbox(file.connection)
 
 
 def _server(target: str, settings: Settings) -> Destination:

@@ -1,4 +1,4 @@
-"""``dh-bridge queue``: list, retry, drop, pause, resume."""
+"""``dh-bridge queue``: list, retry, drop, pause, resume; import is in ``queue_import``."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, json_option, ledger_option, with_settings
-from dh_bridge.cli.places import existing
+from dh_bridge.cli.places import opened_outbox
+from dh_bridge.cli.queue_import import import_
 from dh_bridge.cli.screen import json_line, say, write, write_table
-from dh_bridge.errors import SettingsError
-from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.ledger.sent import Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from dh_bridge.catalog.store import Catalog
     from dh_bridge.ledger.courier import Courier
     from dh_bridge.ledger.newcomers import Newcomers
-    from dh_bridge.ledger.outbox import Waiting
+    from dh_bridge.ledger.outbox import Outbox, Waiting
     from dh_bridge.settings import Settings
 
 _SHOWN = 100
@@ -64,6 +63,9 @@ def _held_back(newcomers: Newcomers) -> str:
 @examples("dh-bridge queue list --ledger out/demo.db")
 def queue() -> None:
     """Look after what waits in a ledger to be sent."""
+
+
+queue.add_command(import_)
 
 
 @queue.command("list")
@@ -160,18 +162,6 @@ def _changed(place: Path | None, settings: Settings, *, dry_run: bool) -> Iterat
             yield file, outbox
         if dry_run:
             say("a dry run: nothing was changed")
-
-
-@contextmanager
-def opened_outbox(
-    place: Path | None, settings: Settings, *, readonly: bool = False
-) -> Iterator[tuple[Catalog, Outbox]]:
-    """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
-    place = place or settings.ledger.file
-    if place is None:
-        raise SettingsError("no ledger is named", where="--ledger", now="name its file")
-    with Catalog(place, readonly=True) if readonly else existing(place) as file:
-        yield file, Outbox(file.connection)
 
 
 def _write_groups(waiting: Iterator[Waiting]) -> None:

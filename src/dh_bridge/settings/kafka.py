@@ -61,7 +61,7 @@ class KafkaSettings(BaseModel):
     failed_topic: str = Field(
         default="FailedMetadataChangeProposal_v1",
         min_length=1,
-        description="Topic that DataHub tells refused proposals in (`dh-bridge refused`).",
+        description="Topic that DataHub tells refused proposals in (`dh-bridge queue import`).",
     )
     registry: RegistrySettings = Field(default=RegistrySettings(), description="Schema registry.")
     producer: dict[str, str] = Field(

@@ -1,4 +1,4 @@
-"""``dh-bridge refused``."""
+"""``dh-bridge queue import``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, ledger_option, with_settings
-from dh_bridge.cli.queue import opened_outbox
+from dh_bridge.cli.places import opened_outbox
 from dh_bridge.cli.screen import json_line, say, write
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.datahub.wire import operations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
 
 
-@click.command()
+@click.command("import")
 @click.argument("source", metavar="kafka:BROKERS")
 @click.option("--run-id", metavar="ID", help="Only what this run wrote.")
 @click.option("--everyone", is_flag=True, help="Also what others than the setting pipeline_name wrote.")
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 @ledger_option
 @dry_run_option
 @with_settings
-@examples("dh-bridge refused kafka:localhost:9092 > refused.ndjson")
-def refused(  # noqa: PLR0913 - one parameter per option
+@examples("dh-bridge queue import kafka:localhost:9092 > refused.ndjson")
+def import_(  # noqa: PLR0913 - one parameter per option
     *,
     settings: Settings,
     source: str,
@@ -49,13 +49,13 @@ def refused(  # noqa: PLR0913 - one parameter per option
     ledger: Path | None,
     dry_run: bool,
 ) -> None:
-    """Write the proposals that DataHub took from Kafka and refused, one JSON object per line.
+    """Import the proposals that DataHub took from Kafka and refused; write each to stdout, one JSON object per line.
 
-    Kafka takes what it is given; DataHub says later, in the topic kafka.failed_topic, what it could not write. Each line has the
-    server's error, the run, and the proposal as it was sent. Exit code 1 when there is any.
+    Kafka accepts every message. DataHub reports later, in the topic kafka.failed_topic, what it could not write. Each line has the
+    server's error, the run, and the proposal as it was sent. If there is any, the exit code is 1.
 
     With the ledger that sent them they become its dead letters, unless something newer was sent since: `dh-bridge queue list
-    --dead` shows them with the server's words, `dh-bridge queue retry --dead` lets the next emit send them again.
+    --dead` shows them with the server's error, and after `dh-bridge queue retry --dead` the next emit sends them again.
     """
     from dh_bridge.sinks.kafka.refusals import Refusals  # noqa: PLC0415 - an optional extra
 
