@@ -1,7 +1,8 @@
 """Write the pages and blocks that are made of code and data; with --check, say which of them have drifted.
 
 Pages: docs/cli.md (every help text), docs/settings.md (every setting), docs/dh_bridge.schema.json (for editors),
-docs/mapping.json (for OpenLineage's compatibility tests), docs/coverage.md (from docs/coverage/*.yaml).
+docs/mapping.json (for OpenLineage's compatibility tests), docs/coverage.md (from docs/coverage/*.yaml), docs/systems.md,
+docs/facets.md.
 Blocks in README.md stand between ``<!-- generated: NAME -->`` and ``<!-- end -->``: commands, systems, facets.
 """
 
@@ -17,10 +18,9 @@ import click
 import orjson
 from coverage_page import coverage_page
 from mapping_json import mapping_page
+from tables import facets_block, facets_page, systems_block, systems_page
 
 from dh_bridge.cli import MENU, commands
-from dh_bridge.cli.facets import facet_rows
-from dh_bridge.cli.systems import system_rows
 from dh_bridge.settings import Settings
 from dh_bridge.settings.fields import REQUIRED, Leaf, area, leaves, names
 from dh_bridge.settings.loading import json_schema
@@ -100,28 +100,19 @@ def commands_block() -> str:
     return table(("", "command", "what it does"), rows)
 
 
-def systems_block() -> str:
-    """Return the table of naming systems."""
-    rows = system_rows(Settings())
-    return table(
-        ("system", "platform", "namespace", "name"),
-        [(row["system"], row["platform"], _code(row["namespace"]), _code(row["name"])) for row in rows],
-    )
-
-
-def facets_block() -> str:
-    """Return the table of facets."""
-    rows = [(f"`{row['facet']}`", row["at"], ", ".join(row["targets"]), _first(row["what"])) for row in facet_rows()]
-    return table(("facet", "of a", "goes to", "what it is"), rows)
-
-
-BLOCKS: dict[str, Callable[[], str]] = {"commands": commands_block, "systems": systems_block, "facets": facets_block}
+BLOCKS: dict[str, Callable[[], str]] = {
+    "commands": commands_block,
+    "systems": lambda: systems_block(table),
+    "facets": lambda: facets_block(table),
+}
 PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "cli.md": cli_page,
     ROOT / "docs" / "settings.md": settings_page,
     ROOT / "docs" / "dh_bridge.schema.json": schema_page,
     ROOT / "docs" / "mapping.json": mapping_page,
     ROOT / "docs" / "coverage.md": lambda: coverage_page(table, NOTE),
+    ROOT / "docs" / "systems.md": lambda: systems_page(table, NOTE),
+    ROOT / "docs" / "facets.md": lambda: facets_page(table, NOTE),
     README: readme_page,
 }
 
@@ -164,10 +155,6 @@ def _default(value: Any) -> str:
 
 def _code(text: Any) -> str:
     return f"`{text}`" if text else ""
-
-
-def _first(text: str) -> str:
-    return text.split("\n\n", maxsplit=1)[0].replace("\n", " ")
 
 
 def _cell(cell: Any) -> str:

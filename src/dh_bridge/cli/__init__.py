@@ -47,8 +47,6 @@ MENU: dict[str, dict[str, str]] = {
         "urn": "Show the URN of the dataset NAMESPACE NAME, and the rule that made it.",
         "identity": "Show the flow, job and run that each of EVENTS becomes.",
         "identity-diff": "List the entities of EVENTS that would move from the settings OLD to the settings NEW.",
-        "systems": "List the systems whose dataset names the bridge knows.",
-        "facets": "List the facets that the bridge reads, and where their leaves go.",
     },
     "Operate": {
         "serve": "Take events over HTTP and deliver what they come to: a URL for Spark, Flink, Trino, Hive and all others.",

@@ -40,6 +40,6 @@ def misplaced(attach: Attach, key: str, event: Event) -> FacetSpec | None:
 
 
 def specs() -> list[FacetSpec]:
-    """Return each facet once, by attach point and first key: the rows of ``dh-bridge facets``."""
+    """Return each facet once, by attach point and first key: the rows of docs/facets.md."""
     rows = {id(spec): spec for keys in registry().values() for spec in keys.values()}
     return sorted(rows.values(), key=lambda spec: (spec.at, spec.keys))

@@ -1,0 +1,139 @@
+"""docs/systems.md and docs/facets.md, and their tables in README.md: from mappings/naming/ and the facet modules."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from dh_bridge.settings import Settings
+from dh_bridge.translation.facet import PROPERTY_ASPECTS
+from dh_bridge.translation.facets import specs
+from dh_bridge.translation.naming import Naming
+from dh_bridge.translation.naming.reader import DATASET_LEVELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dh_bridge.translation.facet import FacetSpec, Leaf
+    from dh_bridge.translation.naming import System
+
+    Table = Callable[[Iterable[str], Iterable[Iterable[Any]]], str]
+
+
+def systems_block(table: Table) -> str:
+    """Return the short table of naming systems."""
+    rows = [(one.system, _platform(one), _code(_namespace(one)), _code(_table_name(one))) for one in _systems()]
+    return table(("system", "platform", "namespace", "name"), rows)
+
+
+def systems_page(table: Table, note: str) -> str:
+    """Return docs/systems.md: each naming system with its patterns, levels, opt-in and the state of verification."""
+    rows = [
+        (
+            one.system,
+            _code(one.id),
+            _platform(one),
+            _code(_namespace(one)),
+            _code(_table_name(one)),
+            ", ".join(dict.fromkeys(name.level for name in one.names)),
+            _code(one.select),
+            one.verified,
+            f"[page]({one.spec})" if one.spec else "",
+        )
+        for one in _systems()
+    ]
+    columns = (
+        "system",
+        "id",
+        "platform",
+        "namespace",
+        "name of a table",
+        "levels",
+        "opt-in",
+        "verified",
+        "specification",
+    )
+    return f"# Systems\n\n{note}\n\n{_SYSTEMS_HEAD}{table(columns, rows)}"
+
+
+def facets_block(table: Table) -> str:
+    """Return the short table of facets."""
+    rows = [(f"`{one.keys[0]}`", one.at, ", ".join(_targets(one)), _first_sentence(one)) for one in specs()]
+    return table(("facet", "of a", "goes to", "what it is"), rows)
+
+
+def facets_page(table: Table, note: str) -> str:
+    """Return docs/facets.md: each facet with its fields and the outcome of each field."""
+    parts = [f"# Facets\n\n{note}\n\n{_FACETS_HEAD}"]
+    for at, group in groupby(specs(), key=lambda one: one.at):
+        parts.append(f"## Of a {at}\n\n")
+        for one in group:
+            also = "".join(f", also `{key}`" for key in one.keys[1:])
+            producer = f" ({one.producer})" if one.producer else ""
+            parts.append(f"### `{one.keys[0]}`{also}{producer}\n\n{_first_sentence(one)}\n\n")
+            rows = [(f"`{path}`", leaf.verdict, _outcome(leaf, one)) for path, leaf in one.leaves.items()]
+            parts.append(table(("field", "outcome", "goes to, or reason"), rows) + "\n")
+    return "".join(parts).rstrip() + "\n"
+
+
+_SYSTEMS_HEAD = """Datasets of these systems get the URNs that DataHub's own connectors write. Each row is a file of `mappings/naming/`; a
+file of your own folder (setting `mappings`) adds a system or replaces one. `dh-bridge urn NAMESPACE NAME` shows the URN of a
+dataset, and the rule that made it.
+
+- *name of a table*: `{part}` is one part, `{*rest}` takes the rest of the name.
+- *opt-in*: the system is used only if a rule selects it (`naming.rules[].select`).
+- *verified*: the naming code of DataHub's connector was executed (`ran`), was read (`read`), or does not exist (`none`).
+
+"""
+
+_FACETS_HEAD = """The outcome of each field: `mapped` to a field of DataHub, `kept` as a custom property, or `withheld` for a reason.
+`**` stands for all other fields. Facets that are not listed are kept as a whole.
+
+"""
+
+
+def _systems() -> list[System]:
+    return list(Naming(Settings().naming, None).systems())
+
+
+def _platform(system: System) -> str:
+    return system.platform or "(none)"
+
+
+def _namespace(system: System) -> str:
+    """Return the first pattern of the system's namespaces: that of the specification."""
+    return system.namespaces[0].pattern if system.namespaces else ""
+
+
+def _table_name(system: System) -> str:
+    """Return the system's pattern for the names of its tables: that of the specification if it has one."""
+    of_tables = [name for name in system.names if name.level in DATASET_LEVELS] or system.names
+    return next((name.pattern for name in of_tables if name.form == "spec"), of_tables[0].pattern) if of_tables else ""
+
+
+def _targets(spec: FacetSpec) -> list[str]:
+    """Return the aspects that the facet's fields reach, in the order of its rows."""
+    aspects: dict[str, None] = {}
+    for leaf in spec.leaves.values():
+        if leaf.verdict != "withheld":
+            aspects.update(dict.fromkeys(target.split(".")[0] for target in _paths(leaf, spec)))
+    return list(aspects)
+
+
+def _paths(leaf: Leaf, spec: FacetSpec) -> tuple[str, ...]:
+    """Return the target paths of a field; one without any is a custom property where the facet is attached."""
+    return leaf.targets or tuple(f"{aspect}.customProperties" for aspect in PROPERTY_ASPECTS[spec.at])
+
+
+def _outcome(leaf: Leaf, spec: FacetSpec) -> str:
+    if leaf.verdict == "withheld":
+        return str(leaf.reason)
+    return ", ".join(f"`{path}`" for path in _paths(leaf, spec))
+
+
+def _first_sentence(spec: FacetSpec) -> str:
+    return spec.doc.split("\n\n", maxsplit=1)[0].replace("\n", " ")
+
+
+def _code(text: Any) -> str:
+    return f"`{text}`" if text else ""
