@@ -35,7 +35,7 @@ def test_what_only_a_translation_would_refuse_is_found_too(command, run):
 
 
 def test_wrong_settings_stop_any_command_with_exit_code_2(run):
-    result = run("config", "show", "--set", "windw=5")
+    result = run("urn", "s3://a", "b", "--set", "windw=5")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == "Error: flag --set: unknown key `windw` (did you mean `window`?)\n"
 
