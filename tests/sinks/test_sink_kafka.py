@@ -144,13 +144,6 @@ def murmur2(data):
     return value ^ value >> 15
 
 
-def test_timeseries_go_to_a_topic_of_their_own_where_there_is_one(opened, kafka, registry, topic):
-    other = kafka.topic("timeseries")
-    assert opened(timeseries_topic=other).emit(proposals()).delivered == 3
-    assert [mcp.aspectName for mcp in read(kafka.messages(topic), registry.url)] == ["subTypes", "datasetProperties"]
-    assert [mcp.aspectName for mcp in read(kafka.messages(other), registry.url)] == ["dataProcessInstanceRunEvent"]
-
-
 def test_the_catalogue_of_what_arrived_is_that_of_the_catalogue_sink(opened, kafka, registry, topic, tmp_path):
     found = Bridge().translate(list(read_events([str(EXAMPLES)]))).proposals
     assert opened(run_id=None).emit(found) == Delivery(len(found), [])

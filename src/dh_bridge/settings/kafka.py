@@ -55,9 +55,6 @@ class KafkaSettings(BaseModel):
     topic: str = Field(
         default="MetadataChangeProposal_v1", min_length=1, description="Topic that DataHub reads proposals from."
     )
-    timeseries_topic: str | None = Field(
-        default=None, min_length=1, description="Topic of timeseries aspects, where your DataHub reads one of its own."
-    )
     failed_topic: str = Field(
         default="FailedMetadataChangeProposal_v1",
         min_length=1,

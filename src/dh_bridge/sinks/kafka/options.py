@@ -45,7 +45,6 @@ class KafkaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     bootstrap: str | None = None
     topic: str = TOPIC
-    timeseries_topic: str | None = None
     failed_topic: str = "FailedMetadataChangeProposal_v1"
     registry: RegistryOptions = RegistryOptions()
     producer: Mapping[str, str] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub import schemas
-from dh_bridge.datahub.profiles import newest_profile, profile
+from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.wire import keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
@@ -43,9 +43,8 @@ class KafkaSink(Closing):
         self._kafka = kafka
         self._options = options
         self._registry = Registry(kafka.registry)
-        self._envelopes: dict[str, Envelope] = {}
+        self._envelope: Envelope | None = None
         self._producer: Producer | None = None
-        self._timeseries = profile(newest_profile())
         self._closed = False
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
@@ -54,9 +53,9 @@ class KafkaSink(Closing):
             raise SinkError("is closed", where=self.where)
         if not proposals:
             return Delivery(0, [])
-        producer = self._ready()
+        envelope, producer = self._ready()
         failed: dict[int, Failure] = {}
-        messages = self._messages(proposals, producer.limit, failed)
+        messages = self._messages(proposals, envelope, producer.limit, failed)
         errors = self._sent(producer, messages)
         self._raise(producer, errors, len(messages))
         for place, error in errors.items():
@@ -66,50 +65,44 @@ class KafkaSink(Closing):
             failed[place] = Failure(proposals[place], "waits for one before it of the same URN", retryable=True)
         return Delivery(len(proposals) - len(failed), [failed[place] for place in sorted(failed)])
 
-    def _ready(self) -> Producer:
-        """Return the producer, with the topics looked at and the envelopes fetched; the first time, and after the end of one."""
-        topics = [self._kafka.topic, *([self._kafka.timeseries_topic] if self._kafka.timeseries_topic else [])]
-        for topic in topics:
-            if topic not in self._envelopes:
-                index = schemas.index(profile(self._options.profile).name)
-                number, schema = self._registry.envelope(f"{topic}-value", schemas.load(index.envelope))
-                self._envelopes[topic] = Envelope(schema, number, where=self._registry.where)
+    def _ready(self) -> tuple[Envelope, Producer]:
+        """Return envelope and producer; the topic is checked and the envelope fetched the first time, and after the end of one."""
+        topic = self._kafka.topic
+        if self._envelope is None:
+            index = schemas.index(profile(self._options.profile).name)
+            number, schema = self._registry.envelope(f"{topic}-value", schemas.load(index.envelope))
+            self._envelope = Envelope(schema, number, where=self._registry.where)
         if self._producer is None:
             producer = Producer(self._kafka, self.where)
             try:
-                producer.check(topics)
+                producer.check([topic])
             except SinkError:
                 producer.close()
                 raise
             self._producer = producer
-        return self._producer
+        return self._envelope, self._producer
 
-    def _messages(self, proposals: Sequence[Proposal], limit: int, failed: dict[int, Failure]) -> list[Message]:
+    def _messages(
+        self, proposals: Sequence[Proposal], envelope: Envelope, limit: int, failed: dict[int, Failure]
+    ) -> list[Message]:
         """Return the messages, and put into ``failed`` what cannot be one."""
-        metadata = self._options.system_metadata()
-        tails = {topic: envelope.tail(metadata) for topic, envelope in self._envelopes.items()}
+        tail, keyed = envelope.tail(self._options.system_metadata()), self._keyed(envelope)
         messages = []
         for place, proposal in enumerate(proposals):
-            topic = self._topic(proposal)
-            envelope = self._envelopes[topic]
             if (reason := unreadable_urn(proposal.entity_urn, self._options.profile)) is not None:
                 failed[place] = Failure(proposal, reason)
                 continue
             try:
                 key = proposal.entity_urn.encode()
-                value = envelope.message(proposal, tails[topic], keyed=self._keyed(envelope))
+                value = envelope.message(proposal, tail, keyed=keyed)
             except _UNENCODABLE as error:
                 failed[place] = Failure(proposal, f"cannot be written: {error}")
                 continue
             if len(key) + len(value) > limit:
                 failed[place] = Failure(proposal, f"is {len(value):,} bytes: the topic takes {limit:,}")
             else:
-                messages.append(Message(place, topic, key, value))
+                messages.append(Message(place, self._kafka.topic, key, value))
         return messages
-
-    def _topic(self, proposal: Proposal) -> str:
-        other = self._kafka.timeseries_topic
-        return other if other and self._timeseries.timeseries(proposal.aspect_name) else self._kafka.topic
 
     def _keyed(self, envelope: Envelope) -> bool:
         """Say which form of patches the reader wants: the profile tells, else the envelope that it registered."""
