@@ -269,11 +269,9 @@ def hurried_settings(settings: Settings, left: float) -> Settings:
     A sink that waits and tries by itself would go on doing so when nobody waits for it any more.
     """
     rest, kafka = settings.rest, settings.kafka
-
-    registry = kafka.registry.model_copy(update={"timeout": min(kafka.registry.timeout, left)})
     producer = {name: value for name, value in kafka.producer.items() if name not in _TIMES}
     hurried_rest = {"timeout": min(rest.timeout, left), "retries": 0}
-    hurried_kafka = {"timeout": min(kafka.timeout, left), "registry": registry, "producer": producer}
+    hurried_kafka = {"timeout": min(kafka.timeout, left), "producer": producer}
     areas = {"rest": rest.model_copy(update=hurried_rest), "kafka": kafka.model_copy(update=hurried_kafka)}
     return settings.model_copy(update=areas)
 

@@ -495,17 +495,16 @@ def test_no_sink_waits_longer_than_there_is_time_or_tries_by_itself(monkeypatch)
     )
     emit_on_success(airflow3(), timeout=3)
     rest, kafka = seen[0].rest, seen[0].kafka
-    times = (rest.timeout, kafka.timeout, kafka.registry.timeout)
-    assert all(0 < one <= 3 for one in times)
+    assert all(0 < one <= 3 for one in (rest.timeout, kafka.timeout))
     assert rest.retries == 0
     assert kafka.producer == {"sasl.username": "ann"}
 
 
 def test_what_the_settings_have_shorter_stays_shorter(monkeypatch):
-    for name in ("REST__TIMEOUT", "KAFKA__TIMEOUT", "KAFKA__REGISTRY__TIMEOUT"):
+    for name in ("REST__TIMEOUT", "KAFKA__TIMEOUT"):
         monkeypatch.setenv(f"DH_BRIDGE_{name}", "0.5")
     found = hurried_settings(load().settings, 5.0)
-    assert (found.rest.timeout, found.kafka.timeout, found.kafka.registry.timeout) == (0.5, 0.5, 0.5)
+    assert (found.rest.timeout, found.kafka.timeout) == (0.5, 0.5)
 
 
 def test_a_callback_that_has_given_up_sends_nothing_more(tmp_path, caplog):

@@ -9,7 +9,7 @@ import responses
 from responses import matchers
 
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.kafka.options import RegistryOptions
+from dh_bridge.sinks.kafka.options import RegistryOptions, kafka_options
 from dh_bridge.sinks.kafka.registry import Registry
 
 URL = "http://registry:8081"
@@ -237,3 +237,9 @@ def test_without_an_address_it_is_the_registry_of_a_local_datahub():
     registry = Registry(RegistryOptions())
     assert registry.where == "schema registry http://localhost:8080/schema-registry/api"
     registry.close()
+
+
+@pytest.mark.parametrize(("timeout", "registry"), [(60.0, 30.0), (2.0, 2.0)])
+def test_registry_has_no_more_time_than_a_message(timeout, registry):
+    options = kafka_options("b:9092", {"timeout": timeout})
+    assert options.registry.timeout == registry

@@ -36,7 +36,6 @@ class RegistrySettings(BaseModel):
     client_key: Path | None = Field(
         default=None, description="Key of our certificate, when it is in a file of its own."
     )
-    timeout: float = Field(default=30.0, gt=0, description="Seconds that an answer may take.")
     register_: bool = Field(
         default=True,
         alias="register",

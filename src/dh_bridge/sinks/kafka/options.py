@@ -17,6 +17,8 @@ REGISTRY = "http://localhost:8080/schema-registry/api"
 """The registry that is part of DataHub's metadata service, where acryl-datahub looks for it, too."""
 TOPIC_LIMIT = 5 * 1024 * 1024
 """Bytes of one message that DataHub's own topics take."""
+REGISTRY_TIMEOUT = 30.0
+"""Seconds that an answer of the registry may take, and no more than `timeout` of the area."""
 CONNECT_TIMEOUT = 15.0
 """Seconds that the first answer of a broker may take, and no more than `timeout`."""
 
@@ -35,7 +37,7 @@ class RegistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     verify: bool = True
     client_certificate: str | None = None
     client_key: str | None = None
-    timeout: float = 30.0
+    timeout: float = REGISTRY_TIMEOUT
     register: bool = True
 
 
@@ -72,7 +74,8 @@ def kafka_options(place: str, area: Mapping[str, object]) -> KafkaOptions:
         raise SettingsError(
             "kafka: needs brokers as host:port", where="--to", now="e.g. kafka:broker1:9092,broker2:9092"
         )
-    return options
+    registry = msgspec.structs.replace(options.registry, timeout=min(options.registry.timeout, options.timeout))
+    return msgspec.structs.replace(options, registry=registry)
 
 
 def function_at(path: str) -> Any:
