@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from pydantic import BaseModel, SecretStr
 
+from dh_bridge.datahub.creates import drops_creates_silently
 from dh_bridge.datahub.profiles import newest_profile, profile, server_profile
 from dh_bridge.datahub.versions import parse_version
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Noted
+from dh_bridge.review.completing import CompletingRuns
 from dh_bridge.review.merging import Merging
 from dh_bridge.settings.datahubenv import accounts, place_of
 from dh_bridge.settings.kafka import registry_url
@@ -64,6 +66,14 @@ class Destination(NamedTuple):
     version: str | None
     place: str
     answered: bool = True
+
+    @property
+    def creates(self) -> bool:
+        """Whether the target can write an aspect only where it is absent."""
+        scheme = self.place.partition(":")[0]
+        if scheme == "kafka" or (scheme == "file" and getattr(self.sink, "late", False)):
+            return drops_creates_silently(self.settings.profile)
+        return True
 
     def described(self, target: str, identity: str | None = None) -> str:
         """Return, for people, where ``target`` leads, as what it is written and under which id.
@@ -118,13 +128,14 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     run_id: str | None = None,
     dry_run: bool = False,
     known: Noted | None = None,
+    ledger: bool = False,
     environ: Mapping[str, str] | None = None,
 ) -> Destination:
     """Open ``target``; its server is asked for its version unless the settings choose a profile.
 
     ``known``: what the ledger of this destination noted. If it holds the server's version, the server is asked once and briefly,
     and the noted version is used when the server does not answer. ``dry_run`` opens no place that opening would change: the sink
-    is then one in memory. A SettingsError names what cannot be used, a SinkError says why the place cannot be written or the
+    is then one in memory. ``ledger``: as of :func:`around`. A SettingsError names what cannot be used, a SinkError says why the place cannot be written or the
     server not be asked.
     """
     environ = os.environ if environ is None else environ
@@ -153,7 +164,7 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         except BaseException:
             sink.close()
             raise
-    return Destination(around(sink, settings), settings, options, version, _place(target, options), answered)
+    return Destination(around(sink, settings, ledger=ledger), settings, options, version, _place(target, options), answered)
 
 
 def written_for(version: str | None, settings: Settings) -> Settings:
@@ -199,8 +210,11 @@ def refused(failed: Sequence[Failure], of: int) -> SinkError:
     )
 
 
-def around(sink: Sink, settings: Settings) -> Sink:
-    """Put around a sink what the settings want to happen before anything is written."""
+def around(sink: Sink, settings: Settings, *, ledger: bool = False) -> Sink:
+    """Put around a sink what the settings want to happen before anything is written.
+
+    ``ledger``: a ledger knows the runs, so that nothing of them needs to be read from the target.
+    """
     join, keep_schemas = settings.state == "read", settings.schema_.write == "if_absent"
     if (join or keep_schemas) and tells_what_is_there(sink):
         sink = Merging(sink, join=join, keep_schemas=keep_schemas, pipeline=settings.pipeline_name)
@@ -209,6 +223,8 @@ def around(sink: Sink, settings: Settings) -> Sink:
             raise SettingsError(
                 f"{sink.name}: cannot be read", where="state", now="deliver to rest: or catalog:, or set none"
             )
+    if not ledger and tells_what_is_there(sink):
+        sink = CompletingRuns(sink, prefix=settings.properties.prefix + ".")
     if settings.writes.entities or settings.writes.aspects:
         sink = Guarded(sink, settings.writes)
     return sink

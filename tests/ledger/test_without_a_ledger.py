@@ -12,6 +12,8 @@ from told import catalogue, read
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.delivery import around
+from dh_bridge.sinks.catalog import CatalogSink
 
 SEED = 2026
 _REPLACED = ("customProperties", "typeNames")  # by a later facet, whole
@@ -68,3 +70,45 @@ def test_each_event_by_itself_writes_a_part_of_the_folded_catalogue(block):
         for _ in range(5):
             chance.shuffle(events)
             assert facts(one_by_one(events, bridge)) - folded == set()
+
+
+RUN_ASPECTS = ("dataProcessInstanceProperties", "dataProcessInstanceRelationships")
+
+
+def run_leaves(lines):
+    """Return each leaf of the properties and relationships of runs, custom properties too, without its value."""
+    found = set()
+    for line in lines:
+        one = msgspec.json.decode(line)
+        if one["aspectName"] in RUN_ASPECTS:
+            value = one["aspect"]["json"]
+            custom = value.pop("customProperties", {})
+            found.update((one["entityUrn"], one["aspectName"], *path) for path in paths(value))
+            found.update((one["entityUrn"], "customProperties", name) for name in custom)
+    return found
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_calls_that_read_complete_runs_in_any_order_and_erase_no_leaf(block):
+    chosen = Settings(profile="1.7", schema={"write": "never"})
+    bridge = Bridge(chosen)
+    for i in range(block * 5, block * 5 + 5):
+        events = read(group(SEED, i))
+        if any(b"COMPLETE_SNAPSHOT" in event.raw for event in events):
+            continue
+        folded = facts(catalogue(events, chosen=chosen))
+        chance = random.Random(i)  # noqa: S311 - reproducible, not secret
+        ends = []
+        for _ in range(5):
+            chance.shuffle(events)
+            with Catalog(":memory:") as target:
+                before = set()
+                for event in events:
+                    sink = around(CatalogSink(target), chosen)  # as a new process for each event
+                    assert sink.emit(bridge.translate([event]).proposals).failed == []
+                    leaves = run_leaves(dump(target))
+                    assert before <= leaves
+                    before = leaves
+                assert facts(dump(target)) - folded == set()
+            ends.append(before)
+        assert ends == [ends[0]] * len(ends)

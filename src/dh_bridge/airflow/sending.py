@@ -7,6 +7,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.delivery import hurried_settings, need_ledger, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.rest.answers import LaterError
@@ -102,8 +103,9 @@ def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) ->
             if waiting:
                 time.sleep(pause)
                 pause *= 2
+    left_out = [LEFT_OUT] if LEFT_OUT in getattr(destination.sink, "left_out", ()) else []
     problems = [f"{one.proposal.entity_urn} {one.proposal.aspect_name}: {one.reason}" for one in refused]
-    return Sent(delivered, _mistakes(translation) + problems)
+    return Sent(delivered, _mistakes(translation) + problems + [f"left out by {rule}" for rule in left_out])
 
 
 def _mistakes(translation: Translation) -> list[str]:

@@ -56,6 +56,11 @@ class _Pending:
         """Replace the aspect; an open draft is void."""
         self.value, self.new, self.draft, self.upserted = value, data, None, True
 
+    @property
+    def is_present(self) -> bool:
+        """Whether the entity has the aspect, or gets it by an open draft."""
+        return self.new is not None or self.draft is not None
+
     def open(self, aspect: str) -> Draft:
         """Return the draft of the present value, parsed on the first patch only."""
         if self.draft is None:
@@ -105,8 +110,11 @@ class Batch:
             self._patch(urn, aspect, value)
         elif proposal.change_type == "UPSERT":
             self._upsert(urn, aspect, value, data)
+        elif proposal.change_type == "CREATE":
+            if not self._pending(urn, aspect).is_present:
+                self._upsert(urn, aspect, value, data)
         else:
-            raise PatchError(f"change type {proposal.change_type} is none of UPSERT, PATCH")
+            raise PatchError(f"change type {proposal.change_type} is none of UPSERT, CREATE, PATCH")
 
     def _fail(self, proposal: Proposal, reason: str) -> None:
         self.failed.append(Failure(proposal, f"{proposal.entity_urn} {proposal.aspect_name}: {reason}"))

@@ -99,7 +99,13 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 need_ledger(target, settings)
             known = noted(place, target)
             destination = open_destination(
-                target, settings, file_format=file_format, run_id=run_id, dry_run=dry_run, known=known
+                target,
+                settings,
+                file_format=file_format,
+                run_id=run_id,
+                dry_run=dry_run,
+                known=known,
+                ledger=place is not None or place_of(target, ("catalog",)) is not None,
             )
             with destination.sink, _tried(target, place) if dry_run else nullcontext(place) as place:
                 _announce(target, destination, dry_run=dry_run)
@@ -155,6 +161,7 @@ def _deliver(
 ) -> None:
     """Translate the events and deliver what comes of them, a translation at a time; without a ``gate`` nothing is written."""
     bridge = Bridge(destination.settings)
+    bridge.options.creates = destination.creates
     items = events_of(events, bridge)
     if ledger is not None:
         _deliver_by(ledger, items, outcome, writes=gate is not None)

@@ -77,7 +77,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
     leave. It is tried on a copy. A catalogue is the ledger of what was emitted to it: name its file.
     """
     with Outcome() as outcome, opened_place(target, settings) as (place, known, chosen), State(place) as state:
-        written = around(state, settings)
+        written = around(state, settings, ledger=(ledger or settings.ledger.file) is not None)
         for translation in _translated(events, chosen, ledger or settings.ledger.file):
             outcome.add(translation)
             written.emit(translation.proposals)

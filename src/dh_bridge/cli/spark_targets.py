@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.cli.screen import say
 from dh_bridge.cli.spark_errors import delivering
+from dh_bridge.datahub.creates import drops_creates_silently
 from dh_bridge.delivery import need_ledger, open_destination
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.openlineage.events import told
@@ -71,7 +72,8 @@ class Target(NamedTuple):
         """Deliver what ``writes`` lets be written, and count the rest."""
         from dh_bridge.spark import targets  # noqa: PLC0415 - Spark is loaded by the commands that need it
 
-        proposals, left_out = targets.permitted(proposals, self.settings.writes)
+        creates = not self.name.startswith("kafka:") or drops_creates_silently(self.settings.profile)
+        proposals, left_out = targets.permitted(proposals, self.settings.writes, creates=creates)
         self.outcome.counts.filtered.update(left_out)
         if self.name.startswith(_FOLDERS):
             with delivering(self.name):

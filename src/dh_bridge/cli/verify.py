@@ -88,7 +88,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
         if known is not None and not target.startswith("catalog:"):
             raise click.UsageError("a file of URNs holds no aspects: use rest:URL or catalog:FILE")
         said = _told(events, chosen, outcome) if teller is None else _sent(teller, delivery, chosen, sample)
-        written = around(state, settings)
+        written = around(state, settings, ledger=teller is not None)
         for proposals in said:
             written.emit([one for one in proposals if _drawn(one.entity_urn, sample)])
         counts: Counter[str] = Counter(dict.fromkeys(("held", "missing", "trimmed", "overwritten"), 0))

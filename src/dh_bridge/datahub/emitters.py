@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.datahub.creates import IF_ABSENT
 from dh_bridge.datahub.wire import aspect_text, keyed_patches
 from dh_bridge.errors import SinkError
 
@@ -59,6 +60,7 @@ def to_mcp(proposal: Proposal, *, version: str | None = None) -> MetadataChangeP
         changeType=proposal.change_type,
         aspectName=proposal.aspect_name,
         aspect=GenericAspectClass(value=text, contentType=kind),
+        headers=IF_ABSENT if proposal.change_type == "CREATE" else None,
     )
 
 

@@ -12,11 +12,12 @@ from dh_bridge.datahub.alike import AlikeSchema
 if TYPE_CHECKING:
     from dh_bridge.datahub.emitters import Mcp
 
-ChangeType = Literal["UPSERT", "PATCH"]
+ChangeType = Literal["UPSERT", "CREATE", "PATCH"]
+"""UPSERT replaces an aspect, CREATE writes it only where the entity has none, PATCH changes parts of it."""
 
 
 class Payload(msgspec.Struct, frozen=True, gc=False):
-    """The aspect as JSON: a dict for UPSERT, the list of JSON-patch operations for PATCH."""
+    """The aspect as JSON: a dict for UPSERT and CREATE, the list of JSON-patch operations for PATCH."""
 
     json: Any
 
@@ -86,6 +87,11 @@ class Remembered(Proposal, frozen=True, dict=True):
 def upsert(entity_type: str, urn: str, aspect_name: str, value: dict[str, Any]) -> Proposal:
     """Return the proposal that writes a whole aspect (versioned or timeseries)."""
     return Proposal(entity_type, urn, "UPSERT", aspect_name, Payload(value))
+
+
+def create(entity_type: str, urn: str, aspect_name: str, value: dict[str, Any]) -> Proposal:
+    """Return the proposal that writes a whole versioned aspect only where the entity does not have it."""
+    return Proposal(entity_type, urn, "CREATE", aspect_name, Payload(value))
 
 
 def patch(entity_type: str, urn: str, aspect_name: str, operations: list[dict[str, Any]]) -> Proposal:

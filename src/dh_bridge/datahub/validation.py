@@ -143,7 +143,9 @@ class Validator:
         file = schemas.index(profile.name).aspects.get(aspect_name)
         if file is None:
             raise ValueError(f"{aspect_name} is not among the bundled schemas")
-        if change_type == "UPSERT":
+        if change_type == "CREATE" and profile.timeseries(aspect_name):
+            raise ValueError("a point in time takes no CREATE")
+        if change_type != "PATCH":
             safe = structs.struct(file, safe_texts=True)
             one: _Values = partial(_one, file)
             together: _Values = partial(msgspec.convert, type=_list[safe], dec_hook=structs.look_up)

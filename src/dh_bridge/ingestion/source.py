@@ -15,6 +15,7 @@ from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.call import Counts
+from dh_bridge.datahub.creates import LEFT_OUT, drops_creates_silently
 from dh_bridge.datahub.emitters import to_mcp, to_mcpw
 from dh_bridge.datahub.profiles import newest_profile
 from dh_bridge.delivery import around
@@ -26,7 +27,7 @@ from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from datahub.ingestion.api.common import PipelineContext
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.ledger import Ledger
     from dh_bridge.openlineage.events import DeadLetter, Event
+    from dh_bridge.sinks.base import Delivery
 
 
 @dataclass
@@ -62,9 +64,24 @@ class OpenLineageReport(SourceReport):
 
 
 class _Hand(MemorySink):
-    """The sink of the settings and of the ledger: what it takes are work units to be."""
+    """The sink of the settings and of the ledger: what it takes are work units to be.
+
+    ``left_out`` counts the CREATE proposals that a server of ``version`` would report as errors.
+    """
 
     name = "datahub ingest"
+
+    def __init__(self, version: str | None) -> None:
+        super().__init__()
+        self._creates = drops_creates_silently(version)
+        self.left_out: Counter[str] = Counter()
+
+    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
+        """Keep a batch."""
+        kept = proposals if self._creates else [one for one in proposals if one.change_type != "CREATE"]
+        if len(kept) < len(proposals):
+            self.left_out[LEFT_OUT] += len(proposals) - len(kept)
+        return super().emit(kept)
 
     def empty(self) -> list[Proposal]:
         """Return what was taken since the last time."""
@@ -88,8 +105,8 @@ class OpenLineageSource(Source):
         self._bridge = Bridge(config.resolved(ctx.graph))
         self._settings = self._bridge.settings
         self._typed = bool(ctx.pipeline_config and ctx.pipeline_config.transformers)
-        self._hand = _Hand()
-        self._sink = around(self._hand, self._settings)
+        self._hand = _Hand(self._settings.profile)
+        self._sink = around(self._hand, self._settings, ledger=self._settings.ledger.file is not None)
         self._ledger = self._settings.ledger.file
         known = noted(self._ledger, f"{_Hand.name}:")
         if known.target not in {None, _Hand.name}:

@@ -67,7 +67,7 @@ def receiving(
     meters = Meters()
     with ExitStack() as stack:
         known = noted(place, target)
-        destination = open_destination(target, settings, known=known)
+        destination = open_destination(target, settings, known=known, ledger=True)
         if elsewhere := known.elsewhere(destination.place):
             log.warning("%s", elsewhere)
         stack.enter_context(destination.sink)

@@ -80,7 +80,7 @@ class State(Closing):
                 if one.entity_urn not in self.exists:
                     new.setdefault(one.entity_urn, set())
                 continue
-            if one.change_type == "UPSERT":
+            if one.change_type != "PATCH":
                 self._replaced.add((one.entity_urn, one.aspect_name))
             elif taken := [operation["path"] for operation in one.value if operation["op"] == "remove"]:
                 self._taken.setdefault((one.entity_urn, one.aspect_name), set()).update(taken)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.datahub.creates import IF_ABSENT, LEFT_OUT, drops_creates_silently
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.datahub.wire import aspect_text, keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
@@ -40,6 +42,8 @@ def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, ke
     ``metadata`` is its systemMetadata; ``keyed`` as :func:`dh_bridge.datahub.wire.keyed_patches` says of the server.
     """
     said = {} if metadata is None else {"systemMetadata": metadata}
+    if proposal.change_type == "CREATE":
+        said["headers"] = IF_ABSENT
     if proposal.change_type != "PATCH":
         return _encode(proposal)[:-1] + b"," + _encode(said)[1:] if said else _encode(proposal)
     text, kind = aspect_text(proposal, keyed=keyed)
@@ -141,13 +145,18 @@ class NdjsonSink(_Stream):
 
 
 class ArraySink(_Stream):
-    """Streams one JSON array; the file is there, whole, after close. Left by an error, it leaves an older file alone."""
+    """Streams one JSON array; the file is there, whole, after close. Left by an error, it leaves an older file alone.
+
+    ``left_out`` counts the CREATE proposals that a server of the profile would report as errors.
+    """
 
     late = True
 
     def __init__(self, place: str, options: SinkOptions | None = None) -> None:
         self._options = options
         self._keyed = keyed_patches(None if options is None else options.profile)
+        self._creates = drops_creates_silently(None if options is None else options.profile)
+        self.left_out: Counter[str] = Counter()
         path = Path(place)
         self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
         super().__init__(place, str(self._partial), "wb")
@@ -156,6 +165,11 @@ class ArraySink(_Stream):
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Write a batch of items."""
         metadata = None if self._options is None else self._options.system_metadata()
+        if not self._creates:
+            kept = [proposal for proposal in proposals if proposal.change_type != "CREATE"]
+            if len(kept) < len(proposals):
+                self.left_out[LEFT_OUT] += len(proposals) - len(kept)
+                proposals = kept
         items = b",\n".join([array_item(proposal, metadata, keyed=self._keyed) for proposal in proposals])
         if items:
             self._write(self._start + items)

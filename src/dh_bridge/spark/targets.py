@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, Failure
@@ -94,11 +95,19 @@ def _proposals(found: Iterable[pa.RecordBatch]) -> Iterator[Proposal]:
     return map(proposal_of, rows_of(found))
 
 
-def permitted(proposals: DataFrame, writes: WritesSettings) -> tuple[DataFrame, Counter[str]]:
-    """Return the proposals that may be written, and how many others there are, by the rule that leaves them out."""
+def permitted(proposals: DataFrame, writes: WritesSettings, *, creates: bool = True) -> tuple[DataFrame, Counter[str]]:
+    """Return the proposals that may be written, and how many others there are, by the rule that leaves them out.
+
+    ``creates``: whether the target can write an aspect only where it is absent.
+    """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
 
     left_out: Counter[str] = Counter()
+    if not creates:
+        is_create = F.col("change_type") == "CREATE"
+        if number := proposals.filter(is_create).count():
+            left_out[LEFT_OUT] = number
+            proposals = proposals.filter(~is_create)
     if not (writes.entities or writes.aspects):
         return proposals, left_out
     for row in proposals.groupBy("entity_type", "aspect_name").count().collect():

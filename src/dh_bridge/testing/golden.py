@@ -143,7 +143,7 @@ def _keyed(proposals: list[Proposal]) -> dict[tuple[str, ...], Proposal]:
 
 def _shape(proposal: Proposal) -> _Shape:
     """Return the leaves by path; of a PATCH, below the path of their operation."""
-    if proposal.change_type == "UPSERT":
+    if proposal.change_type != "PATCH":
         return {tuple(map(str, path)): leaf for path, leaf in leaves(proposal.value)}
     return {
         (operation["op"], operation["path"], *map(str, path)): leaf

@@ -46,7 +46,7 @@ def values_at(proposal: Proposal, path: str = "") -> list[Any]:
     if path and not path.startswith("/"):  # of "result/type" nothing but "type" would be looked up
         raise ValueError(f"{path!r} is no JSON pointer: write {'/' + path!r}")
     wanted = pointers.steps(path)
-    if proposal.change_type == "UPSERT":
+    if proposal.change_type != "PATCH":
         return list(_below(proposal.value, wanted))
     found: list[Any] = []
     for operation in operations(proposal):

@@ -32,6 +32,8 @@ class Options:
     def __init__(self, settings: Settings, *, stateful: bool = False) -> None:
         self.settings = settings
         self.stateful = stateful
+        #: whether the target can write an aspect only where it is absent; the report is about what arrives there
+        self.creates = True
         #: whether parents that only their children name are written: where their own events will be known, too
         self.stubs = stateful and settings.ledger.stub_parents
         self.profile: Profile = profile(settings.profile)

@@ -6,6 +6,7 @@ import logging
 from itertools import count, islice
 from typing import TYPE_CHECKING, Protocol
 
+from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.delivery import refused
 from dh_bridge.errors import BridgeError, EventError
 from dh_bridge.transport.runs import TRIES, Run
@@ -94,6 +95,7 @@ class InMemory:
         self._runs: dict[str, Run] = {}
         self._size = 0
         self._alone = count()
+        self._warned = False
 
     def tell(self, event: Event) -> list[BridgeError]:
         """Take an event, and deliver what waits and then what is new; the SinkError may be that of an older run."""
@@ -111,6 +113,9 @@ class InMemory:
             if other.alone and not other.waits:
                 self._forget(other.key)
         self._let_go()
+        if not self._warned and LEFT_OUT in getattr(self._sink, "left_out", ()):
+            self._warned = True
+            log.warning("left out by %s", LEFT_OUT)
         return problems
 
     def settle(self) -> None:

@@ -170,7 +170,8 @@ class _Telling:
         place = settings.ledger.file
         known = noted(place, target)
         with ExitStack() as stack:
-            destination = open_destination(target, settings, known=known)
+            keeps_runs = place is not None or known_scheme(target) == "catalog"
+            destination = open_destination(target, settings, known=known, ledger=keeps_runs)
             sink = stack.enter_context(destination.sink)
             ledger = stack.enter_context(
                 opened(

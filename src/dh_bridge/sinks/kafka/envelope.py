@@ -10,6 +10,7 @@ import struct
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.datahub.creates import IF_ABSENT
 from dh_bridge.datahub.wire import aspect_text
 from dh_bridge.errors import SinkError
 
@@ -65,13 +66,18 @@ class Envelope:
         self._metadata = next((name for name in known if name.rpartition(".")[2] == "SystemMetadata"), None)
         self._framing = struct.pack(">bI", 0, number)
         self._templates: dict[tuple[str, str, str, str], tuple[bytes, bytes, bytes]] = {}
+        self.has_headers = "headers" in names[cut:]
         self.keyed = self._metadata is not None and any(
             field["name"] == _KEYED for field in known[self._metadata]["fields"]
         )
 
-    def tail(self, metadata: Mapping[str, Any] | None) -> bytes:
-        """Return what ends every message of a batch."""
-        said = {"systemMetadata": (self._metadata, dict(metadata))} if metadata and self._metadata else {}
+    def tail(self, metadata: Mapping[str, Any] | None, *, creates: bool = False) -> bytes:
+        """Return what ends every message of a batch; ``creates``: of its CREATE proposals."""
+        said: dict[str, Any] = {}
+        if metadata and self._metadata:
+            said["systemMetadata"] = (self._metadata, dict(metadata))
+        if creates:
+            said["headers"] = IF_ABSENT
         return self._written(self._tail, said)
 
     def message(self, proposal: Proposal, tail: bytes, *, keyed: bool) -> bytes:

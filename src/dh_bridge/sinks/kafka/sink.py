@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from dh_bridge.datahub import schemas
+from dh_bridge.datahub.creates import LEFT_OUT, drops_creates_silently
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.wire import keyed_patches
@@ -34,6 +36,8 @@ class KafkaSink(Closing):
     A message that the brokers refuse for what it holds is a permanent Failure. One that did not get through in time is a
     retryable one, and so is all that follows it for the same URN: sent again, they keep their order. A SinkError ends a batch of
     which nothing got through, or which nobody may write.
+
+    ``left_out`` counts the CREATE proposals that the server would report as errors.
     """
 
     name = "kafka"
@@ -46,6 +50,7 @@ class KafkaSink(Closing):
         self._envelope: Envelope | None = None
         self._producer: Producer | None = None
         self._closed = False
+        self.left_out: Counter[str] = Counter()
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Deliver proposals and wait for the brokers' word."""
@@ -54,6 +59,7 @@ class KafkaSink(Closing):
         if not proposals:
             return Delivery(0, [])
         envelope, producer = self._ready()
+        proposals = self._accepted(proposals, envelope)
         failed: dict[int, Failure] = {}
         messages = self._messages(proposals, envelope, producer.limit, failed)
         errors = self._sent(producer, messages)
@@ -64,6 +70,16 @@ class KafkaSink(Closing):
         for place in _followers(proposals, {place for place, one in failed.items() if one.retryable}):
             failed[place] = Failure(proposals[place], "waits for one before it of the same URN", retryable=True)
         return Delivery(len(proposals) - len(failed), [failed[place] for place in sorted(failed)])
+
+    def _accepted(self, proposals: Sequence[Proposal], envelope: Envelope) -> Sequence[Proposal]:
+        """Return the proposals without CREATE where a present aspect would make the server report an error."""
+        newer = envelope.keyed if self._options.profile is None else drops_creates_silently(self._options.profile)
+        if newer and envelope.has_headers:
+            return proposals
+        kept = [proposal for proposal in proposals if proposal.change_type != "CREATE"]
+        if len(kept) < len(proposals):
+            self.left_out[LEFT_OUT] += len(proposals) - len(kept)
+        return kept
 
     def _ready(self) -> tuple[Envelope, Producer]:
         """Return envelope and producer; the topic is checked and the envelope fetched the first time, and after the end of one."""
@@ -86,7 +102,8 @@ class KafkaSink(Closing):
         self, proposals: Sequence[Proposal], envelope: Envelope, limit: int, failed: dict[int, Failure]
     ) -> list[Message]:
         """Return the messages, and put into ``failed`` what cannot be one."""
-        tail, keyed = envelope.tail(self._options.system_metadata()), self._keyed(envelope)
+        metadata, keyed = self._options.system_metadata(), self._keyed(envelope)
+        tail, creates_tail = envelope.tail(metadata), envelope.tail(metadata, creates=True)
         messages = []
         for place, proposal in enumerate(proposals):
             if (reason := unreadable_urn(proposal.entity_urn, self._options.profile)) is not None:
@@ -94,7 +111,8 @@ class KafkaSink(Closing):
                 continue
             try:
                 key = proposal.entity_urn.encode()
-                value = envelope.message(proposal, tail, keyed=keyed)
+                last = creates_tail if proposal.change_type == "CREATE" else tail
+                value = envelope.message(proposal, last, keyed=keyed)
             except _UNENCODABLE as error:
                 failed[place] = Failure(proposal, f"cannot be written: {error}")
                 continue

@@ -41,7 +41,8 @@ def item(proposal: Proposal, metadata: Mapping[str, object] | None, *, keyed: bo
         wire = {
             "entityType": proposal.entity_type,
             "entityUrn": proposal.entity_urn,
-            "changeType": proposal.change_type,
+            # The sink has read that an aspect to be created is absent.
+            "changeType": "UPSERT" if proposal.change_type == "CREATE" else proposal.change_type,
             "aspectName": proposal.aspect_name,
             "aspect": {"value": text.decode("ascii"), "contentType": kind},
         }

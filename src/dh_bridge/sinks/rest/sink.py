@@ -87,6 +87,8 @@ class RestSink(Closing):
             return Delivery(0, [])
         # the first time: whose form of patches, and whether this is GMS at all
         version = self.server().version or self._options.profile
+        accepted = len(proposals)
+        proposals = self._without_present(proposals)
         failed: list[Failure] = []
         step = _AT_ONCE * self._rest.batch_size
         for start in range(0, len(proposals), step):
@@ -98,7 +100,25 @@ class RestSink(Closing):
             failed += [each for each in made if isinstance(each, Failure)]
             for request in cut([each for each in made if isinstance(each, Item)], self._rest):
                 failed += self._request(request)
-        return Delivery(len(proposals) - len(failed), failed)
+        return Delivery(accepted - len(failed), failed)
+
+    def _without_present(self, proposals: Sequence[Proposal]) -> Sequence[Proposal]:
+        """Return the proposals without each CREATE of an aspect that the server has.
+
+        The server would refuse the whole batch for it.
+        """
+        wanted: dict[str, set[str]] = {}
+        for proposal in proposals:
+            if proposal.change_type == "CREATE":
+                wanted.setdefault(proposal.entity_urn, set()).add(proposal.aspect_name)
+        if not wanted:
+            return proposals
+        present = {(urn, name) for urn, aspects in self.read(wanted).items() for name in aspects}
+        return [
+            proposal
+            for proposal in proposals
+            if proposal.change_type != "CREATE" or (proposal.entity_urn, proposal.aspect_name) not in present
+        ]
 
     def _item(self, proposal: Proposal, metadata: Mapping[str, object] | None) -> Item | Failure:
         return item(proposal, metadata, keyed=self._forms().keyed(proposal.aspect_name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.datahub.proposal import Proposal, create, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn
 from dh_bridge.openlineage.times import iso
 from dh_bridge.translation.fold import Slots, first_rung, value
@@ -50,19 +50,20 @@ _LONG = 1000
 def run_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
     """Yield the aspects of a run.
 
-    Without state, Properties and Relationships are written only by a call that holds the START, or for producers whose
-    single event carries everything: a later call would otherwise erase what an earlier one wrote.
+    A call without a ledger and without the START knows less of the run than another call may have written. Properties and
+    Relationships of such a run are CREATE proposals: they never replace an aspect. For a run of which the ledger has deleted
+    the events (``state.whole`` is False) they were written before.
     """
     slots = state.cells.get(state.urn, {})
     job = state.job()
-    whole = history.started or state.single if state.whole is None else state.whole
-    if whole:
-        yield upsert(
+    if state.whole is not False:
+        write = upsert if state.whole or history.started or state.single else create
+        yield write(
             ENTITY, state.urn, "dataProcessInstanceProperties", _properties(state, slots, job, history, options)
         )
         relationships = _relationships(slots, job, options, has_io=_has_io(state, job))
         if len(relationships) > 1 or relationships["upstreamInstances"]:
-            yield upsert(ENTITY, state.urn, "dataProcessInstanceRelationships", relationships)
+            yield write(ENTITY, state.urn, "dataProcessInstanceRelationships", relationships)
     yield from run_io(state, history, options)
     runner = job or state.runner()
     yield from _companions(state, slots, runner, options)

@@ -104,9 +104,12 @@ def proposed(proposals: Iterable[Proposal], refused: Iterable[Proposal], options
         found.setdefault(one.entity_urn, {})[one.aspect_name] = "profile"
     for one in proposals:
         kept_back = writes.refusal(one.entity_type, one.aspect_name) is not None
+        reason = "policy:writes" if kept_back else None
+        if one.change_type == "CREATE" and not options.creates:
+            reason = "policy:state=none"
         aspects = found.setdefault(one.entity_urn, {})
-        aspects[one.aspect_name] = "policy:writes" if kept_back else None
-        if not kept_back:
+        aspects[one.aspect_name] = reason
+        if reason is None:
             aspects.update((f"{one.aspect_name}.{field}", CUT) for field in cut_fields(one))
     return found
 

@@ -1,0 +1,27 @@
+"""CREATE proposals: aspects that DataHub writes only where the entity does not have them.
+
+A server answers a CREATE of an aspect that is present with a refusal, "Cannot perform CREATE since the aspect already exists".
+With the header ``If-None-Match: *`` newer servers drop such a proposal in silence instead. Both are in DataHub's
+CreateIfNotExistsValidator (entity-registry, package com.linkedin.metadata.aspect.validation).
+"""
+
+from __future__ import annotations
+
+from dh_bridge.datahub.profiles import profile
+
+IF_ABSENT = {"If-None-Match": "*"}
+"""Headers of a CREATE proposal on the wire."""
+
+LEFT_OUT = (
+    "state=none (the START of these runs is not in this call, and this target cannot write an aspect only where it is"
+    " absent: --ledger FILE remembers the START, and single_event marks a producer that sends none)"
+)
+"""The rule by which a sink leaves a CREATE proposal out, as the summary shows it."""
+
+_HEADER_SINCE = (1, 4)
+"""The first version that is known to drop a CREATE in silence. 0.15.0 has no such header."""
+
+
+def drops_creates_silently(version: str | None) -> bool:
+    """Return whether a server of this version drops a CREATE of a present aspect; None is the newest version."""
+    return profile(version).at_least(*_HEADER_SINCE)
