@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from dh_bridge.datahub.profiles import Profile
 
 LIMIT = 16_000_000
-_CONTENT = {"UPSERT": "application/json", "PATCH": "application/json-patch+json"}
+_CONTENT = {"UPSERT": "application/json", "CREATE": "application/json", "PATCH": "application/json-patch+json"}
 _FIELDS = {"entityType", "entityUrn", "changeType", "aspectName", "aspect", "systemMetadata", "headers"}
 #: The versions that the sinks and the end-to-end tests are run against.
 VERSIONS = ("0.15.0", "1.4.0", "1.5.0", "1.5.0.5", "1.7.0")
@@ -202,6 +202,7 @@ class Gms:
         with self._lock, Catalog(self.place) as catalog, catalog.transaction():
             for body in bodies:
                 self._look_at_the_time(body)
+                self._look_at_creates(body, catalog)
             delivery = catalog.apply(proposals)
             if delivery.failed:
                 raise RefusedError(422, delivery.failed[0].reason)
@@ -219,6 +220,14 @@ class Gms:
         since = int(datetime.fromisoformat(said.replace("Z", "+00:00")).timestamp() * 1000)
         if last > since:
             raise RefusedError(422, f"ValidationException: Item last modified {last} > {since} (epoch ms)")
+
+    def _look_at_creates(self, body: dict[str, Any], catalog: Catalog) -> None:
+        """Refuse as DataHub's CreateIfNotExistsValidator, which drops the proposal in silence with its header since 1.4."""
+        if body["changeType"] != "CREATE" or catalog.aspect(body["entityUrn"], body["aspectName"]) is None:
+            return
+        silent = profile(self.version or "0.15.0").at_least(1, 4)
+        if not (silent and body.get("headers", {}).get("If-None-Match") == "*"):
+            raise RefusedError(422, "ValidationException: Cannot perform CREATE since the aspect already exists.")
 
     def _decoded(self, body: dict[str, Any]) -> Proposal:
         if set(body) - _FIELDS:

@@ -163,7 +163,7 @@ def at_target(proposals, target):
 
 def _said(proposal):
     """Yield (steps without positions and union branches, value as text) of what a proposal says."""
-    if proposal.change_type == "UPSERT":
+    if proposal.change_type != "PATCH":
         for path, value in leaves(proposal.value):
             branch = (
                 path[-1] if _BRANCH.match(str(path[-1])) and value == {} else ""

@@ -14,9 +14,10 @@ from sink_contract import CAFE, DATASET, proposals
 
 from dh_bridge.datahub import schemas
 from dh_bridge.datahub.profiles import known_profiles
-from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.datahub.proposal import create, patch, upsert
 from dh_bridge.datahub.wire import aspect_text
 from dh_bridge.errors import SinkError
+from dh_bridge.sinks.base import SinkOptions, open_sink
 from dh_bridge.sinks.kafka.envelope import Envelope
 
 METADATA = {"lastObserved": 1700000000123, "runId": "dh_bridge-1", "pipelineName": "shop"}
@@ -32,7 +33,7 @@ def envelope(version, number=7):
 
 def written(version, proposal, metadata=METADATA, *, keyed=False):
     made = envelope(version)
-    return made.message(proposal, made.tail(metadata), keyed=keyed)
+    return made.message(proposal, made.tail(metadata, creates=proposal.change_type == "CREATE"), keyed=keyed)
 
 
 def oracle(version, proposal, metadata=METADATA):
@@ -46,6 +47,7 @@ def oracle(version, proposal, metadata=METADATA):
         aspectName=proposal.aspect_name,
         aspect=GenericAspectClass(value=text, contentType=kind),
         systemMetadata=system,
+        headers={"If-None-Match": "*"} if proposal.change_type == "CREATE" else None,
     )
     out = BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema(version)), mcp.to_obj(tuples=True))
@@ -57,6 +59,13 @@ def oracle(version, proposal, metadata=METADATA):
 @pytest.mark.parametrize("proposal", proposals(), ids=lambda proposal: proposal.aspect_name)
 def test_the_bytes_are_those_of_acryl_datahub_s_object_in_each_version_s_layout(version, metadata, proposal):
     assert written(version, proposal, metadata)[5:] == oracle(version, proposal, metadata)
+
+
+@pytest.mark.parametrize("version", known_profiles())
+def test_a_create_says_that_it_gives_way_to_what_is_present(version):
+    proposal = create("dataset", DATASET, "status", {"removed": False})
+    assert envelope(version).has_headers
+    assert written(version, proposal)[5:] == oracle(version, proposal)
 
 
 @pytest.mark.parametrize("size", [0, 1, 31, 32, 63, 64, 4_095, 8_191, 8_192, 1_048_575, 1_048_576])
@@ -139,3 +148,19 @@ def test_a_schema_of_something_else_is_refused(other):
 def test_what_is_no_json_is_an_error_of_this_proposal(value):
     with pytest.raises((TypeError, ValueError)):
         written("1.7", upsert("dataset", DATASET, "datasetProperties", value))
+
+
+@pytest.mark.parametrize(
+    ("profile", "envelope_version", "accepted"),
+    [("0.15.0", "0.15.0", 0), ("1.7", "1.7", 1), (None, "0.15.0", 0), (None, "1.7", 1)],
+)
+def test_a_create_is_left_out_where_the_server_would_report_an_error(profile, envelope_version, accepted):
+    sink = open_sink(
+        "kafka:127.0.0.1:1", SinkOptions(profile=profile, kafka={"registry": {"url": "http://127.0.0.1:1"}})
+    )
+    sink._envelopes[sink._kafka.topic] = envelope(envelope_version)
+    others = [upsert("dataset", DATASET, "status", {"removed": False})]
+    created = [create("dataset", DATASET, "status", {"removed": False})]
+    assert sink._accepted([*others, *created]) == [*others, *created[:accepted]]
+    assert sum(sink.left_out.values()) == 1 - accepted
+    sink.close()

@@ -69,9 +69,15 @@ def edges(translation, side, job=None):
 # -- without state -------------------------------------------------------------------------------------------------------
 
 
-def test_a_call_without_the_start_sends_points_inputs_outputs_and_patches_but_no_properties_of_the_run():
+def changes(translation):
+    """Return how the properties and the relationships of runs are written."""
+    return {p.change_type for p in translation.proposals if (p.entity_type, p.aspect_name) in PAIR}
+
+
+def test_a_call_without_the_start_creates_the_properties_of_the_run_and_replaces_none():
     found = told(at("COMPLETE", 9, inputs=[data("a")], outputs=[data("b")]))
-    assert PAIR & names(found) == set()
+    assert names(found) >= PAIR
+    assert changes(found) == {"CREATE"}
     assert {"dataProcessInstanceInput", "dataProcessInstanceOutput", "dataProcessInstanceRunEvent"} <= {
         aspect for _, aspect in names(found)
     }
@@ -88,8 +94,8 @@ def test_a_call_with_the_start_sends_all_of_the_run():
 
 
 def test_a_producer_that_sends_a_single_event_needs_no_start():
-    assert names(told(at("COMPLETE", 9, producer=GREAT_EXPECTATIONS))) >= PAIR
-    assert PAIR & names(told(at("COMPLETE", 9))) == set()
+    assert changes(told(at("COMPLETE", 9, producer=GREAT_EXPECTATIONS))) == {"UPSERT"}
+    assert changes(told(at("COMPLETE", 9))) == {"CREATE"}
 
 
 def test_a_run_that_does_nothing_leaves_its_job_and_no_empty_aspect():
@@ -99,6 +105,8 @@ def test_a_run_that_does_nothing_leaves_its_job_and_no_empty_aspect():
         "dataJobInfo",
         "dataPlatformInstance",
         "dataPlatformInfo",
+        "dataProcessInstanceProperties",
+        "dataProcessInstanceRelationships",
     }
 
 

@@ -81,11 +81,12 @@ def test_a_run_never_has_what_no_server_takes():
 
 
 def test_without_the_start_an_event_adds_and_never_overwrites():
-    """A later call would erase what an earlier one wrote."""
+    """A call that knows less must not replace what another call wrote."""
     for kind in ("RUNNING", "COMPLETE", "FAIL", "OTHER"):
         found = told(event(kind, inputs=[orders()], outputs=[totals()]))
-        assert not found.has(DPI, "dataProcessInstanceProperties")
-        assert not found.has(DPI, "dataProcessInstanceRelationships")
+        changes = {one.aspect_name: one.change_type for one in found.proposals if one.entity_urn == DPI}
+        assert changes["dataProcessInstanceProperties"] == "CREATE"
+        assert changes["dataProcessInstanceRelationships"] == "CREATE"
         assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [ORDERS]}
         assert found.has(JOB, "dataJobInputOutput")
 

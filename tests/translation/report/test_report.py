@@ -105,7 +105,7 @@ FILES = "$.outputs[0].outputFacets.outputStatistics.fileCount"
 TOLD = {
     "a run facet in a call with the START": (event(run_facets=NOMINAL), "$.run.facets.nominalTime.nominalStartTime", "kept"),
     "the same without one": (
-        event("COMPLETE", run_facets=NOMINAL), "$.run.facets.nominalTime.nominalStartTime", "policy:state=none",
+        event("COMPLETE", run_facets=NOMINAL), "$.run.facets.nominalTime.nominalStartTime", "kept",
     ),
     "an end that repeats the start": (
         event(run_facets=NOMINAL), "$.run.facets.nominalTime.nominalEndTime", "duplicate-of:nominalStartTime",
@@ -122,7 +122,7 @@ TOLD = {
     "a facet whose name goes on where that of a malformed one ends": (
         event(run_facets={"a": "x", "a.b": {"x": 1}}), '$.run.facets["a.b"].x', "kept",
     ),
-    "what a run that only runs did to an output": (event("RUNNING", outputs=[COUNTED]), FILES, "pending-terminal"),
+    "what a run that only runs did to an output": (event("RUNNING", outputs=[COUNTED]), FILES, "kept"),
     "a type of a column": (
         event(inputs=[dataset("d.s.t", facets=FIELDS)]), "$.inputs[0].facets.schema.fields[0].type", "mapped",
     ),
@@ -131,10 +131,10 @@ TOLD = {
         job_event(job_facets=NOMINAL), "$.job.facets.nominalTime.nominalStartTime", "no-home:no run",
     ),
     "a tombstone": (event(job_facets={"documentation": {"_deleted": True}}), "$.job.facets.documentation._deleted", "mapped"),
-    "the producer without a START": (COMPLETE, "$.producer", "mapped"),
+    "the producer without a START": (COMPLETE, "$.producer", "kept"),
     "the producer of a job event": (job_event(), "$.producer", "kept"),
     "the producer of a dataset event": (dataset_event(dataset("d.s.t")), "$.producer", "kept"),
-    "the run id of a run that leaves nothing": (event("RUNNING"), "$.run.runId", "pending-terminal"),
+    "the run id of a run that only runs": (event("RUNNING"), "$.run.runId", "mapped"),
     "an unreadable leaf of a good facet": (
         event(run_facets={"tags": {"tags": [{"key": {"a": 1}}]}}), "$.run.facets.tags.tags[0].key.a", "malformed",
     ),
@@ -148,9 +148,15 @@ def test_a_leaf_is_told_to_end_where_it_does(case):
     assert expected in (line["verdict"], line["reason"])
 
 
-def test_the_id_of_a_run_that_leaves_nothing_is_where_newer_servers_know_its_platform():
-    line = reported([event("RUNNING")], Bridge(Settings(profile="1.7")))["$.run.runId"]
-    assert (line["verdict"], line["target"]) == ("mapped", "dataPlatformInstance.urn")
+def test_the_id_of_a_run_whose_properties_are_left_out_is_where_newer_servers_know_its_platform():
+    for version, said in (
+        ("1.7", ("mapped", "dataPlatformInstance.urn", None)),
+        ("0.15.0", ("withheld", None, "pending-terminal")),
+    ):
+        bridge = Bridge(Settings(profile=version))
+        bridge.options.creates = False
+        line = reported([event("RUNNING")], bridge)["$.run.runId"]
+        assert (line["verdict"], line["target"], line["reason"]) == said
 
 
 def test_the_namespace_of_an_operation_that_its_application_carries_is_the_project_of_the_flow():

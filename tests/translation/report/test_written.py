@@ -7,7 +7,7 @@ from samples import RUN, aspects, dataset, dataset_event, event
 from told import NOW, compiled, read
 from truth import reported
 
-from dh_bridge import Bridge, Settings, translate
+from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
 from dh_bridge.sinks.catalog import CatalogSink
@@ -32,13 +32,14 @@ def test_properties_that_are_too_many_are_reported_and_the_others_are_kept():
 
 
 def test_what_has_no_room_beside_a_result_is_told_where_the_run_has_no_properties():
-    """A run without START has none; what its facet says of the validation is repeated beside each result."""
+    """Where a target cannot create them; what a facet says of the validation is repeated beside each result."""
     meta = {f"m{number:03}": str(number) for number in range(230)}
     check = {"dataQualityAssertions": {"assertions": [{"assertion": "not_null", "column": "id", "success": True}]}}
     said = event("COMPLETE", run_facets={"great_expectations_meta": meta}, inputs=[dataset("d.s.t", inputFacets=check)])
-    translation = translate(said)
-    (result,) = aspects(translation, "assertionRunEvent")
-    lines = reported([said])
+    bridge = Bridge()
+    bridge.options.creates = False
+    (result,) = aspects(bridge.translate(said), "assertionRunEvent")
+    lines = reported([said], bridge)
     path = "$.run.facets.great_expectations_meta."
     kept = {name for name in meta if lines[path + name]["target"] == f"assertionRunEvent.runtimeContext[{name}]"}
     assert kept == meta.keys() & result["runtimeContext"].keys()

@@ -1,0 +1,85 @@
+"""``emit`` without a ledger: calls that hold a part of a run each."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dh_bridge.catalog.store import Catalog
+
+ID = "01938a9c-0000-7000-8000-000000000001"
+RUN = f"urn:li:dataProcessInstance:{ID}"
+PROPERTIES = "dataProcessInstanceProperties"
+
+
+def written(path, kind, second, **facets):
+    event = {
+        "eventType": kind, "eventTime": f"2026-11-20T01:00:{second:02d}Z", "producer": "https://example.com/me",
+        "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": ID, "facets": facets}, "job": {"namespace": "shop", "name": "daily.load"},
+        "inputs": [{"namespace": "s3://lake", "name": "a"}],
+    }  # fmt: skip
+    path.write_text(json.dumps(event) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def start(tmp_path):
+    return written(tmp_path / "start.ndjson", "START", 0, first={"x": 1})
+
+
+@pytest.fixture
+def end(tmp_path):
+    return written(tmp_path / "end.ndjson", "COMPLETE", 9, errorMessage={"message": "slow"})
+
+
+def report(path):
+    return {line["path"]: line["verdict"] for line in map(json.loads, path.read_text().splitlines())}
+
+
+@pytest.mark.parametrize(("version", "arrives"), [("0.15.0", False), ("1.7", True)])
+def test_a_json_file_says_in_a_line_what_it_cannot_hold(run, tmp_path, end, version, arrives):
+    to = ("--to", "file:out.json", "--profile", version, "--report", "report.ndjson")
+    result = run("emit", end, *to)
+    assert result.exit_code == 0, result.stderr
+    lines = [line for line in result.stderr.splitlines() if "left out by" in line]
+    assert len(lines) == 1 - arrives
+    for line in lines:
+        assert "--ledger FILE" in line
+        assert "single_event" in line
+        assert line.endswith(": 2")
+    names = [item["aspectName"] for item in json.loads((tmp_path / "out.json").read_text())]
+    assert (PROPERTIES in names) is arrives
+    verdict = "kept" if arrives else "withheld"
+    assert report(tmp_path / "report.ndjson")["$.run.facets.errorMessage.message"] == verdict
+
+
+@pytest.mark.parametrize("order", [("start", "end"), ("end", "start")])
+def test_processes_that_each_deliver_a_part_leave_the_whole_run(run, gms, request, order):
+    for name in order:
+        result = run("emit", request.getfixturevalue(name), "--to", f"rest:{gms.url}")
+        assert result.exit_code == 0, result.stderr
+        assert "left out" not in result.stderr
+    with Catalog(gms.place, readonly=True) as catalog:
+        found = catalog.aspect(RUN, PROPERTIES)
+    assert found["created"]["time"] == 1795136400000
+    said = found["customProperties"]
+    assert said["openlineage.facet.first"] == '{"x":1}'
+    assert said["openlineage.errorMessage.message"] == "slow"
+    assert said["openlineage.eventType"] == "COMPLETE"
+
+
+def test_verify_holds_the_parts_of_a_run(run, gms, start, end):
+    for events in (start, end):
+        run("emit", events, "--to", f"rest:{gms.url}")
+    for events in (start, end):
+        result = run("verify", events, "--against", f"rest:{gms.url}")
+        assert "0 missing, 0 trimmed" in result.stderr
+        assert RUN not in result.stdout
+
+
+def test_explain_says_what_a_call_without_a_ledger_writes(run, end):
+    result = run("explain", end, "--json")
+    verdicts = {line["path"]: line["verdict"] for line in map(json.loads, result.stdout.splitlines())}
+    assert verdicts["$.run.facets.errorMessage.message"] == "kept"

@@ -1,0 +1,112 @@
+"""CREATE proposals: which targets write them, and as what."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from datahub.emitter.mcp import MetadataChangeProposalWrapper
+from gms import Gms
+
+from dh_bridge import Bridge, Settings
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.creates import LEFT_OUT, drops_creates_silently
+from dh_bridge.datahub.emitters import to_mcp
+from dh_bridge.datahub.profiles import profile
+from dh_bridge.datahub.proposal import create, patch, upsert
+from dh_bridge.datahub.validation import validator
+from dh_bridge.delivery import open_destination
+from dh_bridge.errors import AspectError
+from dh_bridge.sinks.base import Delivery, SinkOptions, open_sink
+from dh_bridge.testing import values_at
+
+RUN = "urn:li:dataProcessInstance:r"
+PROPERTIES = {"customProperties": {}, "name": "n", "created": {"time": 1, "actor": "urn:li:corpuser:a"}}
+CREATE = create("dataProcessInstance", RUN, "dataProcessInstanceProperties", PROPERTIES)
+TABLE = "urn:li:dataset:(urn:li:dataPlatform:s3,lake.a,PROD)"
+OTHER = upsert("dataProcessInstance", RUN, "dataProcessInstanceInput", {"inputs": []})
+
+
+@pytest.mark.parametrize(("version", "silently"), [("0.15.0", False), ("1.4.0", True), ("1.7.0", True)])
+def test_a_create_is_dropped_in_silence_by_newer_servers(version, silently):
+    assert drops_creates_silently(version) is silently
+
+
+def test_a_create_is_validated_as_an_upsert():
+    check = validator(profile("1.7"))
+    check.check(CREATE)
+    with pytest.raises(AspectError, match="name"):
+        check.check(create("dataProcessInstance", RUN, CREATE.aspect_name, {"created": PROPERTIES["created"]}))
+    with pytest.raises(AspectError, match="a point in time takes no CREATE"):
+        check.check(create("dataProcessInstance", RUN, "dataProcessInstanceRunEvent", {}))
+
+
+def test_a_create_is_written_by_the_catalogue_only_where_it_is_absent():
+    def named(name):
+        return create("dataProcessInstance", RUN, CREATE.aspect_name, {**PROPERTIES, "name": name})
+
+    tags = patch(
+        "dataset", TABLE, "globalTags", [{"op": "add", "path": "/tags/urn:li:tag:x", "value": {"tag": "urn:li:tag:x"}}]
+    )
+    with Catalog(":memory:") as catalog:
+        assert catalog.apply([named("first"), named("second")]) == Delivery(2, [])
+        assert catalog.apply([named("third")]) == Delivery(1, [])
+        assert catalog.aspect(RUN, CREATE.aspect_name)["name"] == "first"
+        assert catalog.apply([tags, create("dataset", TABLE, "globalTags", {"tags": []})]) == Delivery(2, [])
+        assert catalog.aspect(TABLE, "globalTags") == {"tags": [{"tag": "urn:li:tag:x"}]}
+
+
+@pytest.mark.parametrize(("version", "arrives"), [("0.15.0", False), ("1.7", True)])
+def test_a_json_array_holds_a_create_where_the_server_drops_it_in_silence(tmp_path, version, arrives):
+    with open_sink(f"file:{tmp_path / 'x.json'}", SinkOptions(profile=version)) as sink:
+        assert sink.emit([OTHER, CREATE]) == Delivery(1 + arrives, [])
+        assert sink.left_out == ({} if arrives else {LEFT_OUT: 1})
+    items = [item for item in json.loads((tmp_path / "x.json").read_bytes()) if item["changeType"] == "CREATE"]
+    if arrives:
+        (item,) = items
+        made = MetadataChangeProposalWrapper.from_obj(item)
+        assert (made.changeType, made.headers) == ("CREATE", {"If-None-Match": "*"})
+        assert json.loads(made.aspect.value) == PROPERTIES
+    else:
+        assert items == []
+
+
+def test_acryl_datahubs_object_of_a_create_has_its_header():
+    made = to_mcp(CREATE, version="1.7")
+    assert (made.changeType, made.headers) == ("CREATE", {"If-None-Match": "*"})
+
+
+def test_a_matcher_looks_into_a_create():
+    assert values_at(CREATE, "/name") == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("target", "version", "creates"),
+    [
+        ("file:{folder}/x.ndjson", "0.15.0", True),
+        ("file:{folder}/x.json", "0.15.0", False),
+        ("file:{folder}/x.json", "1.7", True),
+        ("catalog:{folder}/x.db", "0.15.0", True),
+        ("rest:{url}", "0.15.0", True),
+    ],
+)
+def test_the_report_says_what_the_target_writes(tmp_path, target, version, creates):
+    """Of a run without its START: the leaf is withheld where the target cannot write its properties."""
+    event = {
+        "eventType": "COMPLETE", "eventTime": "2026-11-20T01:00:00Z", "producer": "https://example.com/me",
+        "run": {"runId": "01938a9c-0000-7000-8000-000000000001", "facets": {"errorMessage": {"message": "m"}}},
+        "job": {"namespace": "shop", "name": "daily"}, "inputs": [{"namespace": "s3://lake", "name": "a"}],
+    }  # fmt: skip
+    with Gms(tmp_path / "gms.db", version=version) as gms:
+        place = target.format(folder=tmp_path, url=gms.url)
+        destination = open_destination(place, Settings(profile=version), environ={"HOME": "/nowhere"})
+        with destination.sink as sink:
+            assert destination.creates is creates
+            bridge = Bridge(destination.settings)
+            bridge.options.creates = destination.creates
+            translation = bridge.translate(event, report=True)
+            assert sink.emit(translation.proposals).failed == []
+            assert bool(getattr(sink, "left_out", {})) is not creates
+    lines = {line["path"]: (line["verdict"], line["reason"]) for line in translation.report.lines()}
+    message = ("kept", None) if creates else ("withheld", "policy:state=none")
+    assert lines["$.run.facets.errorMessage.message"] == message
