@@ -13,8 +13,9 @@ IF_ABSENT = {"If-None-Match": "*"}
 """Headers of a CREATE proposal on the wire."""
 
 LEFT_OUT = (
-    "state=none (the START of these runs is not in this call, and this target cannot write an aspect only where it is"
-    " absent: --ledger FILE remembers the START, and single_event marks a producer that sends none)"
+    "state=none (the START of these runs is not in this call, and the target cannot write an aspect only where it is absent:"
+    " it is older than DataHub 1.4, or cannot be read; --ledger FILE remembers the START, and single_event marks a producer"
+    " that sends none)"
 )
 """The rule by which a sink leaves a CREATE proposal out, as the summary shows it."""
 

@@ -60,6 +60,8 @@ class KafkaSink(Closing):
             return Delivery(0, [])
         envelope, producer = self._ready()
         proposals = self._accepted(proposals, envelope)
+        if not proposals:
+            return Delivery(0, [])
         failed: dict[int, Failure] = {}
         messages = self._messages(proposals, envelope, producer.limit, failed)
         errors = self._sent(producer, messages)
