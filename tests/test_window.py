@@ -150,8 +150,12 @@ def test_an_event_that_comes_after_its_run_was_written_counts_as_another_call():
     mine = [part for part in parts if any(p.entity_urn.endswith(RUN) for p in part.proposals)]
     first, second = mine
     assert ("dataProcessInstance", "dataProcessInstanceProperties") in names(first)
-    own = [p.aspect_name for p in second.proposals if p.entity_urn.endswith(RUN)]
-    assert own == ["dataProcessInstanceRunEvent"]
+    own = [
+        (p.change_type, p.aspect_name.removeprefix("dataProcessInstance"))
+        for p in second.proposals
+        if p.entity_urn.endswith(RUN)
+    ]
+    assert own == [("CREATE", "Properties"), ("CREATE", "Relationships"), ("UPSERT", "RunEvent")]
     assert sum(part.counts.runs for part in parts) == 22
 
 

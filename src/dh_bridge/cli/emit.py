@@ -161,7 +161,8 @@ def _deliver(
 ) -> None:
     """Translate the events and deliver what comes of them, a translation at a time; without a ``gate`` nothing is written."""
     bridge = Bridge(destination.settings)
-    bridge.options.creates = destination.creates
+    if outcome.reports:  # which says what the target writes
+        bridge.options.creates = destination.creates
     items = events_of(events, bridge)
     if ledger is not None:
         _deliver_by(ledger, items, outcome, writes=gate is not None)
