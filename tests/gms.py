@@ -287,8 +287,17 @@ class Gms:
 
     def aspects(self, urn: str, names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the aspects of an entity as OpenAPI gives them, with their systemMetadata; GMS makes a key aspect by itself."""
+        yield from self.entities({urn: names})[urn].items()
+
+    def entities(self, wanted: dict[str, list[str]]) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the aspects of several entities, each as of :meth:`aspects`; the catalogue is opened once."""
         with self._lock, Catalog(self.place, readonly=True) as catalog:
-            found = catalog.aspects(urn)
+            present = {urn: catalog.aspects(urn) for urn in wanted}
+        return {urn: dict(self._named(urn, present[urn], names)) for urn, names in wanted.items()}
+
+    def _named(
+        self, urn: str, found: dict[str, dict[str, Any]], names: list[str]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         if found and key_aspect(urn) in names:
             found.setdefault(key_aspect(urn), {})
         for name, value in found.items():
@@ -417,8 +426,8 @@ class _Handler(BaseHTTPRequestHandler):
                 raise RefusedError(404, f"Entity {urn} does not exist")
             return {"urn": urn, "aspects": {name: {"name": name, "version": 0, **held} for name, held in found.items()}}
         if path.startswith("/openapi/v3/entity/") and path.endswith("/batchGet") and gms.batches:
-            wanted = request.json
-            found = [{"urn": one["urn"], **dict(gms.aspects(one["urn"], sorted(set(one) - {"urn"})))} for one in wanted]
+            wanted = {one["urn"]: sorted(set(one) - {"urn"}) for one in request.json}
+            found = [{"urn": urn, **aspects} for urn, aspects in gms.entities(wanted).items()]
             return [one for one in found if len(one) > 1]
         raise RefusedError(404, f"No root resource defined for path '{path}'")
 
