@@ -143,7 +143,8 @@ class Validator:
         file = schemas.index(profile.name).aspects.get(aspect_name)
         if file is None:
             raise ValueError(f"{aspect_name} is not among the bundled schemas")
-        if change_type == "CREATE" and profile.timeseries(aspect_name):
+        schema = schemas.aspect_schema(profile.name, aspect_name) if change_type == "CREATE" else None
+        if schema is not None and schemas.is_timeseries(schema):
             raise ValueError("a point in time takes no CREATE")
         if change_type != "PATCH":
             safe = structs.struct(file, safe_texts=True)
