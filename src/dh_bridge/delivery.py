@@ -164,7 +164,9 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         except BaseException:
             sink.close()
             raise
-    return Destination(around(sink, settings, ledger=ledger), settings, options, version, _place(target, options), answered)
+    return Destination(
+        around(sink, settings, ledger=ledger), settings, options, version, _place(target, options), answered
+    )
 
 
 def written_for(version: str | None, settings: Settings) -> Settings:
