@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 
 def encodable(value: Any) -> Any:
     """Return ``value`` with :func:`sound` texts, and numbers of base types."""
@@ -29,3 +31,18 @@ def said_by(error: BaseException) -> str:
         return str(error)
     except Exception:  # noqa: BLE001 - it is an error's own
         return "<exception str() failed>"
+
+
+def load_json(content: bytes | str) -> Any:
+    """Return the value of JSON that a server sent.
+
+    Raises:
+        ValueError: The text is no JSON, or its values are nested deeper than orjson writes them (254 levels): walks over such
+            a value end in a RecursionError.
+    """
+    value = orjson.loads(content)
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        raise ValueError("nested too deeply") from error
+    return value

@@ -52,7 +52,7 @@ class RestSettings(BaseModel):
         default=None, description="Key of our certificate, when it is in a file of its own."
     )
     timeout: float = Field(
-        default=30.0, gt=0, description="Seconds that an answer may take; a connection may take 10 of them."
+        default=30.0, gt=0, description="Seconds that a whole answer may take; a connection may take 10 of them."
     )
     retries: int = Field(
         default=4,

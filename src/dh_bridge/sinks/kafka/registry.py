@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import requests
-from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
+from dh_bridge.encodable import load_json
 from dh_bridge.errors import SettingsError, SinkError, empty_frames
+from dh_bridge.sinks.bounded_http import ACCEPT_ENCODING, AnswerTooLargeError, BoundedAdapter, read_answer
 from dh_bridge.sinks.kafka.options import REGISTRY
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ _NOW = {
 }
 
 
+class _Answer(NamedTuple):
+    status: int
+    content: bytes
+
+
 class Registry:
     """One registry; nothing is asked before :meth:`envelope`."""
 
@@ -42,7 +48,13 @@ class Registry:
         self.where = f"schema registry {self._url}"
         self._options = options
         self._session = requests.Session()
-        self._session.headers.update({"Accept": f"{_TYPE}, application/json", **options.headers})
+        self._session.headers.update(
+            {
+                "Accept": f"{_TYPE}, application/json",
+                "Accept-Encoding": ACCEPT_ENCODING,
+                **options.headers,
+            }
+        )
         self._session.auth = _Login(options)
         self._verify: bool | str = (_file(options.ca_bundle, "ca_bundle") or True) if options.verify else False
         certificate = _file(options.client_certificate, "client_certificate")
@@ -54,7 +66,7 @@ class Registry:
             respect_retry_after_header=False,
         )  # fmt: skip
         for scheme in ("http://", "https://"):
-            self._session.mount(scheme, HTTPAdapter(max_retries=again))
+            self._session.mount(scheme, BoundedAdapter(max_retries=again))
 
     def envelope(self, subject: str, ours: dict[str, Any]) -> tuple[int, Any]:
         """Return the id and the schema to write messages of ``subject`` with: the registry's latest, else ``ours``, registered.
@@ -63,7 +75,7 @@ class Registry:
         """
         path = f"/subjects/{quote(subject, safe='')}/versions"
         latest = self._ask("GET", f"{path}/latest")
-        if latest.status_code not in _NO_LATEST:
+        if latest.status not in _NO_LATEST:
             said = self._said(latest)
             return self._number(said), self._schema(said)
         if not self._options.register:
@@ -79,10 +91,10 @@ class Registry:
         """Return the schema of an id."""
         return self._schema(self._said(self._ask("GET", f"/schemas/ids/{number}")))
 
-    def _ask(self, method: str, path: str, body: Any = None) -> requests.Response:
+    def _ask(self, method: str, path: str, body: Any = None) -> _Answer:
         """Return the answer, asked again while the registry is busy."""
         try:
-            return self._session.request(
+            response = self._session.request(
                 method,
                 self._url + path,
                 data=None if body is None else json.dumps(body).encode(),
@@ -90,7 +102,9 @@ class Registry:
                 timeout=self._options.timeout,
                 verify=self._verify,  # here, else REQUESTS_CA_BUNDLE would win
                 allow_redirects=False,
+                stream=True,
             )
+            return _Answer(response.status_code, read_answer(response))
         except (requests.exceptions.RequestException, OSError, ValueError) as error:
             empty_frames(error)
             raise self._error(error) from error
@@ -103,17 +117,19 @@ class Registry:
                 where=self.where,
                 now="name your authority's certificates in kafka.registry.ca_bundle",
             )
+        if isinstance(error, AnswerTooLargeError):
+            return SinkError(f"answers with {error}", where=self.where, now=_NOW[404])
         if isinstance(error, ValueError):  # an address, a proxy's, or a header with a sign that none can have
             return SinkError(f"cannot be asked: {type(error).__name__}", where=self.where, now="look at kafka.registry")
-        if isinstance(error, requests.exceptions.Timeout):
+        if isinstance(error, requests.exceptions.Timeout | TimeoutError):
             return SinkError(f"no answer within {self._options.timeout:g} s", where=self.where, retryable=True)
         now = "kafka.registry.url or KAFKA_SCHEMAREGISTRY_URL says where yours is"
         return SinkError("the connection failed", where=self.where, now=now, retryable=True)
 
-    def _said(self, answer: requests.Response) -> dict[str, Any]:
-        status = answer.status_code
+    def _said(self, answer: _Answer) -> dict[str, Any]:
+        status = answer.status
         try:
-            said = answer.json()
+            said = load_json(answer.content)
         except ValueError:
             said = None
         if status >= 300:
@@ -136,7 +152,7 @@ class Registry:
 
     def _schema(self, said: dict[str, Any]) -> Any:
         try:
-            return json.loads(said["schema"])
+            return load_json(said["schema"])
         except (KeyError, TypeError, ValueError) as error:
             raise SinkError("answers with no schema in Avro", where=self.where, now=_NOW[404]) from error
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
+from dh_bridge.encodable import load_json
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import shown
 from dh_bridge.sinks.rest.pauses import asked_for
@@ -176,8 +175,8 @@ def _without_path(location: str) -> str:
 def _body(content: bytes) -> Any:
     """Return the body as JSON, or as it is where it is none."""
     try:
-        return orjson.loads(content)
-    except orjson.JSONDecodeError:
+        return load_json(content)
+    except ValueError:
         return content
 
 

@@ -16,6 +16,13 @@ from requests.utils import get_environ_proxies
 from urllib3.util import Timeout
 
 from dh_bridge.errors import SettingsError, SinkError, empty_frames
+from dh_bridge.sinks.bounded_http import (
+    ACCEPT_ENCODING,
+    MAX_ANSWER_BYTES,
+    AnswerTooLargeError,
+    BoundedAdapter,
+    read_answer,
+)
 from dh_bridge.sinks.rest.answers import PROXY_LOGIN, Answer, LaterError, answer
 from dh_bridge.sinks.rest.lateness import Deadline
 from dh_bridge.sinks.rest.login import Login
@@ -32,6 +39,7 @@ _HEADERS = {
     "X-RestLi-Protocol-Version": "2.0.0",
     "Content-Type": "application/json",
     "Accept": "application/json",
+    "Accept-Encoding": ACCEPT_ENCODING,
 }
 
 _OURS = (exceptions.InvalidURL, exceptions.InvalidHeader, exceptions.InvalidProxyURL, UnicodeError)
@@ -56,6 +64,8 @@ class Connection:
             (_file(options.ca_bundle, "rest.ca_bundle") or True) if options.verify else False
         )
         self._session = requests.Session()
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, BoundedAdapter())
         self._session.headers.update({**_HEADERS, **options.headers})
         # An auth of our own, else requests would put what ~/.netrc says in the place of our header.
         self._login = Login(options, self._post)
@@ -133,7 +143,9 @@ class Connection:
                 allow_redirects=False,  # a POST would come out as a GET
                 verify=self._verify,
                 proxies=self._proxies,
+                stream=True,
             )
+            content = read_answer(response)
         except SinkError as error:  # of who lends the token, which may be as busy as the server
             return None, error
         except (exceptions.RequestException, OSError, ValueError) as error:
@@ -141,7 +153,7 @@ class Connection:
             return None, self._error(error)
         if self.deadline is not None:
             self.deadline.heard(response.headers.get("Date"), sent, time())
-        return answer(response.status_code, response.headers, response.content, response.reason or ""), None
+        return answer(response.status_code, response.headers, content, response.reason or ""), None
 
     def _timeout(self) -> Any:
         """Return, as requests takes it, how long to wait for a connection and for an answer, both together not beyond ``end``."""
@@ -171,16 +183,23 @@ class Connection:
                 allow_redirects=False,
                 verify=self._verify,
                 proxies=get_environ_proxies(url),
+                stream=True,
             )
+            return response.status_code, read_answer(response)
         except (exceptions.RequestException, OSError) as error:
             empty_frames(error)
             raise self._error(error, "rest.oauth.token_endpoint") from error
-        return response.status_code, response.content
 
-    def _error(self, error: Exception, where: str = "") -> SinkError:
+    def _error(self, error: Exception, where: str = "") -> SinkError:  # noqa: PLR0911 - one for each kind
         """Return the error of a request that was not answered; all but those of certificates, logins and addresses may pass."""
         where = where or self.where
         late = self.left() <= 0
+        if isinstance(error, AnswerTooLargeError):
+            return SinkError(
+                f"answers with more than {MAX_ANSWER_BYTES:,} bytes",
+                where=where,
+                now="is this the address of DataHub's metadata service?",
+            )
         if isinstance(error, exceptions.SSLError):
             return SinkError(
                 f"its certificate cannot be trusted: {_cause(error)}",
@@ -192,7 +211,7 @@ class Connection:
         if isinstance(error, exceptions.ConnectTimeout):
             within = "in the time that was left" if late else f"within {self._options.connect_timeout:g} s"
             return SinkError(f"no connection {within}", where=where, retryable=True)
-        if isinstance(error, exceptions.Timeout):
+        if isinstance(error, exceptions.Timeout | TimeoutError):
             within = "in the time that was left" if late else f"within {self._options.timeout:g} s"
             return SinkError(
                 f"no answer {within}",

@@ -34,7 +34,7 @@ class Deadline:
         """Learn how far the server's clock may be from ours: ``date`` is a whole second between ``sent`` and ``received``."""
         try:
             said = parsedate_to_datetime(date or "").timestamp()
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return
         least, most = said - received, said + 1 - sent
         self._least, self._most = max(self._least, least), min(self._most, most)

@@ -5,13 +5,13 @@ A lent token is asked for again before it expires, and once when the server refu
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-import orjson
-
+from dh_bridge.encodable import load_json
 from dh_bridge.errors import SettingsError, SinkError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     """Sends a form to an address without a login of ours; returns the answer's status and body."""
 
 _ENDPOINT = "rest.oauth.token_endpoint"
+_is_number = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?").fullmatch
 _EARLY = 300.0
 """Seconds before its end that a token is asked for again, at most; of one that lasts shorter a tenth of its life."""
 
@@ -76,8 +77,8 @@ class Login:
         asked = self._clock()
         status, body = self._post(oauth.token_endpoint, urlencode(form).encode())
         try:
-            said = orjson.loads(body)
-        except orjson.JSONDecodeError:
+            said = load_json(body)
+        except ValueError:
             said = None
         said = said if isinstance(said, dict) else {}
         token = said.get("access_token")
@@ -90,7 +91,7 @@ class Login:
                 retryable=status >= 500 or status == 429,
             )
         life = said.get("expires_in")
-        life = float(life) if isinstance(life, int | float | str) and str(life).isdigit() else 0.0
+        life = float(life) if isinstance(life, int | float | str) and _is_number(str(life)) else 0.0
         return _Lent(token, asked + life - min(_EARLY, life / 10))
 
 

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import orjson
 
+from dh_bridge.encodable import load_json
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Present
 
@@ -73,9 +74,9 @@ class Reader:
         if not answer.fine:
             raise answer.error(self._connection.where)
         try:
-            return orjson.loads(answer.content)
-        except orjson.JSONDecodeError as error:
-            raise self._foreign("no JSON") from error
+            return load_json(answer.content)
+        except ValueError as error:
+            raise self._foreign("no JSON, or nested too deeply") from error
 
     def _foreign(self, what: str) -> SinkError:
         """Return the error of an answer that is not DataHub's: taken for an empty one, all would seem to be missing."""

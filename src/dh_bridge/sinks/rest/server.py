@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
 from dh_bridge.datahub.versions import core_version
+from dh_bridge.encodable import load_json
 from dh_bridge.errors import SinkError
 
 if TYPE_CHECKING:
@@ -30,16 +29,20 @@ class Server(NamedTuple):
 def server(found: Answer, where: str) -> Server:
     """Read the answer to ``GET /config``; a SinkError when it is no metadata service's."""
     try:
-        config = orjson.loads(found.content) if found.status == 200 else None
-    except orjson.JSONDecodeError:
+        config = load_json(found.content) if found.status == 200 else None
+    except ValueError:
         config = None
-    if not isinstance(config, dict) or str(config.get("noCode")).lower() != "true":
+    if not isinstance(config, dict) or not _is_true(config.get("noCode")):
         raise SinkError(
             "is no metadata service of DataHub: /config says nothing that one says",
             where=where,
             now="name port 8080, or the web interface's address with /api/gms",
         )
     return described(config)
+
+
+def _is_true(value: object) -> bool:
+    return value is True or (isinstance(value, str) and value.lower() == "true")
 
 
 def described(config: Mapping[str, Any]) -> Server:

@@ -1,0 +1,203 @@
+"""Bounded HTTP for the sinks: no server can hold a request for longer than its timeout, or fill the memory with its answer.
+
+``requests`` has a timeout for each read of a socket alone: a server that sends one byte now and then holds a request for ever.
+Here the timeout counts for the whole answer, its headers included, and the bytes of an answer are limited before and after
+they are unzipped.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from functools import cache
+from http.client import HTTPResponse
+from math import inf
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError, ReadTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from socket import socket
+
+    import requests
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""Bytes of an answer with its headers, and of its body when unzipped; the largest are those to questions for 100 entities."""
+PIECE_BYTES = 64 * 1024
+ACCEPT_ENCODING = "gzip"
+"""The only encoding of answers that is asked for, since the size of its output can be bounded while it is unzipped."""
+
+_GZIP = 31  # as zlib calls it
+
+
+class AnswerTooLargeError(OSError):
+    """An answer with more than MAX_ANSWER_BYTES."""
+
+    def __init__(self) -> None:
+        super().__init__(f"more than {MAX_ANSWER_BYTES:,} bytes")
+
+
+class BoundedAdapter(HTTPAdapter):
+    """The transport of a ``requests`` session, for ``session.mount``: its timeout for reading is that of the whole answer.
+
+    Sending a request takes no longer than the timeout for connecting, again as a whole. The body of an answer must be read by
+    :func:`read_answer`, of a response with ``stream=True``.
+    """
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        """Make the pools of direct connections."""
+        super().init_poolmanager(*args, **kwargs)
+        _bound(self.poolmanager)
+
+    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the pools of connections through a proxy."""
+        return _bound(super().proxy_manager_for(*args, **kwargs))
+
+
+def read_answer(response: requests.Response) -> bytes:
+    """Return the whole body of a response.
+
+    Raises:
+        TimeoutError: The answer takes longer than the timeout.
+        AnswerTooLargeError: The body, as sent or unzipped, is too large.
+        OSError: The connection broke, or the body cannot be unzipped.
+    """
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    try:
+        pieces = response.raw.stream(PIECE_BYTES, decode_content=False)
+        if encoding in ("gzip", "x-gzip"):
+            pieces = _unzip(pieces)
+        elif encoding not in ("", "identity"):
+            raise OSError("an encoding that was not asked for")  # noqa: TRY301 - closed as all others
+        return _joined(pieces)
+    except ReadTimeoutError as error:
+        response.close()
+        raise TimeoutError("timed out") from error
+    except (HTTPError, zlib.error) as error:
+        response.close()
+        if any(isinstance(inner, AnswerTooLargeError) for inner in error.args):
+            raise AnswerTooLargeError from error
+        raise OSError(str(error)) from error
+    except OSError:
+        response.close()
+        raise
+
+
+def _joined(pieces: Iterable[bytes]) -> bytes:
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if len(body) > MAX_ANSWER_BYTES:
+            raise AnswerTooLargeError
+    return bytes(body)
+
+
+def _unzip(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the unzipped bytes, PIECE_BYTES at a time, of one gzip member or several."""
+    decoder = zlib.decompressobj(_GZIP)
+    for piece in pieces:
+        rest = piece
+        while rest:
+            if decoder.eof:
+                decoder = zlib.decompressobj(_GZIP)
+            yield decoder.decompress(rest, PIECE_BYTES)
+            rest = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
+    yield decoder.flush()
+    if not decoder.eof:
+        raise zlib.error("the gzip stream ends early")
+
+
+class _BoundedFile(io.RawIOBase):
+    """What a socket receives, for as long as its timeout is now, and MAX_ANSWER_BYTES at most."""
+
+    def __init__(self, sock: socket) -> None:
+        self._sock = sock
+        self._file = sock.makefile("rb", buffering=0)
+        timeout = sock.gettimeout()
+        self._end = inf if timeout is None else monotonic() + timeout
+        self._left = MAX_ANSWER_BYTES
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into ``buffer``, as RawIOBase says."""
+        _limit(self._sock, self._end)
+        count = self._file.readinto(buffer) or 0
+        self._left -= count
+        if self._left < 0:
+            raise AnswerTooLargeError
+        return count
+
+    def fileno(self) -> int:
+        """Return the socket's number."""
+        return self._file.fileno()
+
+    def close(self) -> None:
+        """Let the socket be closed."""
+        self._file.close()
+        super().close()
+
+
+class _BoundedSocket:
+    """The one method of a socket that http.client's response calls."""
+
+    def __init__(self, sock: socket) -> None:
+        self._sock = sock
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(_BoundedFile(self._sock))
+
+
+class _BoundedResponse(HTTPResponse):
+    def __init__(self, sock: socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(_BoundedSocket(sock), *args, **kwargs)  # type: ignore[arg-type]
+
+
+class _BoundedConnection:
+    """Mixin for a connection of urllib3: each answer, and the sending of each request, has one deadline."""
+
+    sock: Any
+    response_class = _BoundedResponse
+
+    def send(self, data: Any) -> None:
+        """Send bytes in pieces: TLS has a timeout for each record alone."""
+        send = super().send  # type: ignore[misc]  # of http.client
+        if not isinstance(data, bytes) or len(data) <= PIECE_BYTES or self.sock is None:
+            send(data)
+            return
+        timeout = self.sock.gettimeout()
+        end = inf if timeout is None else monotonic() + timeout
+        view = memoryview(data)
+        for start in range(0, len(view), PIECE_BYTES):
+            _limit(self.sock, end)
+            send(view[start : start + PIECE_BYTES])
+
+
+def _limit(sock: socket, end: float) -> None:
+    """Let the next operation of a socket end by ``end``, a moment of the monotonic clock."""
+    if end == inf:
+        return
+    left = end - monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    sock.settimeout(left)
+
+
+def _bound(manager: Any) -> Any:
+    """Make all connections of a PoolManager bounded ones, also those through a proxy."""
+    classes = manager.pool_classes_by_scheme
+    manager.pool_classes_by_scheme = {scheme: _bounded_pool(pool) for scheme, pool in classes.items()}
+    return manager
+
+
+@cache
+def _bounded_pool(pool: Any) -> Any:
+    if issubclass(pool.ConnectionCls, _BoundedConnection):
+        return pool
+    connection = type(f"Bounded{pool.ConnectionCls.__name__}", (_BoundedConnection, pool.ConnectionCls), {})
+    return type(f"Bounded{pool.__name__}", (pool,), {"ConnectionCls": connection})
