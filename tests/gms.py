@@ -5,7 +5,7 @@
 ``/runs?action=rollback``. ``version`` is what it says and, unless ``acts_as`` is another one, what it understands: which forms
 of patches (``PATCH_FORMS``), which entities and aspects; fields that it does not know are trimmed, and named in ``trimmed``. If ``strict``, it refuses texts that its search index would not take.
 It can be told to fail: ``gms.faults`` holds what happens to the next requests that write,
-``gms.poison`` says of a proposal why it is refused; ``gms.stop()`` and ``gms.start()`` let it go down and come back at the same
+``gms.poison`` says of a proposal why it is refused; ``gms.forbidden`` are the entities that nobody may read; ``gms.stop()`` and ``gms.start()`` let it go down and come back at the same
 address, with all that it has taken. State is compared by ``gms.dump()``.
 """
 
@@ -147,6 +147,7 @@ class Gms:
         self.metadata: dict[tuple[str, str], dict[str, Any]] = {}
         self.stamps: dict[tuple[str, str], int] = {}
         self.skew = 0.0
+        self.forbidden: set[str] = set()
         self.done: list[Request] = []
         self._lock = threading.Lock()
         with Catalog(place):
@@ -285,6 +286,16 @@ class Gms:
         entities = len({row["urn"] for row in rows})
         return {"aspectRowSummaries": rows, "aspectsReverted": len(rows), "entitiesAffected": entities}
 
+    def check_login(self, request: Request) -> None:
+        """Refuse a request with another token than ``token``."""
+        if self.token is not None and request.headers.get("Authorization") != f"Bearer {self.token}":
+            raise RefusedError(401, "Unauthorized to perform this action.")
+
+    def check_read(self, urns: list[str]) -> None:
+        """Refuse a whole request, as DataHub's AuthUtil, when one of its entities may not be read."""
+        if self.forbidden.intersection(urns):
+            raise RefusedError(403, "urn:li:corpuser:etl is unauthorized to GET entities.")
+
     def aspects(self, urn: str, names: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the aspects of an entity as OpenAPI gives them, with their systemMetadata; GMS makes a key aspect by itself."""
         yield from self.entities({urn: names})[urn].items()
@@ -410,8 +421,7 @@ class _Handler(BaseHTTPRequestHandler):
                 "versions": version,
                 "datahub": {"serverType": "prod", "serverEnv": gms.environment},
             }
-        if gms.token is not None and request.headers.get("Authorization") != f"Bearer {gms.token}":
-            raise RefusedError(401, "Unauthorized to perform this action.")
+        gms.check_login(request)
         if path == "/aspects" and request.method == "POST":
             return self._ingested(gms, query["action"][0], request)
         if path == "/runs" and query["action"] == ["rollback"]:
@@ -421,12 +431,14 @@ class _Handler(BaseHTTPRequestHandler):
         if path.startswith("/entitiesV2/"):
             urn = unquote(path.removeprefix("/entitiesV2/"))
             names = query.get("aspects", ["List()"])[0].removeprefix("List(").removesuffix(")")
+            gms.check_read([urn])
             found = dict(gms.aspects(urn, names.split(",") if names else []))
             if not found:
                 raise RefusedError(404, f"Entity {urn} does not exist")
             return {"urn": urn, "aspects": {name: {"name": name, "version": 0, **held} for name, held in found.items()}}
         if path.startswith("/openapi/v3/entity/") and path.endswith("/batchGet") and gms.batches:
             wanted = {one["urn"]: sorted(set(one) - {"urn"}) for one in request.json}
+            gms.check_read(list(wanted))
             found = [{"urn": urn, **aspects} for urn, aspects in gms.entities(wanted).items()]
             return [one for one in found if len(one) > 1]
         raise RefusedError(404, f"No root resource defined for path '{path}'")

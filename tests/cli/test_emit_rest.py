@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from gms import VERSIONS, Fault, Gms
 
+from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.store import Catalog
+
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")
 
 
@@ -215,3 +218,26 @@ def test_namespace_that_0_15_0_cannot_read_is_one_line_for_each_job_and_the_rest
             assert all("a%29b),shop.load) dataJobInfo, " in line for line in lines)
             assert len(server.writes) == 1
             assert "dataset" in {one.entity_type for one in server.proposals}
+
+
+def test_token_that_expires_in_mid_run_loses_nothing_with_a_ledger(run, gms, monkeypatch):
+    gms.token, take = "t1", gms.take
+
+    def expiring(*said):
+        take(*said)
+        gms.token = "t2"  # noqa: S105 - none
+
+    gms.take = expiring
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", "t1")
+    options = (EVENTS, "--to", f"rest:{gms.url}", "--ledger", "ledger.db")
+    first = run("emit", *options, "--set", "rest.batch_size=20")
+    assert first.exit_code == 3
+    assert "answers 401" in first.stderr
+    assert "DATAHUB_GMS_TOKEN or rest.token" in first.stderr
+    assert "waiting" in first.stderr
+    gms.take = take
+    monkeypatch.setenv("DATAHUB_GMS_TOKEN", "t2")
+    assert run("emit", *options).exit_code == 0
+    run("emit", EVENTS, "--to", "catalog:whole.db", "--profile", "1.4")
+    with Catalog("whole.db", readonly=True) as catalog:
+        assert gms.dump() == list(dump(catalog))

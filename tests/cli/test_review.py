@@ -250,3 +250,14 @@ def test_what_the_ledger_let_go_is_counted(run, gms):
     result = run("verify", "--against", f"rest:{gms.url}", "--ledger", "ledger.db")
     assert result.exit_code == 0, result.stdout
     assert int(re.match(r"not compared, .* (\d+) aspects", result.stderr)[1]) > 10
+
+
+@pytest.mark.parametrize("command", ["plan", "verify"])
+def test_entity_that_may_not_be_read_is_named_and_the_rest_is_compared(run, gms, command):
+    run("emit", EVENTS, "--to", f"rest:{gms.url}")
+    urn = min(one.entity_urn for one in gms.proposals if one.entity_type == "dataset")
+    gms.forbidden = {urn}
+    result = run(command, EVENTS, "--against", f"rest:{gms.url}")
+    assert result.exit_code == 0, result.stdout + result.stderr
+    assert f"not compared: 1 entities, such as {urn}: the token's user may not read them (403)" in result.stderr
+    assert urn not in result.stdout

@@ -200,7 +200,7 @@ def test_entities_that_the_user_may_not_write_fail_alone(gms):
         assert names_of(gms.proposals) == ["a", "b"]
         assert [(failure.reason, failure.retryable) for failure in delivery.failed] == [(f"403: {said}", False)]
         gms.poison = lambda found: RefusedError(403, said)  # noqa: ARG005 - takes none
-        with pytest.raises(SinkError, match="the token's user may not write this") as caught:
+        with pytest.raises(SinkError, match="the token's user may not do this") as caught:
             sink.emit(many(200))
     assert not caught.value.retryable
     assert len(gms.writes) < 100
@@ -319,7 +319,7 @@ def test_a_slow_answer_is_retryable_and_may_have_been_written(gms, naps):
     [
         (301, "sends us on to http://other"),
         (401, "set DATAHUB_GMS_TOKEN"),
-        (403, "may not write"),
+        (403, "may not do this"),
         (404, "is this the address"),
         (405, "is this the address"),
         (407, "HTTPS_PROXY"),

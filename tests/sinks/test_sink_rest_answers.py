@@ -20,6 +20,7 @@ from dh_bridge.sinks.rest.pauses import asked_for
 
 URL = "http://gms:8080"
 CONFIG = {"noCode": "true", "versions": {"acryldata/datahub": {"version": "v1.4.0"}}}
+TAKEN = {"value": "success"}
 BATCH = f"{URL}/aspects?action=ingestProposalBatch"
 
 
@@ -120,11 +121,20 @@ def test_a_page_is_no_success(web):
     assert not found.retryable
 
 
-@pytest.mark.parametrize("status", [200, 201, 202, 204])
-def test_every_success_is_one(web, status):
+@pytest.mark.parametrize("value", ["success", "urn:li:tag:x"])
+def test_value_of_an_action_is_an_acknowledgement(web, value):
     web.get(f"{URL}/config", json=CONFIG)
-    web.post(BATCH, status=status)
+    web.post(BATCH, json={"value": value})
     assert emitted() == Delivery(1, [])
+
+
+@pytest.mark.parametrize(("status", "body"), [(200, ""), (200, "{}"), (201, ""), (202, ""), (204, "")])
+def test_empty_success_of_a_gateway_is_no_acknowledgement(web, status, body):
+    web.get(f"{URL}/config", json=CONFIG)
+    web.post(BATCH, status=status, body=body)
+    found = failed()
+    assert f"answers {status}: that is not how DataHub says that it took something" in str(found)
+    assert "does a gateway before it want a login?" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +165,7 @@ def test_certificates_and_timeouts_are_those_of_the_settings(web, tmp_path):
         return 200, {}, '{"noCode": "true"}'
 
     web.add_callback(responses.GET, f"{URL}/config", sees)
-    web.post(BATCH)
+    web.post(BATCH, json=TAKEN)
     emitted(
         ca_bundle=str(tmp_path / "ca.pem"),
         client_certificate=str(tmp_path / "me.pem"),
@@ -184,7 +194,7 @@ def test_proxies_and_authorities_are_those_of_the_environment(web, direct, proxi
     monkeypatch.setenv("no_proxy", direct)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "company.pem"))
     web.get(f"{URL}/config", json=CONFIG)
-    web.post(BATCH)
+    web.post(BATCH, json=TAKEN)
     emitted()
     for call in web.calls:
         found = call.request.req_kwargs
@@ -255,7 +265,7 @@ def test_the_servers_certificate_is_checked_unless_somebody_says_no(web, rest, s
     monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
     monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
     web.get(f"{URL}/config", json=CONFIG)
-    web.post(BATCH)
+    web.post(BATCH, json=TAKEN)
     emitted(**rest)
     assert web.calls[0].request.req_kwargs["verify"] is seen
 
@@ -294,6 +304,11 @@ def test_the_servers_words_are_short_and_plain(content, words, ours):
 )
 def test_retry_after_is_a_number_or_a_date(text, seconds):
     assert asked_for({"Retry-After": text}, now=lambda: 40.0) == seconds
+
+
+def test_retry_after_is_a_date_of_the_server_s_clock():
+    headers = {"Date": "Thu, 01 Jan 1970 00:00:50 GMT", "Retry-After": "Thu, 01 Jan 1970 00:01:00 GMT"}
+    assert asked_for(headers, now=lambda: 1_000_000.0) == 10.0
 
 
 def test_without_retry_after_nothing_is_asked():

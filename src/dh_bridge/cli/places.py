@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli.screen import say
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.outbox import Outbox
@@ -16,7 +17,7 @@ from dh_bridge.sinks.base import shown
 from dh_bridge.sinks.catalog import CatalogSink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
     from dh_bridge.delivery import Destination
@@ -58,6 +59,15 @@ def opened_outbox(
         raise SettingsError("no ledger is named", where="--ledger", now="name its file")
     with Catalog(place, readonly=True) if readonly else existing(place) as file:
         yield file, Outbox(file.connection)
+
+
+def say_unread(urns: Collection[str]) -> None:
+    """Name the entities that were not compared, since the token's user may not read them."""
+    if urns:
+        say(
+            f"not compared: {len(urns):,} entities, such as {min(urns)}: the token's user may not read them (403);"
+            " give it the privilege to view entities"
+        )
 
 
 def _server(target: str, settings: Settings) -> Destination:

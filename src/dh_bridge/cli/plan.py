@@ -12,7 +12,7 @@ from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, ledger_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.places import opened_place
+from dh_bridge.cli.places import opened_place, say_unread
 from dh_bridge.cli.screen import json_line, say, write, write_table
 from dh_bridge.delivery import around
 from dh_bridge.ledger import Nowhere, opened, trial
@@ -86,6 +86,7 @@ def plan(  # noqa: PLR0913 - one parameter per option
             write(map(json_line, rows))
         else:
             _show(counts, rows)
+        say_unread(state.unread)
         over = [name for name, most in limits if counts[name] > most]
         for name in over:
             say(f"{name}: {counts[name]:,} is more than was allowed")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.sinks.base import Around, Delivery
+from dh_bridge.sinks.base import Around, Delivery, forbidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ _SCHEMA = "schemaMetadata"
 
 
 class Merging(Around):
-    """A sink that reads before it writes; ``left_out`` counts schemas that were left to their owner.
+    """A sink that reads before it writes; ``left_out`` counts schemas that were left to their owner, and what we may not read.
 
     ``pipeline`` is the name that our own writes have.
     """
@@ -55,11 +55,15 @@ class Merging(Around):
             if self._reads(one):
                 wanted.setdefault(one.entity_urn, set()).add(one.aspect_name)
         found = self._readable.read(wanted) if wanted else {}
+        unread = set(forbidden(self._readable))
         present = {(urn, name): one.value for urn, aspects in found.items() for name, one in aspects.items()}
         sent: list[Proposal] = []
         originals: dict[int, Proposal] = {}
         for one in proposals:
             key = one.entity_urn, one.aspect_name
+            if one.entity_urn in unread and self._reads(one):
+                self.left_out["not-readable"] += 1  # written whole it would replace what others wrote
+                continue
             if one.aspect_name == _SCHEMA and self._reads(one):
                 held = found.get(one.entity_urn, {}).get(_SCHEMA)
                 if held is not None and not self._ours(held):

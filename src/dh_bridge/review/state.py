@@ -10,7 +10,7 @@ from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.urns import entity_type, key_aspect
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Closing, Present
+from dh_bridge.sinks.base import Closing, Present, forbidden
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -56,7 +56,8 @@ class Change(NamedTuple):
 class State(Closing):
     """A sink that writes to a copy; ``exists`` says which entities the place has, ``points`` counts points in time.
 
-    ``refused`` says what the copy would not take, and why: the place would not either.
+    ``refused`` says what the copy would not take, and why: the place would not either. ``unread`` are the entities that we may
+    not read; nothing is compared of them.
     """
 
     name = "review"
@@ -65,6 +66,7 @@ class State(Closing):
         self.exists: dict[str, bool] = {}
         self.points = 0
         self.refused: list[str] = []
+        self.unread: set[str] = set()
         self.place = place
         self._after = Catalog(":memory:")
         self._before: dict[tuple[str, str], Present | None] = {}
@@ -75,6 +77,8 @@ class State(Closing):
         """Read what the proposals name and was not read yet, then apply them to the copy."""
         new: dict[str, set[str]] = {}
         for one in proposals:
+            if one.entity_urn in self.unread:
+                continue
             if is_timeseries(one.aspect_name):
                 self.points += 1
                 if one.entity_urn not in self.exists:
@@ -88,7 +92,10 @@ class State(Closing):
                 new.setdefault(one.entity_urn, set()).add(one.aspect_name)
         found = self.place.read({urn: {*names, key_aspect(urn)} for urn, names in new.items()}) if new else {}
         seeds = []
+        self.unread.update(new.keys() & set(forbidden(self.place)))
         for urn, names in new.items():
+            if urn in self.unread:
+                continue
             self.exists[urn] = self.exists.get(urn, False) or urn in found
             for name in names:
                 present = found.get(urn, {}).get(name)

@@ -163,6 +163,12 @@ class Versioned(Protocol):
         ...
 
 
+def forbidden(place: object) -> Collection[str]:
+    """Return the entities that a place was asked for and that we may not read: whether they exist is not known."""
+    urns: Collection[str] = getattr(place, "forbidden", ())
+    return urns
+
+
 class Present(msgspec.Struct, frozen=True):
     """An aspect that is there: its value, and, where the place knows it, the run, the pipeline and the actor that wrote it."""
 

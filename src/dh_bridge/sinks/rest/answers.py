@@ -24,7 +24,7 @@ PROXY_LOGIN = (
 )
 _UNAUTHORIZED = {
     401: "set DATAHUB_GMS_TOKEN or rest.token: a personal access token that has not expired",
-    403: "the token's user may not write this: give it the privileges, or use another token",
+    403: "the token's user may not do this: give it the privileges, or use another token",
     407: PROXY_LOGIN,
 }
 _DATA_ERROR = re.compile(
@@ -57,7 +57,7 @@ class TooOldError(Exception):
 class Answer(NamedTuple):
     """A response, read: its status and body, the server's words, which limit was hit, and for how many seconds to wait.
 
-    ``ours``: whether the body is rest.li's error; ``value``: whether it has what rest.li answers an action with.
+    ``remedy``: what to do about a refused login, where that is known. ``ours``: whether the body is rest.li's error; ``value``: whether it has what rest.li answers an action with.
     """
 
     status: int
@@ -69,6 +69,7 @@ class Answer(NamedTuple):
     asked: float | None
     page: bool
     location: str
+    remedy: str = ""
 
     @property
     def fine(self) -> bool:
@@ -77,8 +78,12 @@ class Answer(NamedTuple):
 
     @property
     def taken(self) -> bool:
-        """Whether proposals were taken: GMS says nothing more, or a ``value``; a gateway before it may have its own words."""
-        return self.fine and (not self.content or self.value)
+        """Whether proposals were taken.
+
+        Every version of GMS since 0.14 answers both actions with ``{"value": "success"}`` (its AspectResource). An empty answer
+        is that of a gateway.
+        """
+        return self.fine and self.value
 
     @property
     def later(self) -> bool:
@@ -121,7 +126,7 @@ class Answer(NamedTuple):
             limit = f" ({self.limit})" if self.limit else ""
             now = f"it asks to be left alone for {self.asked:,.0f} s" if self.asked else "send it again later"
             return LaterError(said + limit, where=where, now=now, after=self.asked or 0.0)
-        now = _UNAUTHORIZED.get(self.status, "")
+        now = self.remedy or _UNAUTHORIZED.get(self.status, "")
         if self.status in (404, 405):
             now = "is this the address of DataHub's metadata service?"
         return SinkError(said, where=where, now=now)

@@ -106,9 +106,11 @@ class Connection:
                 raise self._over(ahead)
             self._pace.wait(count)
             found, error = self._once(method, path, body() if callable(body) else body)
-            if found is not None and found.status == 401 and not renewed and self._login.renew():
-                renewed = True
-                continue
+            if found is not None and found.status == 401:
+                if not renewed and self._login.renew():
+                    renewed = True
+                    continue
+                found = found._replace(remedy=self._login.remedy)
             if found is not None and (
                 not found.later or found.refused_inside or (asked_before and found.failed_inside)
             ):

@@ -46,10 +46,23 @@ class Login:
         self._post = post
         self._clock = clock
         self._lent: _Lent | None = None
+        self._sent: str | None = None
+
+    @property
+    def remedy(self) -> str:
+        """What to do when the server refuses the token."""
+        options = self._options
+        if options.oauth is not None:
+            return "look at rest.oauth: the server refuses a token that was issued a moment ago"
+        if options.token_file is not None:
+            return f"write a valid token to {options.token_file} (rest.token_file)"
+        if options.token is not None:
+            return "the token is not valid, or has expired: set DATAHUB_GMS_TOKEN or rest.token anew, or use rest.token_file"
+        return ""
 
     def __call__(self, request: Any) -> Any:
         """Return the request of requests, with its header."""
-        token = self.token()
+        token = self._sent = self.token()
         if token:
             request.headers["Authorization"] = token if token.startswith("Basic ") else f"Bearer {token}"
         return request
@@ -66,7 +79,9 @@ class Login:
         return self._lent.token
 
     def renew(self) -> bool:
-        """Forget a lent token, which the server did not take; return whether another one can be had."""
+        """Forget the token, which the server refused; return whether another one can be had."""
+        if self._options.token_file is not None:
+            return _read(self._options.token_file) != self._sent
         had, self._lent = self._lent, None
         return had is not None
 

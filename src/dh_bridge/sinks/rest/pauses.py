@@ -28,6 +28,8 @@ def backoff(tries: int) -> float:
 def asked_for(headers: Mapping[str, str], now: Callable[[], float] = time) -> float | None:
     """Return the seconds that ``Retry-After`` asks for, as a number or as a date; None when it says nothing of use.
 
+    A date is one of the server's clock, which ``Date`` tells; ``now``, of our own clock, is for servers that do not.
+
     DataHub's own rate limits and its throttle of writes tell it this way (``X-DataHub-RateLimit-*`` say which limit).
     """
     text = headers.get("Retry-After", "").strip()
@@ -36,9 +38,14 @@ def asked_for(headers: Mapping[str, str], now: Callable[[], float] = time) -> fl
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - now())
+        until = parsedate_to_datetime(text).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
+    try:
+        since = parsedate_to_datetime(headers.get("Date", "")).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        since = now()
+    return max(0.0, until - since)
 
 
 class Pace:

@@ -20,16 +20,23 @@ if TYPE_CHECKING:
 
 _BATCH = 100
 """Entities in one request; their aspects may be large."""
+_MAX_FORBIDDEN = 32
+"""Entities that may be refused before a single one was read: then it is no matter of single entities."""
 _NO_DOOR = "No root resource defined"
 """What rest.li says where it has no such resource: that tells nothing of the entity."""
 
 
 class Reader:
-    """Reads over a connection; asks in batches until the server shows that it has none."""
+    """Reads over a connection; asks in batches until the server shows that it has none.
+
+    ``forbidden`` are the entities that the token's user may not read (403); ``read`` returns nothing of them.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._batches = True
+        self._any_read = False
+        self.forbidden: set[str] = set()
 
     def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
         """Return the present aspects: ``wanted`` names URNs and their aspects, none meaning all; a SinkError as emit's."""
@@ -48,17 +55,42 @@ class Reader:
             body = [{"urn": urn, **{name: {} for name in sorted(names)}} for urn, names in wanted.items()]
             path = f"/openapi/v3/entity/{kind}/batchGet?systemMetadata=true"
             answer = self._connection.send("POST", path, orjson.dumps(body))
+            if answer.status == 403:
+                return self._halves(kind, wanted, answer)
             if answer.status not in (404, 405):
+                self._any_read = self._any_read or answer.fine
                 return {one["urn"]: dict(_aspects(one)) for one in self._entities(answer)}
             self._batches = False
         return {urn: found for urn, names in wanted.items() if (found := self._entity(urn, names))}
+
+    def _halves(
+        self, kind: str, wanted: Mapping[str, Collection[str]], answer: Answer
+    ) -> dict[str, dict[str, Present]]:
+        """Read a batch that is refused, as it names an entity that may not be read, without that entity."""
+        urns = list(wanted)
+        if len(urns) == 1:
+            self._forbid(urns[0], answer)
+            return {}
+        middle = len(urns) // 2
+        first = self._read(kind, {urn: wanted[urn] for urn in urns[:middle]})
+        return first | self._read(kind, {urn: wanted[urn] for urn in urns[middle:]})
+
+    def _forbid(self, urn: str, answer: Answer) -> None:
+        self.forbidden.add(urn)
+        if not self._any_read and len(self.forbidden) > _MAX_FORBIDDEN:
+            raise answer.error(self._connection.where)
 
     def _entity(self, urn: str, names: Collection[str]) -> dict[str, Present]:
         asked = f"?aspects=List({','.join(sorted(names))})" if names else ""
         answer = self._connection.send("GET", f"/entitiesV2/{quote(urn, safe='')}{asked}")
         if answer.status == 404 and (answer.ours or not answer.content) and _NO_DOOR not in answer.words:
+            self._any_read = True
+            return {}
+        if answer.status == 403:
+            self._forbid(urn, answer)
             return {}
         entity = self._json(answer)
+        self._any_read = True
         aspects = entity.get("aspects") if isinstance(entity, dict) else None
         if not isinstance(aspects, dict):
             raise self._foreign("no entity")

@@ -72,6 +72,11 @@ class RestSink(Closing):
         """Return the present aspects: ``wanted`` names URNs and their aspects, none of them meaning all."""
         return self._reader.read(wanted)
 
+    @property
+    def forbidden(self) -> Collection[str]:
+        """The entities that :meth:`read` was asked for and that the token's user may not read."""
+        return self._reader.forbidden
+
     def until(self, end: float) -> None:
         """Send nothing, and wait for no answer, after ``end`` (seconds of the monotonic clock), halves and paces included.
 
@@ -90,6 +95,7 @@ class RestSink(Closing):
         accepted = len(proposals)
         proposals = self._without_present(proposals)
         failed: list[Failure] = []
+        written = 0
         step = _AT_ONCE * self._rest.batch_size
         for start in range(0, len(proposals), step):
             metadata = self._options.system_metadata()
@@ -99,7 +105,13 @@ class RestSink(Closing):
             ]
             failed += [each for each in made if isinstance(each, Failure)]
             for request in cut([each for each in made if isinstance(each, Item)], self._rest):
-                failed += self._request(request)
+                try:
+                    failed += self._request(request)
+                except SinkError as error:
+                    if written:
+                        error.what += f"; {written:,} of {len(proposals):,} proposals were written before"
+                    raise
+                written += len(request)
         return Delivery(accepted - len(failed), failed)
 
     def _without_present(self, proposals: Sequence[Proposal]) -> Sequence[Proposal]:
