@@ -26,10 +26,10 @@ NOW = 1_796_000_000
 def batches():
     """Return a function that streams EVENTS into a ledger: the sizes of its batches, and the catalogue's dump."""
 
-    def streamed(clock=lambda: NOW, **said):
+    def streamed(ticks=lambda: 0, **said):
         chosen = compiled(settings(ledger=LedgerSettings(**said)))
         with Catalog(":memory:") as file:
-            ledger = Ledger(file, chosen, CatalogSink(file), clock=clock)
+            ledger = Ledger(file, chosen, CatalogSink(file), clock=lambda: NOW, ticks=ticks)
             sizes = [translation.counts.events for translation, _ in ledger.stream(read(EVENTS))]
             return sizes, list(dump(file))
 
@@ -41,8 +41,8 @@ def test_a_batch_ends_when_it_is_full_or_large_or_its_first_event_is_old(batches
     assert whole == [len(EVENTS)]
     assert len(EVENTS) > 3
     assert batches(batch=2) == ([2] * (len(EVENTS) // 2) + [1] * (len(EVENTS) % 2), said)
-    slow = count(NOW, 11)
-    assert batches(clock=lambda: next(slow)) == ([1] * len(EVENTS), said)
+    slow = count(0, 11)
+    assert batches(ticks=lambda: next(slow)) == ([1] * len(EVENTS), said)
     monkeypatch.setattr("dh_bridge.ledger.ledger.BYTES", 1)
     assert batches() == ([1] * len(EVENTS), said)
 

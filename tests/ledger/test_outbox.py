@@ -59,7 +59,7 @@ def file():
 
 def ledger(file, sink, clock=lambda: 1, **said):
     chosen = settings().model_copy(update={"ledger": settings().ledger.model_copy(update=said)})
-    return Ledger(file, Options(chosen, stateful=True), sink, clock=clock)
+    return Ledger(file, Options(chosen, stateful=True), sink, clock=clock, ticks=clock)
 
 
 def status(urn, *, removed=False):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SinkError
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 REST, LONGEST = 5.0, 60.0
 """Seconds between deliveries to a place that takes nothing: after the first failure, and at most (they double)."""
 
+LONGEST_ASKED = 3600.0
+"""Seconds between deliveries to a place that asks for a longer pause (Retry-After), at most."""
+
 _LOOK = 1.0
 """Seconds of waiting for another process after which to look whether it has delivered what is ours."""
 
@@ -45,13 +49,16 @@ class Courier:
         file: Catalog,
         sink: Sink,
         settings: Settings,
-        clock: Callable[[], float],
         forget: Callable[[Iterable[Failure]], None],
         withheld: Withheld,
+        *,
+        clock: Callable[[], float],
+        ticks: Callable[[], float],
     ) -> None:
         self._file = file
         self._sink = sink
         self._clock = clock
+        self._ticks = ticks
         self._forget = forget
         self._withheld = withheld
         self._limit = settings.ledger.outbox_limit
@@ -63,7 +70,8 @@ class Courier:
         self.owes = False
         #: the last of what is ours to see delivered; None: all that waits is
         self.last: int | None = None
-        self._rest = self._until = 0.0
+        self._rest = 0.0
+        self._until = -inf  # by ticks
 
     def look_for_room(self) -> None:
         """Raise a SinkError when the outbox is full: what was given up fills it, too, until somebody lets it go."""
@@ -104,10 +112,10 @@ class Courier:
         What comes meanwhile belongs to whoever brought it: beside one that never rests there is always something.
         """
         self.last = last = self.outbox.newest()
-        until = time.monotonic() + patience
+        until = monotonic() + patience
         while self.outbox.count(last=last)[0]:
             found = self.deliver(min(patience, _LOOK))
-            if not self.owes or time.monotonic() >= until:
+            if not self.owes or monotonic() >= until:
                 return found
         self.owes, self.broken = False, None
         return Delivery(0, [])
@@ -120,13 +128,14 @@ class Courier:
                 self.last = None
                 yield from self._delivered()
                 self._rest = 0.0 if self.broken is None else min(max(2 * self._rest, REST), LONGEST)
-                self._until = self._clock() + self._rest
+                asked: float = min(getattr(self.broken, "after", 0.0), LONGEST_ASKED)
+                self._until = self._ticks() + max(self._rest, asked)
                 return
         self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)
 
     def deliveries_by_the_way(self) -> Generator[Delivery, None, None]:
         """Deliver as :meth:`deliver_by_the_way` does, part by part."""
-        if self._clock() >= self._until:
+        if self._ticks() >= self._until:
             yield from self.deliveries()
         else:
             self.owes = True

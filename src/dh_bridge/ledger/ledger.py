@@ -50,7 +50,8 @@ class Ledger:
 
     ``options`` are stateful ones. ``full`` sends every aspect of what a batch touches, changed or not. ``clock`` gives the time
     in seconds. ``gate`` sees what a batch comes to, and which entities the ledger never sent before, ahead of anything that is
-    kept; what it raises undoes the batch. ``delivery`` is the id under which the sink writes.
+    kept; what it raises undoes the batch. ``ticks`` is the clock of pauses and ages, which no step of the wall clock moves.
+    ``delivery`` is the id under which the sink writes.
     """
 
     def __init__(  # noqa: PLR0913 - what a door may choose
@@ -62,6 +63,7 @@ class Ledger:
         full: bool = False,
         report: bool = False,
         clock: Callable[[], float] = time.time,
+        ticks: Callable[[], float] = time.monotonic,
         gate: Gate | None = None,
         delivery: str | None = None,
     ) -> None:
@@ -70,6 +72,7 @@ class Ledger:
         self._sink = sink
         self._inside = getattr(sink, "catalog", None) is file
         self._clock = clock
+        self._ticks = ticks
         self._batch = settings.batch
         self._fold = LedgerFold(file.connection, options, full=full)
         self._call = Call(options, report=report, fold=self._fold)
@@ -88,7 +91,7 @@ class Ledger:
         )
         self._journal = Journal(file.connection)
         self._seen: int | None = None
-        self.courier = Courier(file, sink, options.settings, clock, self._forget, self._withheld)
+        self.courier = Courier(file, sink, options.settings, self._forget, self._withheld, clock=clock, ticks=ticks)
         self._gate = gate
         self._deliveries = Deliveries(file.connection)
         self._delivery = delivery
@@ -106,10 +109,10 @@ class Ledger:
         batch: list[Event | DeadLetter] = []
         size, began = 0, 0.0
         for item in items:
-            began = began if batch else self._clock()
+            began = began if batch else self._ticks()
             batch.append(item)
             size += len(item.raw)
-            if len(batch) >= self._batch or size >= BYTES or self._clock() - began >= SECONDS:
+            if len(batch) >= self._batch or size >= BYTES or self._ticks() - began >= SECONDS:
                 yield self.take(batch)
                 yield from islice(self.catching_up(), 1)
                 batch, size = [], 0

@@ -62,6 +62,8 @@ class Newcomers:
         if self.limit is None:
             change("DELETE FROM newcomer")
             return
+        # a clock that was set back since would hold the others until it has caught up
+        change("UPDATE newcomer SET admitted = ? WHERE admitted > ?", (now, now))
         # what is old by now, and what was dropped since
         change("DELETE FROM newcomer WHERE admitted > 0 AND admitted <= ?", (now - HOUR,))
         change(

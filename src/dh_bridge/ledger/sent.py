@@ -178,7 +178,7 @@ class Sent:
         proposals = [one for one in proposals if not self._refuses(one)]
         before = dict(known)
         last = max((aspect.time for aspect in known.values()), default=now)
-        stale = self._full or (now - last > self._refresh and not quiet)
+        stale = self._full or (abs(now - last) > self._refresh and not quiet)
         sends = False
         for proposal in proposals:
             if is_timeseries(proposal.aspect_name):
@@ -211,7 +211,7 @@ class Sent:
         key, mark = point_key(proposal), marked(proposal.value)
         old, time = self._connection.execute(_POINT, (key,)).fetchone() or (None, 0)
         same = old == mark and not self._full and proposal.entity_urn not in self.new
-        if not same or time < now - self._points // 2:
+        if not same or abs(now - time) > self._points // 2:
             self._connection.execute(_PUT_POINT, (key, mark, now))
         return [] if same else [proposal]
 

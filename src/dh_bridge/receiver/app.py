@@ -139,11 +139,12 @@ class Receiver:
         """Tell how it is: who ends is not there any more, but a full ledger is no reason to start it anew."""
         if path == "/metrics":
             return Answer(HTTPStatus.OK, self._meters.metrics())
-        waits, why = self._meters.waits(), self._intake.refuses
+        waits, refuses, stall = self._meters.waits(), self._intake.refuses, self._meters.stall()
         ends = self.stopping or not self._intake.alive
-        status = "stopping" if ends else "ok" if why is None else "refusing"
+        status = "refusing" if refuses is not None else "ok" if stall is None else "stalled"
+        status, why = "stopping" if ends else status, refuses or stall
         said = {"status": status, "waiting": waits.number, "waiting_seconds": waits.seconds}
-        if status == "refusing":
+        if status in ("refusing", "stalled"):
             said["why"] = why
         return Answer(HTTPStatus.SERVICE_UNAVAILABLE if ends else HTTPStatus.OK, said)
 

@@ -32,13 +32,14 @@ _GAUGES = {
 
 
 class Meters:
-    """Counters that only grow; ``waits`` says what waits in the ledger, nothing in a catalogue."""
+    """Counters that only grow; ``waits`` says what waits in the ledger, nothing in a catalogue, ``stall`` why nothing leaves it."""
 
     def __init__(self, waits: Callable[[], Waits] = Waits) -> None:
         self._lock = Lock()
         self._counts: Counter[str] = Counter()
         self._statuses: Counter[int] = Counter()
         self.waits = waits
+        self.stall: Callable[[], str | None] = lambda: None
 
     def add(self, **counts: int) -> None:
         """Add to the counters of these names."""

@@ -79,6 +79,7 @@ def receiving(
             meters.waits = stack.enter_context(Backlog(place)).waits
             sender = Sender(place, destination, meters)
             stack.callback(sender.close)
+            meters.stall = sender.stall
             woken = sender.wake
         intake = Intake(ledger, meters, batch=settings.ledger.batch, folded=woken, bury=bury)
         stack.callback(intake.close)

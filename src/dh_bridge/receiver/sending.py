@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.delivery import refused
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import opened
+from dh_bridge.ledger.courier import LONGEST
 from dh_bridge.receiver.news import News
 from dh_bridge.sinks.base import Closing
 
@@ -29,6 +30,8 @@ log = logging.getLogger("dh_bridge.receiver")
 
 IDLE = 5.0
 """Seconds after which it looks by itself whether anything can be delivered."""
+STALLED_AFTER = 2 * LONGEST
+"""Seconds without a delivery, while something may be sent, after which it is a stall: twice the longest pause between tries."""
 GATHERS = 0.2
 """Seconds after the first of what waits: what comes in them goes along, in fewer requests."""
 _TURN, _LAST, _MARGIN = 2.0, 8.0, 0.5
@@ -57,12 +60,21 @@ class Sender(Closing):
         self._news = News("deliveries go on")
         self._woken, self._ended = Event(), Event()
         self._end = inf
+        self._moved = time.monotonic()
+        self._reason = ""
         self._thread = Thread(target=self._run, name="dh_bridge.sender", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
         """Say that something waits."""
         self._woken.set()
+
+    def stall(self) -> str | None:
+        """Return why nothing is delivered, if nothing was for STALLED_AFTER seconds while something might be sent; else None."""
+        seconds = time.monotonic() - self._moved
+        if seconds < STALLED_AFTER:
+            return None
+        return f"nothing was delivered for {seconds:,.0f} seconds" + (f": {self._reason}" if self._reason else "")
 
     def close(self) -> None:
         """Deliver what waits once more, as far as the place takes it by then, and end; the rest stays in the ledger."""
@@ -89,6 +101,7 @@ class Sender(Closing):
                     self._deliver(ledger, ledger.courier.deliveries(_TURN))
                     return
             except SinkError as error:  # of the ledger's file: a full disk, a lock
+                self._reason = str(error)
                 self._news.bad(f"nothing is delivered: {error}")
             except Exception:
                 log.exception("nothing is delivered: a mistake of dh-bridge, please report it")
@@ -101,7 +114,11 @@ class Sender(Closing):
         with closing(deliveries):
             while time.monotonic() < self._end and (one := next(deliveries, None)) is not None:
                 self._count(one)
+                self._moved = time.monotonic()
         courier = ledger.courier
+        if courier.outbox.paused or not courier.outbox.waiting(limit=1, held=False):
+            self._moved = time.monotonic()
+        self._reason = "" if courier.broken is None else str(courier.broken)
         if courier.owes or time.monotonic() >= self._end:
             return  # another process delivers, or the place is left alone for a while: no news, and no end of news
         if courier.broken is None:
