@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +22,7 @@ from dh_bridge.errors import BridgeError, EventError, SinkError
 from dh_bridge.memory import collect_rarely
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from io import TextIOWrapper
 
 EXIT_EVENTS, EXIT_USAGE, EXIT_DELIVERY, EXIT_INTERRUPTED, EXIT_UNREAD = 1, 2, 3, 130, 141
@@ -95,30 +97,55 @@ class Commands(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), line) for name, line in section.items()])
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the arguments, as click does."""
+        with _escaped_messages():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a BridgeError becomes a message on stderr and an exit code."""
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             ctx.color = False  # click knows neither
         try:
-            return super().invoke(ctx)
+            with _escaped_messages():
+                return super().invoke(ctx)
         except BridgeError as error:
-            click.echo(f"Error: {error}", err=True)
+            _say(f"Error: {error}")
             ctx.exit(exit_code(error))
         except KeyboardInterrupt:
-            click.echo("\nInterrupted: what was written stays; run the same command again to finish.", err=True)
+            _say("\nInterrupted: what was written stays; run the same command again to finish.")
             ctx.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
             _let_go_of_stdout()
             ctx.exit(EXIT_UNREAD)
         except OSError as error:
             if error.errno in _NO_WAY and error.filename is not None:
-                click.echo(f"Error: {error.filename}: cannot be reached: {error.strerror}", err=True)
+                _say(f"Error: {error.filename}: cannot be reached: {error.strerror}")
                 ctx.exit(EXIT_DELIVERY)
             if error.errno not in _NO_ROOM:
                 raise
-            click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
+            _say(f"Error: the output cannot be written: {error.strerror}")
             _let_go_of_stdout()
             ctx.exit(EXIT_DELIVERY)
+
+
+@contextmanager
+def _escaped_messages() -> Iterator[None]:
+    """Escape the message of an error of click's inside: it quotes arguments."""
+    try:
+        yield
+    except click.ClickException as error:
+        from dh_bridge.cli.screen import escaped  # noqa: PLC0415 - for errors alone
+
+        error.message = escaped(error.message)  # type: ignore[misc]  # click shows the error itself
+        raise
+
+
+def _say(text: str) -> None:
+    """Write a message to stderr."""
+    from dh_bridge.cli.screen import say  # noqa: PLC0415 - for errors alone
+
+    say(text)
 
 
 def _let_go_of_stdout() -> None:

@@ -10,7 +10,7 @@ import orjson
 from dh_bridge.cli import EXIT_USAGE
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import config_options, given_flags, json_option
-from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.cli.screen import echo, json_line, say, write, write_table
 from dh_bridge.settings.loading import DEFAULT, examine, json_schema
 from dh_bridge.translation.options import Options
 
@@ -35,7 +35,7 @@ def check(**arguments: Any) -> None:
     loaded = _examined(arguments)
     Options(loaded.settings)  # what a model cannot see: words of rules and mappings, and the profile
     where = f"{loaded.file} and the environment" if loaded.file else "the environment and the defaults (no file)"
-    click.echo(f"the settings of {where} are fine: {len(loaded.origins)} given")
+    echo(f"the settings of {where} are fine: {len(loaded.origins)} given")
 
 
 @config.command()
@@ -60,7 +60,7 @@ def show(*, origin: bool, everything: bool, as_json: bool, **arguments: Any) -> 
 @examples("dh-bridge config schema > dh_bridge.schema.json")
 def schema() -> None:
     """Write the JSON Schema of a settings file, for editors and checks."""
-    click.echo(orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2).decode())
+    echo(orjson.dumps(json_schema(), option=orjson.OPT_INDENT_2).decode())
 
 
 def _examined(arguments: dict[str, Any]) -> Loaded:

@@ -15,7 +15,7 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.lineage import lineage_tree
 from dh_bridge.cli.options import catalog_path, events_path, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import write_tree
+from dh_bridge.cli.screen import echo, write_tree
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.catalog import CatalogSink
 
@@ -53,13 +53,13 @@ def demo(*, settings: Settings, events: tuple[str, ...], file: str, dry_run: boo
             outcome.add(translation)
             outcome.deliver(sink.emit(translation.proposals))
         for line in outcome.summary():
-            click.echo(line)
+            echo(line)
         root = most_made(catalog)
     if root is not None:
-        click.echo("\nWhere one of the datasets comes from:\n")
+        echo("\nWhere one of the datasets comes from:\n")
         write_tree(lineage_tree(root, "up"))
         if not dry_run:
-            click.echo(f"\nLook further: dh-bridge lineage '{root.urn}' --catalog {file} --columns")
+            echo(f"\nLook further: dh-bridge lineage '{root.urn}' --catalog {file} --columns")
     outcome.leave()
 
 

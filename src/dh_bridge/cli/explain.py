@@ -21,7 +21,7 @@ from dh_bridge.cli.options import (
     with_settings,
 )
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import json_line, visible, write
+from dh_bridge.cli.screen import echo, json_line, styled, visible, write
 from dh_bridge.cli.story import tell
 from dh_bridge.datahub.search_texts import MAX_TERM_BYTES
 from dh_bridge.encodable import sound
@@ -158,20 +158,20 @@ def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
         part = _PART.match(line["path"])
         title = titles.get(part[0], titles[""]) if part else titles[""]
         tables.setdefault(title, []).append(line)
-    click.secho(place, bold=True, underline=True)
+    echo(styled(place, bold=True, underline=True))
     for title, rows in tables.items():
         counts = Counter(row["verdict"] for row in rows)
         said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLOURS if counts[verdict])
-        click.echo(f"\n  {click.style(visible(title), bold=True)}  ({said})")
+        echo("\n  ", styled(title, bold=True), f"  ({said})")
         width = max(len(row["path"]) for row in rows)
         for row in rows:
-            click.echo(_line(row, width))
-    click.echo()
+            _write_line(row, width)
+    echo()
 
 
-def _line(row: Mapping[str, Any], width: int) -> str:
-    verdict = click.style(f"{row['verdict']:<8}", fg=_COLOURS[row["verdict"]])
+def _write_line(row: Mapping[str, Any], width: int) -> None:
     end = row["target"] or row["reason"] or ""
     if row["target"] and row["reason"] == CUT:
         end += f"  (cut: the search index takes {MAX_TERM_BYTES:,} bytes)"
-    return sound(f"    {verdict}  {visible(row['path']):<{width}}  {visible(end)}".rstrip())
+    text = sound(f"  {visible(row['path']):<{width}}  {visible(end)}".rstrip())
+    echo("    ", styled(f"{row['verdict']:<8}", fg=_COLOURS[row["verdict"]]), text)

@@ -10,7 +10,7 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import profile_option, with_settings
-from dh_bridge.cli.screen import say
+from dh_bridge.cli.screen import echo, say, styled
 from dh_bridge.testing.golden import cases, compare
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def golden(*, settings: Settings, directory: str, update: bool) -> None:
     results = [compare(case, bridge, update=update) for case in cases(directory)]
     for result in results:
         word = "differs" if result.differences else "written" if result.written else "same"
-        click.echo(f"{word:<7}  {result.case.events}")
+        echo(f"{word:<7}  {result.case.events}")
         for line in result.differences:
-            click.secho(f"  {line}", fg=_COLOURS.get(line.strip()[:1]))
+            echo(styled(f"  {line}", fg=_COLOURS.get(line.strip()[:1])))
     different = sum(1 for result in results if result.differences)
     if different:
         say(

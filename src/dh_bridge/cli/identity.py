@@ -10,7 +10,7 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, fail_option, json_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import json_line, write, write_pairs
+from dh_bridge.cli.screen import echo, json_line, write, write_pairs
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.translation.identity.lints import Sightings
 
@@ -55,7 +55,7 @@ def identity(*, settings: Settings, events: tuple[str, ...], mode: str | None, a
                 write([json_line(bridge.identity(item, sightings))])
             else:
                 write_pairs(bridge.identity(item, sightings))
-                click.echo()
+                echo()
         outcome.leave()
 
 

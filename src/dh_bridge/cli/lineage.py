@@ -115,7 +115,11 @@ def _grow(branch: Tree, nodes: Sequence[Node], side: str) -> None:
 
 
 def _label(node: Node) -> str:
-    parts = [f"[bold]{escape(visible(node.name))}[/bold]", f"[cyan]{_kind(node)}[/cyan]", _MARKS[node.mark]]
+    parts = [
+        f"[bold]{escape(visible(node.name))}[/bold]",
+        f"[cyan]{escape(visible(_kind(node)))}[/cyan]",
+        _MARKS[node.mark],
+    ]
     return "  ".join([*filter(None, parts), *(["[red]removed[/red]"] if node.removed else [])])
 
 

@@ -13,7 +13,7 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, ledger_option, profile_option, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.places import opened_place, say_unread
-from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.cli.screen import echo, json_line, say, write, write_table
 from dh_bridge.delivery import around
 from dh_bridge.ledger import Nowhere, opened, trial
 from dh_bridge.review.plan import COUNTS
@@ -113,7 +113,7 @@ def _show(counts: Counter[str], rows: list[dict[str, Any]]) -> None:
         found = [row for row in rows if row["kind"] == kind]
         if found:
             columns = [column for column in found[0] if column != "kind"]
-            click.echo()
+            echo()
             write_table([kind, *columns[1:]], [[row[column] for column in columns] for row in found[:_MOST]])
             if len(found) > _MOST:
-                click.echo(f"… and {len(found) - _MOST:,} more (--json)")
+                echo(f"… and {len(found) - _MOST:,} more (--json)")

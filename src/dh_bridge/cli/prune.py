@@ -16,7 +16,7 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import profile_option, with_settings
 from dh_bridge.cli.outcome import written_to
 from dh_bridge.cli.places import existing
-from dh_bridge.cli.screen import say
+from dh_bridge.cli.screen import echo, say
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError, SinkError
@@ -162,7 +162,7 @@ def _remove(urns: Sequence[str], sink: Sink) -> set[str]:
 
 def _show(urns: Sequence[str], what: str) -> None:
     for urn in urns:
-        click.echo(urn)
+        echo(urn)
     say(f"{len(urns):,} {what} would go")
 
 

@@ -13,7 +13,7 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, json_option, ledger_option, with_settings
 from dh_bridge.cli.places import opened_outbox
 from dh_bridge.cli.queue_import import import_
-from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.cli.screen import echo, json_line, say, write, write_table
 from dh_bridge.ledger.sent import Sent
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def list_(*, settings: Settings, ledger: Path | None, dead: bool, as_json: bool)
             write(json_line(_row(one)) for kind in kinds for one in outbox.each(dead=kind))
             return
         waits, letters = outbox.count()
-        click.echo(
+        echo(
             f"{waits:,} {'waits' if waits == 1 else 'wait'}, {letters:,} given up"
             + (", deliveries pause" if outbox.paused else "")
         )
@@ -109,7 +109,7 @@ def retry(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool)
         sent = Sent(file.connection)
         for one in outbox.each(dead=True):
             sent.remember(one.proposal, one.since)
-        click.echo(f"{outbox.retry():,} wait again")
+        echo(f"{outbox.retry():,} wait again")
 
 
 @queue.command()
@@ -127,7 +127,7 @@ def drop(*, settings: Settings, ledger: Path | None, dead: bool, dry_run: bool) 
         sent = Sent(file.connection)
         for one in outbox.each(dead=dead):
             sent.forget(one.proposal)
-        click.echo(f"{outbox.drop(dead=dead):,} dropped")
+        echo(f"{outbox.drop(dead=dead):,} dropped")
 
 
 @queue.command()
@@ -139,7 +139,7 @@ def pause(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Hold all deliveries: emit goes on folding events, and what comes of them waits."""
     with _changed(ledger, settings, dry_run=dry_run) as (_, outbox):
         outbox.pause(paused=True)
-        click.echo(f"deliveries pause, {outbox.count()[0]:,} wait")
+        echo(f"deliveries pause, {outbox.count()[0]:,} wait")
 
 
 @queue.command()
@@ -151,7 +151,7 @@ def resume(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
     """Let deliveries go on: the next emit sends what waits."""
     with _changed(ledger, settings, dry_run=dry_run) as (_, outbox):
         outbox.pause(paused=False)
-        click.echo(f"deliveries go on, {outbox.count()[0]:,} wait")
+        echo(f"deliveries go on, {outbox.count()[0]:,} wait")
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def _write_letters(letters: list[Waiting], number: int) -> None:
     rows = [(one.proposal.entity_urn, one.proposal.aspect_name, _time(one.since), one.reason) for one in letters]
     write_table(("given up", "aspect", "since", "reason"), rows)
     if number > len(rows):
-        click.echo(f"… and {number - len(rows):,} more (--json)")
+        echo(f"… and {number - len(rows):,} more (--json)")
 
 
 def _row(one: Waiting) -> dict[str, object]:

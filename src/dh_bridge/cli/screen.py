@@ -1,4 +1,8 @@
-"""What people and programs see: JSON lines and tables on stdout, messages and the progress bar on stderr."""
+"""The terminal: JSON lines and tables on stdout, messages and the progress bar on stderr.
+
+No other module of the command line writes to stdout or stderr: here the characters of names that control a terminal, or turn
+the direction of its text, are escaped.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,10 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 _bars: list[Progress] = []
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f"
+"""Control characters but tab and line feed, line separators, and those of bidirectional text (Unicode TR 9 and TR 36)."""
+_unsafe = re.compile(f"[{_CONTROL}]")
+_unsafe_in_line = re.compile(rf"[\t\n{_CONTROL}]")
 
 
 class Closed(io.TextIOBase):
@@ -36,9 +43,25 @@ class Closed(io.TextIOBase):
         return int(self.buffer)
 
 
+class Styled(str):
+    """Text with colours, which :func:`echo` writes as it is."""
+
+    __slots__ = ()
+
+
+def styled(text: str, **style: Any) -> Styled:
+    """Return one line of text with colours, as ``click.style`` names them."""
+    return Styled(click.style(visible(text), **style))
+
+
+def echo(*parts: str, err: bool = False, nl: bool = True) -> None:
+    """Write the parts, and a line break (``nl``), to stdout, or stderr; all but what is :class:`Styled` is escaped."""
+    click.echo("".join([part if isinstance(part, Styled) else escaped(part) for part in parts]), err=err, nl=nl)
+
+
 def say(text: str) -> None:
     """Write a message to stderr."""
-    click.echo(text, err=True)
+    echo(text, err=True)
 
 
 def json_line(row: Mapping[str, Any]) -> bytes:
@@ -49,10 +72,10 @@ def json_line(row: Mapping[str, Any]) -> bytes:
         return orjson.dumps(encodable(row), default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def write(chunks: Iterable[bytes]) -> None:
-    """Write bytes to stdout."""
+def write(texts: Iterable[bytes]) -> None:
+    """Write whole texts as UTF-8 to stdout: JSON stays the same JSON, since its escapes are used."""
     sys.stdout.flush()
-    sys.stdout.buffer.writelines(chunks)
+    sys.stdout.buffer.writelines(map(_escaped_bytes, texts))
     sys.stdout.buffer.flush()
 
 
@@ -60,9 +83,9 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write an aligned table to stdout: plain text, no line is cut or wrapped, so that grep and awk like it too."""
     cells = [["" if cell is None else visible(str(cell)) for cell in row] for row in rows]
     widths = [max(len(row[at]) for row in [list(columns), *cells]) for at in range(len(columns))]
-    click.secho(_line(columns, widths), bold=True)
+    echo(styled(_line(columns, widths), bold=True))
     for row in cells:
-        click.echo(_line(row, widths))
+        echo(_line(row, widths))
 
 
 def write_pairs(row: Mapping[str, Any]) -> None:
@@ -71,23 +94,44 @@ def write_pairs(row: Mapping[str, Any]) -> None:
     for name, value in row.items():
         if value not in (None, "", [], {}, ()):
             text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            click.echo(f"{name.ljust(width)}  {visible(text)}")
+            echo(f"{name.ljust(width)}  {visible(text)}")
 
 
 def write_tree(tree: Tree) -> None:
-    """Write a tree to stdout: coloured on a terminal, and no line is cut or wrapped, however narrow that is."""
+    """Write a tree to stdout: coloured on a terminal, and no line is cut or wrapped, however narrow that is.
+
+    The names in its labels are :func:`visible` already.
+    """
     from rich.console import Console  # noqa: PLC0415 - rich is loaded when it prints, not by every command
 
     text = io.StringIO()
     Console(file=text, force_terminal=True, color_system="standard", highlight=False, emoji=False, width=10_000).print(
         tree
     )
-    click.echo(text.getvalue(), nl=False)  # without colours where nobody sees them
+    echo(Styled(text.getvalue()), nl=False)  # without colours where nobody sees them
 
 
 def visible(text: str) -> str:
     """Return a text that is one line and leaves the terminal as it is: control characters of names as escapes."""
-    return text if text.isprintable() else _CONTROL.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
+    return text if text.isprintable() else _unsafe_in_line.sub(_escape, text)
+
+
+def escaped(text: str) -> str:
+    """Return a text as :func:`visible` does, with its line breaks and tabs."""
+    return text if text.isprintable() else _unsafe.sub(_escape, text)
+
+
+def _escape(sign: re.Match[str]) -> str:
+    return sign[0].encode("unicode_escape").decode()
+
+
+def _escaped_bytes(text: bytes) -> bytes:
+    """Return UTF-8 with the escapes of JSON instead of unsafe characters."""
+    line = text.decode("utf-8", "surrogateescape")
+    if line.isprintable() or (line.endswith("\n") and line[:-1].isprintable()):
+        return text
+    found = _unsafe.sub(lambda sign: f"\\u{ord(sign[0]):04x}", line)
+    return found.encode("utf-8", "surrogateescape")
 
 
 def ask(question: str) -> bool:
@@ -95,7 +139,7 @@ def ask(question: str) -> bool:
     for bar in _bars:
         bar.stop()
     try:
-        return click.confirm(question, err=True)
+        return click.confirm(escaped(question), err=True)
     finally:
         for bar in _bars:
             bar.start()

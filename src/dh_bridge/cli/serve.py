@@ -15,7 +15,7 @@ from dh_bridge.cli.apart import need_apart, place_of
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dead_option, profile_option, remember_option, with_settings
 from dh_bridge.cli.outcome import written_to
-from dh_bridge.cli.screen import json_line, say
+from dh_bridge.cli.screen import escaped, json_line, say, visible
 from dh_bridge.receiver.running import receiving
 
 if TYPE_CHECKING:
@@ -64,11 +64,21 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         say(line)
 
 
+class _Escaping(logging.Formatter):
+    """Writes each message on one line: it quotes names of events, and answers of servers."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
+        return visible(super().formatMessage(record))
+
+    def format(self, record: logging.LogRecord) -> str:
+        return escaped(super().format(record))
+
+
 def _log_to_stderr() -> None:
     if log.handlers:
         return
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(_Escaping("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)
 

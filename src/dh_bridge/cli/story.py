@@ -5,10 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.cli.screen import json_line, visible, write
+from dh_bridge.cli.screen import echo, json_line, styled, visible, write
 from dh_bridge.ledger.story import story
 from dh_bridge.translation.options import Options
 
@@ -25,15 +23,15 @@ def tell(file: str, run: str, settings: Settings, *, as_json: bool) -> None:
         write(json_line(_row(time, told)) for time, told in found.events)
         write([json_line({"run": found.urn, **_end(found)})])
         return
-    click.secho(found.urn, bold=True)
+    echo(styled(found.urn, bold=True))
     for time, told in found.events:
         what = f"{told.type or '-':8}  {told.namespace} {told.name}  {told.producer or ''}"
-        click.echo(f"{_time(time)}  {visible(what)}".rstrip())
+        echo(f"{_time(time)}  {visible(what)}".rstrip())
         for urn, aspects in told.sent.items():
-            click.echo(f"    sent  {urn}: {', '.join(aspects)}")
+            echo(f"    sent  {urn}: {', '.join(aspects)}")
     sent = sum(len(aspects) for _, told in found.events for aspects in told.sent.values())
     said = ", ".join(f"{name} {value}" for name, value in _end(found).items() if value is not None)
-    click.echo(f"{len(found.events):,} events, {sent:,} aspects sent; {said}")
+    echo(f"{len(found.events):,} events, {sent:,} aspects sent; {said}")
 
 
 def _end(found: Story) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import catalog_path, json_option, utf_8, with_settings
-from dh_bridge.cli.screen import json_line, say, write, write_pairs
+from dh_bridge.cli.screen import echo, json_line, say, write, write_pairs
 from dh_bridge.datahub.urns import parse, type_if_urn
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.read import standard_input
@@ -171,7 +171,7 @@ def _pairs(naming: Naming, text: str, file: str | None) -> list[tuple[str, str]]
 def _show_pairs(pairs: list[tuple[str, str]], *, as_json: bool) -> None:
     for namespace, name in pairs:
         row = {"namespace": namespace, "name": name}
-        write([json_line(row)]) if as_json else click.echo(f"{namespace}  {name}")
+        write([json_line(row)]) if as_json else echo(f"{namespace}  {name}")
 
 
 def _no_candidate(naming: Naming, text: str, env: str) -> str:

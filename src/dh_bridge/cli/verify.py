@@ -14,7 +14,7 @@ from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_path, json_option, ledger_option, profile_option, utf_8, with_settings
 from dh_bridge.cli.outcome import Outcome, events_of
 from dh_bridge.cli.places import existing, opened_place, say_unread
-from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.cli.screen import echo, json_line, say, write, write_table
 from dh_bridge.delivery import around
 from dh_bridge.ledger.recall import Recall
 from dh_bridge.review.state import State
@@ -104,7 +104,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
                 ],
             )
             if len(rows) > _MOST:
-                click.echo(f"… and {len(rows) - _MOST:,} more (--json)")
+                echo(f"… and {len(rows) - _MOST:,} more (--json)")
         _say_refused(state.refused)
         say_unread(state.unread)
         say(

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from dh_bridge.learning.finding import Finding
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.-]*(?:://[\w.-]+(?::\d+)?(?:/[\w./-]*)?)?").fullmatch
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}  # mean something else in YAML when bare
 _MOST = 100
 """Proposals of one kind that are written; a longer list is nothing to read."""
