@@ -23,6 +23,7 @@ _TESTS = Path(__file__).parent
 _COUNTED = {"translation", "datahub", "golden"}
 #: Files of tests that take seconds each: whoever is free takes one of them. They come last, and fill what is left.
 _SPREAD = {
+    "tests/cli/test_damaged_files.py",
     "tests/cli/test_help.py",
     "tests/faults/test_faults_kafka.py",
     "tests/faults/test_faults_process.py",

@@ -70,7 +70,7 @@ class Bridge(Closing):
         if type(events) is Event:
             call.add(events)
         else:
-            for found in given_events(events, self.zone):
+            for found in given_events(events, self.zone, follow_links=self.settings.follow_links):
                 if isinstance(found, DeadLetter):
                     call.dead.append(found)
                 else:

@@ -9,6 +9,9 @@ import os
 import pytest
 from samples import dataset, event
 
+from dh_bridge import Settings
+from dh_bridge.bridge import Bridge
+
 EVENT = event(outputs=[dataset("shop.public.orders")])
 URN = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 
@@ -118,3 +121,21 @@ def test_that_there_is_no_event_is_told(run, tmp_path, command):
     assert "there is no event in stdin" in run(*command, "-", stdin="").stderr
     (tmp_path / "one.ndjson").write_text(json.dumps(EVENT))
     assert "there is no event" not in run(*command, "folder", "one.ndjson").stderr
+
+
+def test_links_out_of_a_folder_are_counted_and_named_in_one_line(run, tmp_path):
+    events, other = tmp_path / "events", tmp_path / "other"
+    events.mkdir()
+    other.mkdir()
+    for number in range(3):
+        (other / f"{number}.json").write_text(json.dumps(event()))
+        (events / f"{number}.json").symlink_to(other / f"{number}.json")
+    skipped = run("identity", str(events))
+    assert (skipped.exit_code, skipped.stdout) == (0, "")
+    named = [line for line in skipped.stderr.splitlines() if "followed" in line]
+    assert len(named) == 1
+    assert named[0].startswith(f"3 links were not followed, such as {events / '0.json'}: they lead out of the folder")
+    followed = run("identity", str(events), "--json", "--set", "follow_links=true")
+    assert (len(followed.stdout.splitlines()), followed.stderr) == (3, "")
+    assert Bridge().translate(events).proposals == []
+    assert Bridge(Settings(follow_links=True)).translate(events).proposals

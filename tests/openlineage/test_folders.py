@@ -31,14 +31,49 @@ def test_what_is_hidden_is_no_event_file(folder):
     assert names(folder) == ["a.json", "day/b.json"]
 
 
-def test_a_folder_behind_a_link_is_read_once_and_a_circle_ends(folder):
-    other = folder.parent / "other"
+def test_folder_behind_a_link_is_read_once_and_a_circle_ends(folder):
+    (folder / "today").symlink_to(folder / "day")
+    (folder / "now").symlink_to(folder / "day" / "b.json")
+    (folder / "now.json").symlink_to(folder / "day" / "b.json")
+    (folder / "day" / "up").symlink_to(folder)
+    assert names(folder) == ["a.json", "day/b.json", "now.json"]
+
+
+@pytest.fixture
+def leading_out(folder):
+    """Return links out of the folder: to a folder, twice, to files, and to nothing."""
+    other = folder.parent / "events-other"
     other.mkdir()
     (other / "e.json").write_text("{}")
+    (other / "secret").write_text("root:x")
     (folder / "today").symlink_to(other)
-    (folder / "tomorrow").symlink_to(other)
-    (folder / "day" / "up").symlink_to(folder)
-    assert names(folder) == ["a.json", "day/b.json", "today/e.json"]
+    (folder / "day" / "tomorrow").symlink_to("../../events-other")
+    (folder / "passwd.json").symlink_to(other / "secret")
+    (folder / "gone.json").symlink_to(other / "gone.json")
+    (folder / "notes.md").symlink_to(other / "secret")
+    (folder / "day" / "chain.json").symlink_to(folder / "passwd.json")
+    return ["day/chain.json", "day/tomorrow", "gone.json", "passwd.json", "today"]
+
+
+def test_link_that_leads_out_of_the_folder_is_not_followed(folder, leading_out):
+    outside = []
+    found = [file.relative_to(folder).as_posix() for file in event_files(folder, outside=outside.append)]
+    assert found == ["a.json", "day/b.json"]
+    assert sorted(link.relative_to(folder).as_posix() for link in outside) == leading_out
+
+
+@pytest.mark.usefixtures("leading_out")
+def test_link_that_leads_out_of_the_folder_is_followed_on_request(folder):
+    found = [file.relative_to(folder).as_posix() for file in event_files(folder, follow_links=True)]
+    assert found == [
+        "a.json", "day/b.json", "day/chain.json", "day/tomorrow/e.json", "gone.json", "passwd.json",
+    ]  # fmt: skip
+
+
+def test_folder_that_is_named_may_be_a_link_itself(folder):
+    (folder.parent / "link").symlink_to(folder)
+    assert [file.name for file in event_files(folder.parent / "link")] == ["a.json", "b.json"]
+    assert [file.name for file in event_files(folder.parent / "link" / "a.json")] == ["a.json"]
 
 
 @pytest.mark.parametrize(

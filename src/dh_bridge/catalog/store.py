@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 
 from dh_bridge.catalog.batch import Batch
+from dh_bridge.catalog.damage import DamageError, diagnose
 from dh_bridge.catalog.tables import connect
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Closing, Delivery
@@ -16,6 +17,7 @@ from dh_bridge.sinks.base import Closing, Delivery
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+    from types import TracebackType
 
     from dh_bridge.datahub.proposal import Proposal
 
@@ -74,6 +76,8 @@ class Catalog(Closing):
                 # taken for an inner one of it, and stay with nobody.
                 self.connection.execute("ROLLBACK")
             busy = "locked" in str(error) or "busy" in str(error)
+            if not isinstance(error, sqlite3.OperationalError):
+                raise DamageError(error, where=self.path) from error
             now = "another program writes to it; try again" if busy else ""
             raise SinkError(f"cannot be written: {error}", where=self.path, now=now, retryable=busy) from error
         if len(self._ids) > _IDS_KEPT:
@@ -155,6 +159,17 @@ class Catalog(Closing):
         bags = [value.get("customProperties") or {} for value in self.aspects(urn).values()]
         pairs = {(bag[one], bag[two]) for bag in bags for one, two in _RAW_NAMES if one in bag and two in bag}
         return sorted(pairs)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Close the file; a SinkError instead of an error whose reason is that the file is damaged."""
+        try:
+            fault = None if error is None else diagnose(self.connection, self.path, error)
+        finally:
+            self.close()
+        if fault is not None:
+            raise fault from error
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+from dh_bridge.catalog.damage import DamageError
 from dh_bridge.errors import SinkError
 
 VERSION = 9
@@ -157,8 +158,11 @@ def copy(path: str | Path, into: str | Path) -> None:
     """Copy a file as it is at one moment, whoever writes to it meanwhile; a SinkError says why it cannot be done."""
     try:
         with closing(_open(str(path), readonly=True)) as here, closing(sqlite3.connect(into)) as there:
+            _check(here, str(path), readonly=False)
             here.backup(there)
-    except sqlite3.Error as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError, MemoryError) as error:
+        if not isinstance(error, sqlite3.OperationalError):
+            raise DamageError(error, where=str(path)) from error
         raise SinkError(f"cannot be copied to {into}: {error}", where=str(path)) from error
 
 
@@ -174,7 +178,9 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     try:
         connection = _open(place, readonly=readonly)
     except sqlite3.Error as error:
-        raise SinkError(f"cannot be opened: {_why(error, Path(place))}", where=place) from error
+        raise SinkError(
+            f"cannot be opened: {_why(error, Path(place))}", where=place, now="name a file that can be written"
+        ) from error
     try:
         _check(connection, place, readonly=readonly)
         if not readonly or place == _MEMORY:
@@ -182,9 +188,11 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:  # a full disk, a lock: nothing is wrong with the file
         connection.close()
         raise SinkError(f"cannot be opened: {error}", where=place) from error
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:  # the last two of what a damaged schema holds
         connection.close()
-        raise SinkError(f"is no catalogue: {error}", where=place, now="name another file") from error
+        if "not a database" in str(error):
+            raise SinkError(f"is no catalogue: {error}", where=place, now="name another file") from error
+        raise DamageError(error, where=place) from error
     except SinkError:
         connection.close()
         raise

@@ -180,12 +180,16 @@ def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLett
         if "-" in paths and sys.stdin is not None:
             pipe = io.BufferedReader(Pipe(sys.stdin.fileno()), BUFFER)
     passed: list[Path] = []
-    items = read_events(paths, stdin=pipe, zone=bridge.zone, passed=passed.append)
-    return _telling(progress(items, "events"), paths, passed)
+    outside: list[Path] = []
+    items = read_events(
+        paths, stdin=pipe, zone=bridge.zone, passed=passed.append, follow_links=bridge.settings.follow_links,
+        outside=outside.append,
+    )  # fmt: skip
+    return _telling(progress(items, "events"), paths, passed, outside)
 
 
 def _telling(
-    items: Iterator[Event | DeadLetter], paths: Sequence[str], passed: Sequence[Path]
+    items: Iterator[Event | DeadLetter], paths: Sequence[str], passed: Sequence[Path], outside: Sequence[Path]
 ) -> Iterator[Event | DeadLetter]:
     """Yield ``items``, then say which files were passed over, and that there was no event at all."""
     found = False
@@ -197,6 +201,11 @@ def _telling(
     if passed:
         which = "1 file was" if len(passed) == 1 else f"{len(passed):,} files were"
         say(f"{which} passed over, such as {passed[0]}: of folders those are read that end in {_ENDINGS}")
+    if outside:
+        which = "1 link was" if len(outside) == 1 else f"{len(outside):,} links were"
+        say(
+            f"{which} not followed, such as {outside[0]}: they lead out of the folder (--set follow_links=true follows them)"
+        )
 
 
 def _limited(number: int, text: str) -> None:

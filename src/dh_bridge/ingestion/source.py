@@ -124,7 +124,10 @@ class OpenLineageSource(Source):
 
     def get_workunits_internal(self) -> Iterable[MetadataWorkUnit]:
         """Yield a work unit for each proposal, in the order in which they are to be written."""
-        items = read_events(self.config.events, zone=self._bridge.zone, passed=self._tell_of_passed)
+        items = read_events(
+            self.config.events, zone=self._bridge.zone, passed=self._tell_of_passed,
+            follow_links=self._settings.follow_links, outside=self._report_link,
+        )  # fmt: skip
         for translation in self._folded(items) if self._ledger is None else self._remembered(items, self._ledger):
             self.report.add(translation)
             for proposal in self._hand.empty():
@@ -142,6 +145,13 @@ class OpenLineageSource(Source):
         self.report.info(
             "Files of folders were passed over, as their endings are not those of events",
             context=f"{file}; read are {', '.join(SUFFIXES)}, and what is named itself",
+            log=False,
+        )
+
+    def _report_link(self, link: Path) -> None:
+        self.report.info(
+            "Links that lead out of a folder of events were not followed",
+            context=f"{link}; settings: {{follow_links: true}} follows them",
             log=False,
         )
 

@@ -13,12 +13,12 @@ from copyreg import dispatch_table
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.ledger.records import packed, unpacked
+from dh_bridge.ledger.records import sealed, unpacked
 from dh_bridge.translation import slots
 from dh_bridge.translation.columns import SchemaFields
 from dh_bridge.translation.identity import Job
 from dh_bridge.translation.naming import Name
-from dh_bridge.translation.packing import PROTOCOL, Reader
+from dh_bridge.translation.packing import PROTOCOL, Reader, packed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -64,7 +64,7 @@ class Facts:
         pickler = pickle.Pickler(file, PROTOCOL)
         pickler.dispatch_table = self._table
         pickler.dump(value)
-        return file.getvalue()
+        return sealed(file.getvalue())
 
     def unpacked(self, data: bytes, *, where: str) -> Any:
         """Return the state that ``data`` holds; a SinkError when it holds something else, or was written by another release."""
@@ -92,7 +92,7 @@ class Facts:
         known = self._by_identity.get(id(value))
         if known is None or known.touched < self._now - DAY:
             data = packed(value)
-            row = (blake2b(data, digest_size=16).digest(), data, self._now)
+            row = (blake2b(data, digest_size=16).digest(), sealed(data), self._now)
             (number,) = self._connection.execute(_WRITE, row).fetchone()
             known = self._remember(number, value, self._now)
         return fact, (known.number,)

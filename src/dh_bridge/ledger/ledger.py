@@ -13,6 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from dh_bridge.call import Call, Translation, counted
+from dh_bridge.catalog.damage import diagnose
 from dh_bridge.ledger.courier import Courier
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.recall import Deliveries
@@ -136,7 +137,19 @@ class Ledger:
     def take(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Fold one batch as :meth:`fold` does, then deliver what waits, unless the place took nothing a moment ago."""
         translation, delivery = self.fold(items)
-        return translation, delivery if self._inside else self.courier.deliver_by_the_way()
+        if not self._inside:
+            try:
+                delivery = self.courier.deliver_by_the_way()
+            except Exception as error:
+                self._blame(error)
+                raise
+        return translation, delivery
+
+    def _blame(self, error: BaseException) -> None:
+        """Raise a SinkError in the place of an error that shows that the file is damaged."""
+        fault = diagnose(self._file.connection, self._file.path, error, search=False)
+        if fault is not None:
+            raise fault from error
 
     def fold(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Fold one batch, in one transaction; a SinkError of the file means that nothing of it happened.
@@ -172,11 +185,12 @@ class Ledger:
                     self._forget(delivery.failed)
                 else:
                     self.courier.put(translation.proposals, self._sent.fresh, now)
-        except BaseException:
+        except BaseException as error:
             self._fold.forget()
             self._call.forget()
             self._journal.forget()
             self._withheld.forget()
+            self._blame(error)
             raise
         return translation, delivery
 

@@ -157,7 +157,12 @@ def trial(place: Path | None) -> Iterator[Path | None]:
         into = Path(folder) / "ledger.db"
         if place.is_file():
             copy(place, into)
-        yield into
+        try:
+            yield into
+        except SinkError as error:
+            if error.where == str(into):
+                error.where = str(place)
+            raise
 
 
 @contextmanager

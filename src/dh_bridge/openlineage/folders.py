@@ -1,9 +1,13 @@
-"""Which files of a folder hold events: those whose endings say so, at any depth, behind links too."""
+"""Which files of a folder hold events: those whose endings say so, at any depth, behind links within the folder too.
+
+A symbolic link that leads out of the folder is followed only on request: who may write into the folder could make us read any
+file of ours, and send it to the server.
+"""
 
 from __future__ import annotations
 
 import os
-from os.path import exists, isfile, realpath
+from os.path import exists, isfile, islink, realpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,18 +17,30 @@ if TYPE_CHECKING:
 SUFFIXES = (".json", ".ndjson", ".jsonl", ".log", ".txt", ".gz")
 
 
-def event_files(path: Path, passed: Callable[[Path], object] = lambda _: None) -> Iterator[Path]:
+def event_files(
+    path: Path,
+    passed: Callable[[Path], object] = lambda _: None,
+    *,
+    follow_links: bool = False,
+    outside: Callable[[Path], object] = lambda _: None,
+) -> Iterator[Path]:
     """Yield ``path`` itself when it is no folder, else the files of it that hold events, in order.
 
     So are folders within that cannot be listed, and links to nothing: who opens one is told why. What is hidden is passed over;
-    ``passed`` is told of files that end otherwise, when they are not empty.
+    ``passed`` is told of files that end otherwise, when they are not empty. ``outside`` is called with each link that leads out of
+    ``path`` and is not followed; with ``follow_links`` all are. ``path`` itself may be a link.
     """
     if not path.is_dir():
         yield path
         return
     unlisted: list[Path] = []
-    files = [folder / name for folder, names in _folders(path, unlisted) for name in names]
+    root = None if follow_links else realpath(path)
+    files = [folder / name for folder, names in _folders(path, unlisted, root, outside) for name in names]
     for file in sorted(files + unlisted):
+        if root is not None and _leads_out(file, root):
+            if _ends_as_events(file):
+                outside(file)
+            continue
         is_file = isfile(file)  # noqa: PTH113 - Path's own raises an error where nobody may look
         if file in unlisted or (_ends_as_events(file) and (is_file or not exists(file))):  # noqa: PTH110 - as above
             yield file
@@ -44,8 +60,16 @@ def is_read(path: str | Path, file: Path) -> bool:
     return any(file.parent == folder.resolve() for folder, _ in _folders(place, []))
 
 
-def _folders(path: Path, unlisted: list[Path]) -> Iterator[tuple[Path, list[str]]]:
-    """Yield ``path`` and each folder within, once whatever links to it, with the names that are not hidden."""
+def _folders(
+    path: Path,
+    unlisted: list[Path],
+    root: str | None = None,
+    outside: Callable[[Path], object] = lambda _: None,
+) -> Iterator[tuple[Path, list[str]]]:
+    """Yield ``path`` and each folder within, once whatever links to it, with the names that are not hidden.
+
+    With a ``root`` no link is followed that leads out of it.
+    """
     seen = set()
     for place, folders, names in os.walk(
         path, followlinks=True, onerror=lambda error: unlisted.append(Path(error.filename))
@@ -54,7 +78,15 @@ def _folders(path: Path, unlisted: list[Path]) -> Iterator[tuple[Path, list[str]
         folders[:] = [] if real in seen else sorted(name for name in folders if not name.startswith("."))
         if real not in seen:
             seen.add(real)
+            for name in [name for name in folders if root is not None and _leads_out(Path(place, name), root)]:
+                folders.remove(name)
+                outside(Path(place, name))
             yield Path(place), [name for name in names if not name.startswith(".")]
+
+
+def _leads_out(place: Path, root: str) -> bool:
+    """Return whether a path is a link to something that is not within the folder ``root``."""
+    return islink(place) and not Path(realpath(place)).is_relative_to(root)  # noqa: PTH114 - as above
 
 
 def _ends_as_events(file: Path) -> bool:

@@ -22,22 +22,24 @@ _LONGEST_PATH = 4096
 _encode = msgspec.json.Encoder().encode
 
 
-def given_events(events: Any, zone: tzinfo = timezone.utc) -> Iterator[Event | DeadLetter]:
+def given_events(
+    events: Any, zone: tzinfo = timezone.utc, *, follow_links: bool = False
+) -> Iterator[Event | DeadLetter]:
     """Yield each of ``events``, or a DeadLetter where one cannot be used; a TypeError when the whole is nothing of that kind."""
     if not isinstance(events, (Event, DeadLetter, os.PathLike)) and not _has(events, "eventTime", "__iter__"):
         raise TypeError(f"{type(events).__name__} holds no events: {_FORMS}")
-    return _given(events, "event", zone)
+    return _given(events, "event", zone, follow_links=follow_links)
 
 
 def _has(one: Any, *names: str) -> bool:
     return any(hasattr(one, name) for name in names)
 
 
-def _given(one: Any, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
+def _given(one: Any, place: str, zone: tzinfo, *, follow_links: bool) -> Iterator[Event | DeadLetter]:
     if isinstance(one, (Event, DeadLetter)):
         yield one
     elif isinstance(one, os.PathLike):
-        yield from read_events([os.fsdecode(one)], zone=zone)
+        yield from read_events([os.fsdecode(one)], zone=zone, follow_links=follow_links)
     elif isinstance(one, str) and _is_a_file(one):
         yield DeadLetter(place, f"{place}: is the name of a file, not an event (give Path({one!r}))", _shown(one))
     elif isinstance(one, (str, bytes, bytearray, memoryview)):
@@ -52,7 +54,7 @@ def _given(one: Any, place: str, zone: tzinfo) -> Iterator[Event | DeadLetter]:
             yield from events_of(raw, place, zone)
     elif hasattr(one, "__iter__"):
         for position, member in enumerate(one):
-            yield from _given(member, f"{place}[{position}]", zone)
+            yield from _given(member, f"{place}[{position}]", zone, follow_links=follow_links)
     else:
         yield DeadLetter(place, f"{place}: {type(one).__name__} is no event ({_FORMS})", _shown(one))
 

@@ -35,18 +35,21 @@ BUFFER = 256 * 1024
 _decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def read_events(
+def read_events(  # noqa: PLR0913 - what a caller may choose
     paths: Sequence[str | Path],
     *,
     stdin: BinaryIO | None = None,
     zone: tzinfo = timezone.utc,
     passed: Callable[[Path], object] = lambda _: None,
+    follow_links: bool = False,
+    outside: Callable[[Path], object] = lambda _: None,
 ) -> Iterator[Event | DeadLetter]:
     """Yield each event of ``paths`` (files, folders, ``-`` for stdin) in order, or a DeadLetter where one cannot be used.
 
     ``place`` is ``path:line`` for NDJSON, ``path[position]`` for an array, ``path`` for a file of one object.
     A file or folder that cannot be opened, or not be read to its end, is one DeadLetter, and the others go on. ``passed`` is told
-    of the files of folders that are passed over (:mod:`folders <dh_bridge.openlineage.folders>`).
+    of the files of folders that are passed over (:mod:`folders <dh_bridge.openlineage.folders>`), ``outside`` of links that lead
+    out of a folder, which are followed only with ``follow_links``.
     """
     for path in paths:
         if str(path) == "-":
@@ -57,7 +60,7 @@ def read_events(
             else:
                 yield from _readable(pipe, "stdin", zone)
             continue
-        for file in event_files(Path(path), passed):
+        for file in event_files(Path(path), passed, follow_links=follow_links, outside=outside):
             try:
                 stream = file.open("rb", buffering=BUFFER)
             except OSError as error:

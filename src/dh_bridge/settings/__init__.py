@@ -101,6 +101,10 @@ class Settings(BaseModel):
         ge=1,
         description="Events that a run may wait for its end before it is written (bounds the memory).",
     )
+    follow_links: bool = Field(
+        default=False,
+        description="Follow symbolic links that lead out of a folder of events; else they are skipped, and counted.",
+    )
     filters: FilterSettings = Field(
         default=FilterSettings(), description="What is left out, each drop counted with its rule."
     )

@@ -10,6 +10,7 @@ from dh_bridge.sinks.base import Closing, Present
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from types import TracebackType
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import Delivery, SinkOptions
@@ -38,6 +39,12 @@ class CatalogSink(Closing):
             if aspects:
                 found[urn] = {name: Present(value) for name, value in aspects.items() if not names or name in names}
         return found
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        self._closed = True
+        self.catalog.__exit__(kind, error, trace)
 
     def close(self) -> None:
         """Close the catalogue."""

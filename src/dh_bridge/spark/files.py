@@ -5,6 +5,7 @@ A part is ``start-end:path`` (in bytes; ``0-0`` is all): bytes, as the name of a
 
 from __future__ import annotations
 
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from dh_bridge.openlineage.folders import event_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+log = logging.getLogger("dh_bridge.spark")
 
 PART = 64 << 20
 """Files of JSON lines are read in parts of this size, of few events in smaller ones, so that no core is idle."""
@@ -64,7 +67,13 @@ def named_files(paths: Sequence[str]) -> Iterator[Path]:
     for path in map(Path, paths):
         if not path.exists():
             raise SettingsError(f"there is no {path}", where="--events", now="name a file or a folder")
-        yield from event_files(path)
+        outside: list[Path] = []
+        yield from event_files(path, outside=outside.append)
+        if outside:
+            log.warning(
+                "%d links of %s that lead out of it were not followed, such as %s: name what is behind them",
+                len(outside), path, outside[0],
+            )  # fmt: skip
 
 
 def unzipped_size(paths: Sequence[str]) -> int:

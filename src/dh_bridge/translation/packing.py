@@ -70,7 +70,10 @@ def unpacked(data: bytes, reader: Callable[[io.BytesIO], Reader] = Reader) -> An
     """Return what :func:`packed` was given; a BridgeError for other bytes, and for those of another release."""
     try:
         return reader(io.BytesIO(data)).load()
-    except (pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, TypeError, ValueError) as error:
+    except (
+        pickle.UnpicklingError, ArithmeticError, AttributeError, EOFError, ImportError, LookupError, MemoryError, TypeError,
+        ValueError,
+    ) as error:  # fmt: skip
         raise BridgeError(
             f"cannot be read: {error}", where="the state", now="start a new checkpoint and send the events again"
         ) from error

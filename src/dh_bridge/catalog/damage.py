@@ -1,0 +1,83 @@
+"""Damaged files: whether an error that came up while a catalogue or ledger was open is the fault of its file.
+
+SQLite has no checksums, so a damaged page shows as any error at all: of SQLite, of a decoder, or of code that meets a value that
+nobody wrote. Only after such an error is the whole file looked at.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+
+import msgspec
+
+from dh_bridge.datahub.profiles import known_profiles, profile
+from dh_bridge.datahub.proposal import upsert
+from dh_bridge.datahub.validation import validator
+from dh_bridge.errors import AspectError, SinkError
+
+REMEDY = "restore a backup, or move the file away and run the command again: `emit` makes a new file, and sends everything again"
+_CERTAIN = (msgspec.DecodeError, UnicodeDecodeError, zlib.error)
+"""Errors of what reads the values of the file; events, settings and answers have their own errors."""
+_SUSPECT = (
+    ArithmeticError, AspectError, AssertionError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
+    ValueError, sqlite3.Error,
+)  # fmt: skip
+_PASSING = ("locked", "busy", "full", "readonly", "read-only", "unable to open", "disk I/O")
+
+
+class DamageError(SinkError):
+    """A file, or the value at ``where`` in a file, that cannot be read; ``why`` says what is wrong."""
+
+    def __init__(self, why: object, *, where: str) -> None:
+        super().__init__(f"is damaged: {why}", where=where, now=REMEDY)
+        self.why = why
+
+
+def diagnose(
+    connection: sqlite3.Connection, path: str, error: BaseException, *, search: bool = True
+) -> SinkError | None:
+    """Return the error to raise in the place of ``error`` if the file is at fault, else None.
+
+    ``search``: look through the whole file for the reason of an error that may have any other, which takes long.
+    """
+    if isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in _PASSING):
+        return SinkError(f"cannot be read: {error}", where=path, now="try again", retryable=True)
+    if isinstance(error, DamageError):
+        return None if error.where == path else DamageError(f"{error.why} ({error.where})", where=path)
+    if type(error) is sqlite3.DatabaseError:
+        return DamageError(error, where=path)
+    if isinstance(error, _CERTAIN):
+        return DamageError(f"a value cannot be read ({type(error).__name__})", where=path)
+    if search and isinstance(error, _SUSPECT) and (why := _fault(connection)) is not None:
+        return DamageError(why, where=path)
+    return None
+
+
+def _fault(connection: sqlite3.Connection) -> str | None:
+    """Return the first fault of a file; None when SQLite and the schemas of DataHub find none."""
+    try:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            return str(found).strip().replace("\n", " ")
+        return _broken_aspect(connection)
+    except (sqlite3.Error, MemoryError, OverflowError, UnicodeDecodeError) as error:
+        return str(error) or type(error).__name__
+
+
+def _broken_aspect(connection: sqlite3.Connection) -> str | None:
+    check = validator(profile(known_profiles()[-1])).finding
+    rows = connection.execute(
+        "SELECT urn, type, name, value FROM aspect JOIN entity ON entity.id = entity"
+        " UNION ALL SELECT urn, type, aspect, value FROM point JOIN entity ON entity.id = entity"
+    )
+    for urn, kind, name, value in rows:
+        try:
+            broken = check(upsert(kind, urn, name, msgspec.json.decode(value))) is not None
+        except (msgspec.DecodeError, AspectError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
+            broken = True
+        if broken:
+            return f"the aspect {name} of {urn} is not valid"
+    return None
