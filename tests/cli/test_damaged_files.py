@@ -157,6 +157,15 @@ def test_damaged_file_is_one_sentence_and_exit_code_3(run, gms, whole, looks, tm
         check(result, file)
 
 
+@pytest.mark.parametrize("damage", ["text", "other", "head", "noise"])
+def test_serve_does_not_start_with_a_damaged_ledger(run, gms, whole, tmp_path, damage):
+    file = tmp_path / "damaged.db"
+    shutil.copy(whole / "l.db", file)
+    DAMAGES[damage](file)
+    options = ("--to", f"rest:{gms.url}", "--ledger", str(file), "--listen", "127.0.0.1:0")
+    check(run("serve", *options), file)
+
+
 @pytest.mark.parametrize(
     "name", [name for name in (*LEDGER, *CATALOG) if "emit" not in name and name not in ("demo", "dry-run", "plan")]
 )

@@ -18,7 +18,7 @@ from dh_bridge.datahub.proposal import create, patch, upsert
 from dh_bridge.datahub.wire import aspect_text
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import SinkOptions, open_sink
-from dh_bridge.sinks.kafka.envelope import Envelope
+from dh_bridge.sinks.kafka.envelope import Envelope, compile_envelope
 
 METADATA = {"lastObserved": 1700000000123, "runId": "dh_bridge-1", "pipelineName": "shop"}
 
@@ -163,3 +163,19 @@ def test_a_create_is_left_out_where_the_server_would_report_an_error(profile, en
     assert sink._accepted([*others, *created], envelope(envelope_version)) == [*others, *created[:accepted]]
     assert sum(sink.left_out.values()) == 1 - accepted
     sink.close()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda one: one | {"fields": [*one["fields"], 5]},
+        lambda one: one | {"fields": [{"name": field["name"]} for field in one["fields"]]},
+        lambda one: one | {"fields": [{**field, "type": "no.such.Type"} for field in one["fields"]]},
+        lambda one: one | {"fields": [{**field, "type": {"type": "enum"}} for field in one["fields"]]},
+        lambda one: one | {"fields": 7},
+        lambda one: [one],
+    ],
+)
+def test_schema_that_is_no_schema_is_an_error_of_the_registry(spoil):
+    with pytest.raises(SinkError, match="registry"):
+        compile_envelope(spoil(schema("1.7")), 5, where="registry")

@@ -17,6 +17,8 @@ from dh_bridge.datahub.validation import validator
 from dh_bridge.errors import AspectError, SinkError
 
 REMEDY = "restore a backup, or move the file away and run the command again: `emit` makes a new file, and sends everything again"
+_LONGEST = 300
+"""Characters of a reason that are kept."""
 _CERTAIN = (msgspec.DecodeError, UnicodeDecodeError, zlib.error)
 """Errors of what reads the values of the file; events, settings and answers have their own errors."""
 _SUSPECT = (
@@ -30,8 +32,8 @@ class DamageError(SinkError):
     """A file, or the value at ``where`` in a file, that cannot be read; ``why`` says what is wrong."""
 
     def __init__(self, why: object, *, where: str) -> None:
-        super().__init__(f"is damaged: {why}", where=where, now=REMEDY)
-        self.why = why
+        self.why = " ".join(str(why).split())[:_LONGEST]  # SQLite quotes the damaged text
+        super().__init__(f"is damaged: {self.why}", where=where, now=REMEDY)
 
 
 def diagnose(

@@ -16,6 +16,7 @@ from dh_bridge.errors import SinkError
 
 try:
     import fastavro
+    from fastavro.schema import SchemaParseException, UnknownType
 except ImportError as error:
     raise SinkError(
         f"fastavro cannot be imported: {error}", where="kafka", now="pip install 'dh-bridge[kafka]'"
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.proposal import Proposal
 
+UNPARSABLE = (SchemaParseException, UnknownType)
 _PER_MESSAGE = ("entityType", "entityUrn", "changeType", "aspectName", "aspect")
 _URN = "\x00\x01 the urn \x01\x00"
 _VALUE = b"\xff the value of the aspect \xff"
@@ -34,6 +36,18 @@ _TEMPLATES = 4_096
 _NAME = "MetadataChangeProposal"
 _KEYED = "schemaVersion"
 """A field of systemMetadata since DataHub 1.5, where tags and owners are patched with their keys."""
+
+
+def compile_envelope(schema: Any, number: int, *, where: str) -> Envelope:
+    """Return the envelope of a schema; a SinkError when the schema is not that of proposals, whatever it is."""
+    try:
+        return Envelope(schema, number, where=where)
+    except (*UNPARSABLE, AttributeError, LookupError, RecursionError, StopIteration, TypeError, ValueError) as error:
+        raise SinkError(
+            f"the registry's schema {number} is no schema in Avro ({type(error).__name__})",
+            where=where,
+            now="name the topic of proposals in kafka.topic",
+        ) from error
 
 
 class Envelope:

@@ -12,10 +12,10 @@ from collections import deque
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
+from dh_bridge.encodable import load_json
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing
+from dh_bridge.sinks.kafka.envelope import UNPARSABLE
 from dh_bridge.sinks.kafka.errors import is_moving, sink_error
 from dh_bridge.sinks.kafka.options import function_at, kafka_options
 from dh_bridge.sinks.kafka.registry import Registry
@@ -132,7 +132,7 @@ class Refusals(Closing):
                 raise ValueError(f"its first byte is {magic}")  # noqa: TRY301 - as unreadable as what follows
             record: Any = fastavro.schemaless_reader(BytesIO(data[5:]), self._schema(number), None)
             return {**row, "reason": record["error"][:_WORDS], **_proposal(record["metadataChangeProposal"])}
-        except (struct.error, ValueError, KeyError, TypeError, EOFError, IndexError) as error:
+        except (struct.error, ValueError, KeyError, TypeError, EOFError, IndexError, RecursionError) as error:
             return {**row, "reason": f"cannot be read: {type(error).__name__} {error}"}
         except SinkError as error:
             if error.retryable:
@@ -141,7 +141,11 @@ class Refusals(Closing):
 
     def _schema(self, number: int) -> Any:
         if number not in self._schemas:
-            self._schemas[number] = fastavro.parse_schema(self._registry.schema(number))
+            schema = self._registry.schema(number)
+            try:
+                self._schemas[number] = fastavro.parse_schema(schema)
+            except (*UNPARSABLE, TypeError, ValueError, LookupError, RecursionError) as error:
+                raise SinkError(f"no schema in Avro ({type(error).__name__})", where=f"schema {number}") from error
         return self._schemas[number]
 
     def close(self) -> None:
@@ -155,8 +159,8 @@ def _proposal(sent: dict[str, Any]) -> dict[str, Any]:
     system = sent.get("systemMetadata") or {}
     aspect = sent.get("aspect") or {}
     try:
-        value: Any = orjson.loads(aspect.get("value") or b"null")
-    except orjson.JSONDecodeError:
+        value: Any = load_json(aspect.get("value") or b"null")
+    except ValueError:
         value = aspect["value"].decode("utf-8", "backslashreplace")
     line = {name: sent.get(name) for name in ("entityType", "entityUrn", "changeType", "aspectName")}
     who = {"runId": system.get("runId"), "pipelineName": system.get("pipelineName")}

@@ -12,7 +12,7 @@ from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.wire import keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
-from dh_bridge.sinks.kafka.envelope import Envelope
+from dh_bridge.sinks.kafka.envelope import Envelope, compile_envelope
 from dh_bridge.sinks.kafka.errors import is_content, is_refused, sink_error
 from dh_bridge.sinks.kafka.options import kafka_options
 from dh_bridge.sinks.kafka.producer import Message, Producer
@@ -89,7 +89,7 @@ class KafkaSink(Closing):
         if self._envelope is None:
             index = schemas.index(profile(self._options.profile).name)
             number, schema = self._registry.envelope(f"{topic}-value", schemas.load(index.envelope))
-            self._envelope = Envelope(schema, number, where=self._registry.where)
+            self._envelope = compile_envelope(schema, number, where=self._registry.where)
         if self._producer is None:
             producer = Producer(self._kafka, self.where)
             try:
