@@ -65,7 +65,7 @@ def test_a_reader_needs_no_place_to_write(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_missing_is_named(tmp_path):
-    with pytest.raises(SinkError, match=r"cannot be opened: there is no folder .*missing$"):
+    with pytest.raises(SinkError, match=r"cannot be opened: there is no folder .*missing \(name a file"):
         Catalog(tmp_path / "missing" / "c.db")
     with pytest.raises(SinkError, match="cannot be opened: it is a folder"):
         Catalog(tmp_path)

@@ -50,14 +50,12 @@ class Login:
 
     @property
     def remedy(self) -> str:
-        """What to do when the server refuses the token."""
+        """What to do when the server refuses the token; empty for one that a setting holds, and for none."""
         options = self._options
         if options.oauth is not None:
             return "look at rest.oauth: the server refuses a token that was issued a moment ago"
         if options.token_file is not None:
             return f"write a valid token to {options.token_file} (rest.token_file)"
-        if options.token is not None:
-            return "the token is not valid, or has expired: set DATAHUB_GMS_TOKEN or rest.token anew, or use rest.token_file"
         return ""
 
     def __call__(self, request: Any) -> Any:
