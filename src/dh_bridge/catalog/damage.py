@@ -47,7 +47,7 @@ def diagnose(
         return SinkError(f"cannot be read: {error}", where=path, now="try again", retryable=True)
     if isinstance(error, DamageError):
         return None if error.where == path else DamageError(f"{error.why} ({error.where})", where=path)
-    if type(error) is sqlite3.DatabaseError:
+    if type(error) in (sqlite3.DatabaseError, sqlite3.OperationalError):  # the latter: a column that its schema has not
         return DamageError(error, where=path)
     if isinstance(error, _CERTAIN):
         return DamageError(f"a value cannot be read ({type(error).__name__})", where=path)
