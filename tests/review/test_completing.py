@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from gms import Gms
+from gms import VERSIONS, Gms
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
@@ -17,7 +17,6 @@ from dh_bridge.review.completing import RunMerger
 from dh_bridge.sinks.base import Delivery
 from dh_bridge.sinks.memory import MemorySink
 
-VERSIONS = ("0.15.0", "1.4.0", "1.5.0", "1.7.0")
 ID = "01938a9c-0000-7000-8000-000000000001"
 RUN = f"urn:li:dataProcessInstance:{ID}"
 PARENT = "01938a9c-0000-7000-8000-0000000000aa"
@@ -232,6 +231,14 @@ def test_a_server_that_refuses_to_be_read_gets_the_rest(caplog):
     assert "single_event" in LEFT_OUT
     assert [one.change_type for one in inner.proposals if one.aspect_name == PROPERTIES] == ["UPSERT"]
     assert "cannot be read" in caplog.text
+
+
+def test_run_that_may_not_be_read_keeps_its_aspects(server):
+    emit(server, STARTED)
+    before = aspect(server, PROPERTIES)
+    server.forbidden = {RUN}
+    assert emit(server, ENDED) == {"not-readable": 2}
+    assert aspect(server, PROPERTIES) == before
 
 
 def test_a_server_that_is_down_fails_the_delivery():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_NUMBER = re.compile(r"v?(\d+(?:\.\d+)+)(?:[-+.]?[a-zA-Z].*)?", re.DOTALL).fullmatch
+_NUMBER = re.compile(r"v?(\d{1,9}(?:\.\d{1,9}){1,9})(?:[-+.]?[a-zA-Z].*)?", re.DOTALL).fullmatch
 
 CLOUD_RELEASES: tuple[tuple[tuple[int, ...], str], ...] = (
     ((2, 3, 5), "1.7.0.14"),

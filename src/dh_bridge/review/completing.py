@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Around, Delivery
+from dh_bridge.sinks.base import Around, Delivery, forbidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,8 +35,8 @@ _Aspects = dict[str, _Aspect]
 class CompletingRuns(Around):
     """A sink for calls without a ledger; it reads the aspects of the runs of which a call does not know start and end.
 
-    ``prefix`` is that of the custom properties (``openlineage.``). If the server does not allow to read, CREATE proposals are
-    left out, and ``left_out`` counts them.
+    ``prefix`` is that of the custom properties (``openlineage.``). If the server does not allow to read, or not to read a run,
+    its CREATE proposals are left out, and ``left_out`` counts them.
     """
 
     def __init__(self, sink: ReadableSink, *, prefix: str) -> None:
@@ -55,15 +55,16 @@ class CompletingRuns(Around):
         if not chosen:
             return self._sink.emit(proposals)
         present = self._present({proposals[at].entity_urn for at in chosen})
+        unread = set(forbidden(self._readable))
         merged = dict(enumerate(proposals))
         newer_runs: set[str] = set()
         for at in chosen:
             proposal = proposals[at]
-            if self._can_read:
+            if self._can_read and proposal.entity_urn not in unread:
                 merged[at] = self._merged(proposal, present.setdefault(proposal.entity_urn, {}), newer_runs)
             elif proposal.change_type == "CREATE":
                 del merged[at]
-                self.left_out[LEFT_OUT] += 1
+                self.left_out["not-readable" if self._can_read else LEFT_OUT] += 1
         return _with_originals(self._sink.emit(list(merged.values())), merged, proposals)
 
     def _present(self, urns: set[str]) -> dict[str, _Aspects]:
