@@ -13,7 +13,7 @@ from dh_bridge.bridge import Counts
 from dh_bridge.datahub.validation import Validator
 from dh_bridge.openlineage.given import given_events
 from dh_bridge.openlineage.parsing import parse
-from dh_bridge.translation.redaction import DEFAULT, mode
+from dh_bridge.redaction import DEFAULT, mode
 from dh_bridge.translation.runs.history import MANY
 from dh_bridge.translation.translate import Fold
 from dh_bridge.window import PATIENCE, Window

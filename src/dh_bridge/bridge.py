@@ -111,7 +111,7 @@ class Bridge(Closing):
 
     def identity(self, event: Event, sightings: Sightings | None = None) -> dict[str, Any]:
         """Return the row of ``dh-bridge identity`` for one event; ``sightings`` are of those before it."""
-        return event_identity(self.options.identity, event_facts(event), sightings)
+        return event_identity(self.options.identity, event_facts(self.options.masking.event(event)), sightings)
 
     @property
     def pipeline(self) -> Any:

@@ -11,7 +11,7 @@ import msgspec
 from dh_bridge.datahub.proposal import Proposal, Remembered, upsert
 from dh_bridge.datahub.search_texts import cut_fields, shortened
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.translation.redaction import DEFAULT, redaction
+from dh_bridge.redaction import DEFAULT, redaction
 from dh_bridge.translation.report.newer import newer_aspects
 from dh_bridge.translation.report.report import Report
 from dh_bridge.translation.report.written import Written, entities, proposed
@@ -161,6 +161,7 @@ class Call:
 
     def add(self, event: Event) -> str | None:
         """Fold an event; return the key of its run, None when it was filtered out."""
+        self._options.masking.event(event)
         refusal = self._options.refusal(event)
         if refusal is not None:  # counted as dead alone: events and dead letters are together all that came
             self.dead.append(DeadLetter(event.place, refusal, event.raw))
@@ -220,7 +221,8 @@ class Call:
             counts.notes, self._notes = Counter(self._notes), []
         if report is not None:
             counts.mapped, counts.kept, counts.withheld = report.mapped, report.kept, report.withheld
-        found = Translation(proposals, self.dead, rejected, counts, report)
+        letters = [self._options.masking.letter(letter) for letter in self.dead]
+        found = Translation(proposals, letters, rejected, counts, report)
         self.dead = []
         return found
 

@@ -9,10 +9,10 @@ from samples import event
 
 from dh_bridge import translate
 from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.redaction import REDACTED, redacted
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.translation.columns import Field, schema_fields
 from dh_bridge.translation.naming import Naming
-from dh_bridge.translation.redaction import REDACTED, redacted
 
 LONG = 1_000_000
 SECRET = "hunter2hunter2"  # noqa: S105 - what the tests look for

@@ -13,7 +13,6 @@ from dh_bridge.translation.properties import (
     BYTES_CAP,
     KEY_CAP,
     VALUE_CAP,
-    Joined,
     bounded,
     capped,
     digest_properties,
@@ -22,14 +21,6 @@ from dh_bridge.translation.properties import (
     kept,
     text,
 )
-
-
-def test_secrets_of_members_that_a_property_joins_are_looked_for_in_each_of_them():
-    """Not in their JSON, where the user info of an address without a path would reach to the next sign of an e-mail."""
-    members = {"y<-a": "from http://h:80", "y<-token": "ask:ann@shop.example", "y<-c": ["sftp://ann:pw@h/x", 5]}
-    written = Joined("columnLineage.descriptions", members).text
-    assert json.loads(written) == {**members, "y<-c": ["sftp://ann:***@h/x", 5]}
-
 
 VALUES = st.recursive(
     st.none()

@@ -127,7 +127,7 @@ def test_the_type_of_a_run_is_that_of_the_first_hint(position):
     ("value", "page"),
     [
         (" https://x/y ", "https://x/y"),
-        ("http://u:pw@x", "http://u:***@x"),
+        ("http://u:***@x", "http://u:***@x"),
         ("ftp://x", None),
         ("https://", None),
         ("", None),

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 
+from dh_bridge import private_files
 from dh_bridge.catalog.damage import DamageError
 from dh_bridge.errors import SinkError
 
@@ -157,6 +158,7 @@ _MIGRATIONS = (
 def copy(path: str | Path, into: str | Path) -> None:
     """Copy a file as it is at one moment, whoever writes to it meanwhile; a SinkError says why it cannot be done."""
     try:
+        private_files.create(into)
         with closing(_open(str(path), readonly=True)) as here, closing(sqlite3.connect(into)) as there:
             _check(here, str(path), readonly=False)
             here.backup(there)
@@ -206,6 +208,8 @@ def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
         uri = Path(place).absolute().as_uri() + ("?immutable=1" if _is_frozen(Path(place)) else "?mode=ro")
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     else:
+        if place != _MEMORY:
+            private_files.create(place)
         connection = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLIS}")
     return connection

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, Literal
 
 import click
 
+from dh_bridge import private_files
 from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
@@ -166,7 +167,7 @@ def written_to(option: str, path: str, mode: Literal["wb", "ab"]) -> IO[bytes]:
             with place.open("rb") as held:
                 if held.read(len(_SQLITE)) == _SQLITE:
                     raise click.UsageError(f"{option} {path} is a catalogue or a ledger: name another file")
-        return open(path, mode)  # noqa: PTH123 - the caller closes it
+        return private_files.opened(path, mode, buffering=-1)
     except OSError as error:
         raise click.UsageError(f"{option} {path} cannot be written: {error.strerror}") from error
 
@@ -185,7 +186,7 @@ def events_of(paths: Sequence[str], bridge: Bridge) -> Iterator[Event | DeadLett
         paths, stdin=pipe, zone=bridge.zone, passed=passed.append, follow_links=bridge.settings.follow_links,
         outside=outside.append,
     )  # fmt: skip
-    return _telling(progress(items, "events"), paths, passed, outside)
+    return _telling(progress(map(bridge.options.masking.item, items), "events"), paths, passed, outside)
 
 
 def _telling(

@@ -31,6 +31,7 @@ class Learner:
 
     def __init__(self, settings: Settings, *, limit: int = LIMIT) -> None:
         options = Options(settings)
+        self._masking = options.masking
         self._datasets = Datasets(options, limit)
         self._jobs = Jobs(options, limit)
         self._events = 0
@@ -38,6 +39,7 @@ class Learner:
     def see(self, event: Event) -> None:
         """Note one event."""
         self._events += 1
+        self._masking.event(event)
         self._datasets.see(event)
         self._jobs.see(event)
 

@@ -9,7 +9,7 @@ from dh_bridge.call import PLATFORM
 from dh_bridge.errors import EventError
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.sent import DAY, Sent
-from dh_bridge.translation.redaction import redaction
+from dh_bridge.redaction import redaction
 
 if TYPE_CHECKING:
     import sqlite3

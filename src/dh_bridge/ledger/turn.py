@@ -12,6 +12,7 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from dh_bridge import private_files
 from dh_bridge.errors import SinkError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def turn(ledger: str, *, patience: float = 0) -> Iterator[bool]:
         return
     ledger = os.path.realpath(ledger)  # who names it by a link means the same one
     try:
+        private_files.create(f"{ledger}{_ENDING}")
         connection = sqlite3.connect(f"{ledger}{_ENDING}", timeout=patience, isolation_level=None)
     except sqlite3.Error as error:
         raise SinkError(f"cannot be opened: {error}", where=f"{ledger}{_ENDING}") from error

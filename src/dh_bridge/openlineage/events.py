@@ -48,6 +48,8 @@ class Event(msgspec.Struct):
     outputs: list[Dataset] = []
     dataset: Dataset | None = None
     notes: tuple[str, ...] = ()
+    #: whether the event holds no secret (any more): see `masking`
+    clean: bool = False
 
     @property
     def terminal(self) -> bool:

@@ -7,6 +7,8 @@ import sys
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 
+from dh_bridge.redaction import redacted
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 _MINUTE, _SECOND = 60_000_000, 1_000_000
@@ -15,6 +17,8 @@ _SECONDS = [f"{second:02d}" for second in range(60)]
 _USUAL = (20, 24, 27)
 #: Python 3.10's fromisoformat does not read the Z.
 _READS_Z = sys.version_info >= (3, 11)
+#: Characters of a text that is no time that are looked through for secrets; 40 of them are shown.
+_SHOWN = 1000
 _ISO = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(:\d\d)?(?:[.,](\d+))?\s*([Zz]|[+-]\d\d:?\d\d|[+-]\d\d)?(?:\[[^\]]*\])?\Z"
 )
@@ -60,7 +64,7 @@ def instant(text: str, default_zone: tzinfo = timezone.utc) -> tuple[int, bool]:
             pass
     found = _ISO.match(text.strip())
     if found is None:
-        message = f"not an ISO 8601 time: {text[:40]!r}"
+        message = f"not an ISO 8601 time: {redacted(text[:_SHOWN])[:40]!r}"
         raise ValueError(message)
     date, clock, seconds, fraction, zone = found.groups()
     if zone is None:

@@ -21,7 +21,8 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 def record(event: Event, options: Options) -> Record:
-    """Return the record of an event; events without a run go by their job or dataset."""
+    """Return the record of an event, without its secrets; events without a run go by their job or dataset."""
+    options.masking.event(event)
     if event.kind == "run":
         key = options.identity.run_urn(event.namespace, event.name, event.run_id)
     elif event.dataset is not None:

@@ -15,10 +15,10 @@ from dh_bridge.datahub.search_texts import cut_fields
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.redaction import redaction
 from dh_bridge.replay.entities import Piece, pieces
 from dh_bridge.replay.others import Witness, is_open, settle, witness
 from dh_bridge.translation.packing import unpacked
-from dh_bridge.translation.redaction import redaction
 from dh_bridge.translation.report.newer import newer_aspects
 from dh_bridge.translation.runs.contributions import contribute
 from dh_bridge.translation.runs.joined import joined_checks, matched, ours
@@ -109,11 +109,12 @@ class Runs:
             event = parse(record.raw, record.place, self._zone)
         except EventError as error:
             self.counts.dead += 1
-            return DeadLetter(record.place, str(error), record.raw)
+            return self._options.masking.letter(DeadLetter(record.place, str(error), record.raw))
+        self._options.masking.event(event)
         refusal = self._options.refusal(event)
         if refusal is not None:
             self.counts.dead += 1
-            return DeadLetter(record.place, refusal, record.raw)
+            return DeadLetter(record.place, refusal, event.raw)
         self.counts.events += 1
         self.counts.notes.update(event.notes)
         state = self._fold.add(event)

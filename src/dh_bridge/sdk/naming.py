@@ -10,6 +10,7 @@ import msgspec
 from dh_bridge.datahub import urns
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.errors import EventError
+from dh_bridge.redaction import REDACTED, hides, redacted, redacted_json, redaction
 from dh_bridge.sdk.arguments import need_sound, need_texts
 from dh_bridge.sdk.assertion import Assertion
 from dh_bridge.sdk.definitions import Definition, Target
@@ -23,8 +24,7 @@ from dh_bridge.translation.assertions import (
     without_values,
 )
 from dh_bridge.translation.identity.families import rows
-from dh_bridge.translation.properties import capped, kept, text
-from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json, redaction
+from dh_bridge.translation.properties import capped, kept_of_caller, text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +160,7 @@ def _given(identifier: str | None) -> str | None:
 def _properties(said: Checked) -> dict[str, str]:
     """Return the custom properties; ``suite_name`` is the key of DataHub's own Great Expectations action."""
     found = {"suite_name": said.suite, **said.properties}
-    written = {key: kept(key, plain(value)) for key, value in found.items()}
+    written = {key: kept_of_caller(key, plain(value)) for key, value in found.items()}
     return {key: value for key, value in written.items() if value is not None}
 
 

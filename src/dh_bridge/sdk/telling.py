@@ -12,12 +12,12 @@ from dh_bridge.encodable import said_by, sound
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.openlineage.times import iso
+from dh_bridge.redaction import redacted, redacted_json, redaction
 from dh_bridge.sdk.arguments import need_exception
 from dh_bridge.sdk.references import RunRef, Table, run_names, run_urn
 from dh_bridge.translation.fold import fold
 from dh_bridge.translation.identity import Job
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.redaction import redacted, redaction
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id
 from dh_bridge.translation.rungs import TYPE_PROCESSING, TYPE_START_REASON
 from dh_bridge.translation.slots import (
@@ -185,7 +185,7 @@ def _of_the_run(told: Told, options: Options) -> Iterator[Statement]:
     if told.url is not None:
         yield told.urn, RUN_URL, _ABOVE, redacted(told.url)
     if told.properties:
-        yield told.urn, RUN_PROPERTIES, "run", flattened("run", told.properties)
+        yield told.urn, RUN_PROPERTIES, "run", flattened("run", redacted_json(told.properties, "run"))
 
 
 def _amended(told: Told, proposal: Proposal) -> Proposal:

@@ -117,8 +117,8 @@ class Settings(BaseModel):
     event_time: EventTimeSettings = Field(default=EventTimeSettings(), description="Times of events.")
     redaction: Redaction = Field(
         default="default",
-        description="Secrets in kept values, messages and SQL: masked by name and shape, `strict` (environment variables and"
-        " configurations keep names only) or `off`.",
+        description="Secrets in events: masked by name and shape before anything else reads the event (`default`); `strict`: also,"
+        " environment variables and configurations keep their names only; `off`: nothing is masked.",
     )
     actor: str = Field(
         default="urn:li:corpuser:datahub",

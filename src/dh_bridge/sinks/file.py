@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge import private_files
 from dh_bridge.datahub.creates import IF_ABSENT, LEFT_OUT, drops_creates_silently
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.datahub.wire import aspect_text, keyed_patches
@@ -73,7 +74,7 @@ class _Stream(Closing):
         if place == _STDOUT and sys.stdout is None:
             raise SinkError("stdout is closed", where=f"file:{place}")
         try:
-            self._file: IO[bytes] = sys.stdout.buffer if place == _STDOUT else Path(written).open(mode, buffering=0)  # noqa: SIM115 - closed by close()
+            self._file: IO[bytes] = sys.stdout.buffer if place == _STDOUT else private_files.opened(written, mode)
         except OSError as error:
             raise self._error(error) from error
 
@@ -188,6 +189,7 @@ class ArraySink(_Stream):
                 os.fsync(self._file.fileno())
             self._shut()
             if self._place != _STDOUT:
+                private_files.copy_mode(self._place, self._partial)
                 self._partial.replace(self._place)
         except OSError as error:
             raise self._error(error) from error

@@ -79,7 +79,7 @@ class Records(Step):
     def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         bridge = self.bridge
         for place, value, whole in rows_of(found):
-            for item in _items(place or "event", value, bridge, whole=whole):
+            for item in map(bridge.options.masking.item, _items(place or "event", value, bridge, whole=whole)):
                 if isinstance(item, DeadLetter):
                     yield _NO_KEY + item.place, 0, item.place, item.raw, item.reason
                 else:

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from dh_bridge.memory import Memory
+from dh_bridge.redaction import DEFAULT, mode
 from dh_bridge.translation.mending import UNUSABLE, Mending, mended
 from dh_bridge.translation.place import Attach, Place
 from dh_bridge.translation.properties import PREFIX, worded
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.redaction import DEFAULT, mode
 from dh_bridge.translation.slots import (
     DATASET_PROPERTIES,
     GONE,

@@ -8,6 +8,8 @@ from dh_bridge.datahub.profiles import Profile, profile
 from dh_bridge.datahub.validation import validator
 from dh_bridge.errors import SettingsError
 from dh_bridge.memory import Memory
+from dh_bridge.openlineage.masking import Masking
+from dh_bridge.redaction import OFF
 from dh_bridge.translation.filters import Filters
 from dh_bridge.translation.identity import Identity
 from dh_bridge.translation.naming import Naming
@@ -46,6 +48,7 @@ class Options:
         self.schemas: Memory[Any] = Memory()
         #: what columnLineage facets say by these choices, see `facets/column_lineage.py`
         self.column_lineage: Memory[Any] = Memory()
+        self.masking = Masking(on=settings.redaction != OFF)
         self.tables = Tables(settings)
         self.naming = Naming(settings.naming, settings.mappings)
         self.identity = Identity(settings.identity, settings.mappings, settings.dbt)

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.datahub.fine_grained import ends
-from dh_bridge.translation.redaction import (
-    REDACTED,
-    hides,
-    hides_value,
-    redacted_json,
-    redacted_words,
-    secret_name,
-    shaped,
-    shapes_redacted,
-    suspect,
-    telling,
-)
+from dh_bridge.redaction import hides, hides_value, redacted_json, secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,26 +56,25 @@ def digest_properties(prefix: str, raw: bytes) -> dict[str, str]:
 
 
 def kept(key: str, value: Any, *, hidden: bool = False) -> str | None:
-    """Return the property text of ``value`` under ``key``: redacted, capped; None for a null (no statement).
+    """Return the property text of ``value`` under ``key``, capped; None for a null (no statement).
 
-    ``hidden``: it stands below a secret name, whatever its own is.
+    Events hold no secrets any more, but the name of a property may say more of a value than the facet did: then it is masked.
+    ``hidden``: a name above ``key`` hides the value.
     """
     if value is None:
         return None
-    if isinstance(value, str):
-        if value and (hidden or (secret_name(key) and hides(key))) and set(value) != {"*"}:
-            return REDACTED
-        return capped(redacted_words(value)) if len(value) > 7 else value
-    if isinstance(value, (dict, list)):
-        written = text(value)
-        doubtful = hidden or suspect(written) or telling(key)
-        return capped(text(redacted_json(value, key, hidden=hidden)) if doubtful else written)
-    secret = not isinstance(value, bool) and (hidden or (secret_name(key) and hides(key)))
-    return REDACTED if secret else text(value)
+    if hidden or (secret_name(key) and hides(key)):
+        value = redacted_json(value, key, hidden=True)
+    return capped(text(value))
+
+
+def kept_of_caller(key: str, value: Any) -> str | None:
+    """Return what :func:`kept` returns of a value that a Python caller passes, which may hold secrets as events do."""
+    return kept(key, redacted_json(value, key))
 
 
 def worded(key: str, value: Any) -> str:
-    """Return what :func:`kept` makes of a value that is there."""
+    """Return what :func:`kept` returns of a value that is there."""
     return kept(key, value) or ""
 
 
@@ -128,13 +116,9 @@ class Joined:
 
     @property
     def text(self) -> str:
-        """The members as property text, redacted and capped; worked out once."""
+        """The members as property text, capped; worked out once."""
         if self._text is None:
-            # The names are columns, so only the shape of a value can give a secret away; of the values, not of their JSON,
-            # where the user info of one address would end at the sign in another member.
-            members = _told_apart(self.members)
-            written = text(members)
-            self._text = capped(text(shapes_redacted(members)) if shaped(written) else written)
+            self._text = capped(text(_told_apart(self.members)))
         return self._text
 
     def __contains__(self, name: str) -> bool:

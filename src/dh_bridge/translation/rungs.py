@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dh_bridge.translation.redaction import redacted
-
 # -- RUN_NAME: what a run is called; a run of which nothing is said is called by its run id ----------------------------
 NAME_DATA_RENTGEN = 0
 NAME_DAG_RUN = 1
@@ -121,8 +119,8 @@ def names(rung: int, job_type: str, *, flow: bool) -> bool:
 
 
 def page(value: Any) -> str | None:
-    """Return what a browser can open of a URL that a facet states, without its secrets; None when it is no page."""
+    """Return what a browser can open of a URL that a facet states; None when it is no page."""
     if not isinstance(value, str):
         return None
     text = value.strip()
-    return redacted(text) if text.startswith(_PAGES) and not text.endswith("://") else None
+    return text if text.startswith(_PAGES) and not text.endswith("://") else None

@@ -15,7 +15,6 @@ from dh_bridge.translation.place import DATASET_WEIGHT, OUTPUT_WEIGHT, RUN_WEIGH
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.reading.checks import own_check
 from dh_bridge.translation.reading.generic import MOST_UNKNOWN, known_first, unknown
-from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.runs.history import MANY, let_go_of_many
 from dh_bridge.translation.runs.joined import tell_alias
 from dh_bridge.translation.runs.operations import OPERATION_OWNER
@@ -67,6 +66,7 @@ class Walk:
 
         ``notes`` collects (path, reason) of each leaf that ends on the way, for the report.
         """
+        self.options.masking.event(event)
         refusal = None if self.filters.idle else self.filters.event(event)
         if refusal is not None:
             if notes is not None:
@@ -294,4 +294,4 @@ def _later(old: tuple[Stamp, str] | None, new: tuple[Stamp, str]) -> tuple[Stamp
 def _said(event: Event) -> dict[str, str]:
     """Return what a job or dataset event says of its sender; a run's own is on the run."""
     said = ("producer", event.producer), ("schemaURL", event.schema_url)
-    return {key: capped(redacted(text)) for key, text in said if text}
+    return {key: capped(text) for key, text in said if text}

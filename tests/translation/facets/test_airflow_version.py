@@ -25,7 +25,7 @@ def test_operator_and_versions_are_kept_and_the_task_is_only_hashed():
     assert kept["airflow_version.operator"] == "airflow.operators.bash.BashOperator"
     assert kept["airflow_version.airflowVersion"] == "2.2.4"
     assert kept["airflow_version.openlineageAirflowVersion"] == "0.13.0"
-    text = b'{"bash_command":"x","env":{"PASSWORD":"hidden"}}'
+    text = b'{"bash_command":"x","env":{"PASSWORD":"[REDACTED]"}}'
     assert kept["airflow_version.taskInfo.sha256"] == hashlib.sha256(text).hexdigest()
     assert kept["airflow_version.taskInfo.bytes"] == str(len(text))
     assert "hidden" not in " ".join(kept.values())

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from dh_bridge.bundled import typed
+from dh_bridge.redaction import redacted
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.redaction import redacted_words
 
 ErrorType = Literal[
     "SOURCE_CONNECTION_ERROR", "SOURCE_QUERY_FAILED", "INSUFFICIENT_DATA", "INVALID_PARAMETERS", "INVALID_SOURCE_TYPE",
@@ -48,7 +48,7 @@ class ErrorTable:
 
     def error(self, message: str) -> dict[str, Any]:
         """Return the error of a result: its type by the message, the message redacted and capped."""
-        return {"type": self(message), "properties": {"message": capped(redacted_words(message))}}
+        return {"type": self(message), "properties": {"message": capped(redacted(message))}}
 
 
 def _pattern(words: list[str]) -> Any:

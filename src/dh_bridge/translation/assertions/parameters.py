@@ -8,10 +8,10 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.redaction import redacted
 from dh_bridge.translation.assertions.bounds import Bounds, bounds, literal, number
 from dh_bridge.translation.assertions.check import said
 from dh_bridge.translation.properties import capped, text
-from dh_bridge.translation.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

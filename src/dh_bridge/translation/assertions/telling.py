@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.redaction import REDACTED, hides
 from dh_bridge.translation.assertions.bounds import compared, number
 from dh_bridge.translation.assertions.check import said
 from dh_bridge.translation.assertions.reading import read
-from dh_bridge.translation.redaction import REDACTED, hides
 
 if TYPE_CHECKING:
     from dh_bridge.translation.assertions.bounds import Bounds

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.times import instant
+from dh_bridge.redaction import REDACTED, hides
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import capped, worded
 from dh_bridge.translation.reading.beside import beside
 from dh_bridge.translation.reading.statistics import MOST_COLUMNS, MOST_QUANTILES, meaningful, share_of
-from dh_bridge.translation.redaction import hides, redacted, replaced
 from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
 
 if TYPE_CHECKING:
@@ -144,10 +144,10 @@ def _columns(columns: Columns, at: Place) -> Statements:
                 continue
             if leaf in _COUNTS and not meaningful(value):
                 at.withheld(f"columnMetrics.{name}.{leaf}", "malformed")
-            elif (hidden and leaf in _VALUES) or replaced(value):
+            elif (hidden and leaf in _VALUES) or value == REDACTED:
                 at.withheld(f"columnMetrics.{name}.{leaf}", "secret")
             elif any(getattr(metrics, other) is not None for other in _WITH.get(leaf, (leaf,))):
-                found = capped(redacted(value)) if isinstance(value, str) else value
+                found = capped(value) if isinstance(value, str) else value
                 yield at.dataset, METRIC, (METRICS_RANK, "column", column, leaf), found
         if hidden and metrics.quantiles:
             at.withheld(f"columnMetrics.{name}.quantiles", "secret")

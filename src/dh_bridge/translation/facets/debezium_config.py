@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.redaction import STRICT, names_only
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
 from dh_bridge.translation.properties import flattened, worded
-from dh_bridge.translation.redaction import STRICT, names_only
 from dh_bridge.translation.rungs import TYPE_RESTARTS
 from dh_bridge.translation.slots import RUN_TYPE, Statements
 

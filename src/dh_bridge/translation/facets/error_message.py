@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.properties import capped, head_and_tail
-from dh_bridge.translation.redaction import redacted_words
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -22,14 +21,14 @@ class ErrorMessage(Facet):
 
 
 def error_properties(message: str | None, trace: str | None, language: str | None = None) -> dict[str, str]:
-    """Return the properties of an error: message capped, trace cut in the middle, both redacted."""
+    """Return the properties of an error: message capped, trace cut in the middle."""
     properties = {}
     if message:
-        properties["errorMessage.message"] = capped(redacted_words(message))
+        properties["errorMessage.message"] = capped(message)
     if language:
-        properties["errorMessage.programmingLanguage"] = capped(redacted_words(language))
+        properties["errorMessage.programmingLanguage"] = capped(language)
     if trace:
-        properties["errorMessage.stackTrace"] = head_and_tail(redacted_words(trace))
+        properties["errorMessage.stackTrace"] = head_and_tail(trace)
     return properties
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.properties import capped, head_and_tail, text
-from dh_bridge.translation.redaction import redacted_words
 from dh_bridge.translation.slots import RUN_COUNT, Statements
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def extraction_error(facet: ExtractionError, at: Place) -> Statements:
         properties["extractionError.errors"] = capped(text([error for error in errors if error]))
     traces = [(position, one.stackTrace) for position, one in enumerate(facet.errors or ()) if one.stackTrace]
     if traces:
-        properties["extractionError.stackTrace"] = head_and_tail(redacted_words(str(traces[0][1])))
+        properties["extractionError.stackTrace"] = head_and_tail(str(traces[0][1]))
         for position, _ in traces[1:]:
             at.withheld(f"errors[{position}].stackTrace", "too-large")
     if properties:
@@ -70,8 +69,8 @@ def extraction_error(facet: ExtractionError, at: Place) -> Statements:
 def _error(one: Error) -> dict[str, Any]:
     """Return one error for the list; each text is cut by itself, so that one of them does not push out the others."""
     found = {
-        "message": capped(redacted_words(one.errorMessage), _MESSAGE_CAP) if one.errorMessage else None,
-        "task": capped(redacted_words(one.task), _TASK_CAP) if one.task else None,
+        "message": capped(one.errorMessage, _MESSAGE_CAP) if one.errorMessage else None,
+        "task": capped(one.task, _TASK_CAP) if one.task else None,
         "taskNumber": one.taskNumber,
     }
     return {leaf: value for leaf, value in found.items() if value is not None}

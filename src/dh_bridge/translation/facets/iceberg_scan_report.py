@@ -11,7 +11,6 @@ from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.beside import beside
 from dh_bridge.translation.reading.iceberg import count, metrics, snapshot, whole, zeros
 from dh_bridge.translation.reading.subsets import hashed
-from dh_bridge.translation.redaction import redacted, redacted_json
 from dh_bridge.translation.slots import EDGE_PROPERTIES, INPUT_FIELD, RUN_BY_DATASET, STATISTIC, Statements
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def iceberg_scan_report(facet: IcebergScanReport, at: Place) -> Statements:
     report: dict[str, Any] = {
         **edge,
         "scanMetrics": metrics(facet.scanMetrics, _METRICS),
-        "metadata": redacted_json(facet.metadata or {}),
+        "metadata": facet.metadata or {},
     }
     report = {leaf: value for leaf, value in report.items() if value != {}}
     if at.task and at.role == "input":
@@ -121,7 +120,7 @@ def _described(facet: IcebergScanReport, at: Place) -> dict[str, Any]:
         at.withheld("filterDescription", "policy:subset.literals")
     elif facet.filterDescription:
         hidden = literals == "hash"
-        text_ = hashed(facet.filterDescription) if hidden else capped(redacted(facet.filterDescription))
+        text_ = hashed(facet.filterDescription) if hidden else capped(facet.filterDescription)
         described["filterDescription"] = text_
     return described
 

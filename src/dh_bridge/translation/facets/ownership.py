@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.facet import Facet, entity, facet, mapped, property_statement
 from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.reading.people import owner_urn
-from dh_bridge.translation.redaction import shapes_redacted
 from dh_bridge.translation.slots import ALL, OWNER, Statements
 
 if TYPE_CHECKING:
@@ -51,9 +50,9 @@ def _owners(facet: Ownership, at: Place) -> Statements:
         yield entity(at), OWNER, (urn, kind), None
     properties = {}
     if unknown:
-        properties["ownership.types"] = capped(text(shapes_redacted(unknown)))
+        properties["ownership.types"] = capped(text(unknown))
     if applications:
-        properties["ownership.applications"] = capped(text(shapes_redacted(applications)))
+        properties["ownership.applications"] = capped(text(applications))
     if properties:
         yield property_statement(at, properties)
 

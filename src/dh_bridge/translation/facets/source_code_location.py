@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, Facet, facet, kept, mapped, property_statement
 from dh_bridge.translation.properties import PREFIX, flattened
-from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import PAGE_CODE
 from dh_bridge.translation.slots import JOB_FIELD, Statements
 
@@ -43,9 +42,9 @@ def source_code_location(facet: SourceCodeLocation, at: Place) -> Statements:
     properties = flattened("sourceCodeLocation", {name: getattr(facet, name) for name in _KEPT})
     if facet.url:
         if facet.url.startswith(("http://", "https://")):
-            yield at.owner, JOB_FIELD, ("externalUrl", PAGE_CODE), redacted(facet.url)
+            yield at.owner, JOB_FIELD, ("externalUrl", PAGE_CODE), facet.url
         else:
-            properties["sourceCodeLocation.url"] = redacted(facet.url)
+            properties["sourceCodeLocation.url"] = facet.url
             targets = (
                 f"{aspect}.customProperties[{PREFIX}sourceCodeLocation.url]" for aspect in PROPERTY_ASPECTS["job"]
             )

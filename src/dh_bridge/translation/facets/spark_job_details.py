@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.mending import text_of
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import FIELD_WEAK
 from dh_bridge.translation.slots import JOB_FIELD, Statements
 
@@ -30,4 +29,4 @@ def spark_job_details(opened: Open, at: Place) -> Statements:
         yield property_statement(at, properties)
     text = text_of(opened.body.get("jobDescription"))
     if text.strip() and at.job is not None and at.job.level == "job":
-        yield at.owner, JOB_FIELD, ("description", FIELD_WEAK), redacted(text)
+        yield at.owner, JOB_FIELD, ("description", FIELD_WEAK), text

@@ -14,7 +14,6 @@ from dh_bridge.translation.properties import flattened, text
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.beside import of_job
 from dh_bridge.translation.reading.people import owner_urn
-from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import FIELD_DAG, TYPE_AIRFLOW_RUN, TYPE_EXTERNAL_TRIGGER
 from dh_bridge.translation.slots import (
     JOB_FIELD,
@@ -84,7 +83,7 @@ def _description(body: dict[str, Any], job: Job, at: Place) -> Statements:
     if not description:
         return
     del body[leaf]
-    yield job.flow_urn, JOB_FIELD, ("description", FIELD_DAG), redacted(description)
+    yield job.flow_urn, JOB_FIELD, ("description", FIELD_DAG), description
     if job.level != "flow":
         return
     documented = of_job(at, "documentation").get("description")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.redaction import REDACTED, STRICT, names_only
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.redaction import REDACTED, STRICT, names_only
 
 if TYPE_CHECKING:
     from dh_bridge.translation.place import Place
@@ -71,6 +71,6 @@ def _value(key: str, one: Given, at: Place) -> str:
         at.withheld(f"{one.path}.value", "policy:redaction")
         return REDACTED
     written = worded(key, one.value)
-    if written == REDACTED and one.value != REDACTED:
+    if written == REDACTED:
         at.withheld(f"{one.path}.value", "secret")
     return written

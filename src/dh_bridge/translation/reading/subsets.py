@@ -10,10 +10,10 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
+from dh_bridge.redaction import REDACTED, hides
 from dh_bridge.translation.facet import Facet
 from dh_bridge.translation.place import Part
 from dh_bridge.translation.properties import capped, text
-from dh_bridge.translation.redaction import REDACTED, hides, redacted, redacted_json
 from dh_bridge.translation.slots import PARTITION
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Rendering:
             self.notes.append((path, "too-large"))
             return "…"
         if kind == "location":
-            quoted = [_quoted(redacted(place)) for place in condition.locations or ()]
+            quoted = [_quoted(place) for place in condition.locations or ()]
             return f"LOCATION IN ({', '.join(quoted)})" if quoted else None
         if kind == "partition":
             return _either(_partition(one) for one in condition.partitions or ())
@@ -114,7 +114,7 @@ class Rendering:
         kind = (side.type or "").lower()
         if side.field is not None and kind != "literal":
             self.fields.append((f"{path}.field", side.field))
-            return side.field if _PLAIN.match(side.field) else '"' + redacted(side.field).replace('"', '""') + '"'
+            return side.field if _PLAIN.match(side.field) else '"' + side.field.replace('"', '""') + '"'
         if kind == "literal" or side.value is not None:
             return self._literal(side.value, other.field if other is not None else None, f"{path}.value")
         found = self._condition(side, path, depth)
@@ -143,13 +143,13 @@ def part(condition: Condition, predicate: str, entries: int = 1) -> Part:
     """Return what a condition with this predicate covers: partitions or places by themselves, else a query."""
     kind = _kind(condition)
     if kind == "location":
-        members = sorted({text([redacted(place)])[1:-1] for place in condition.locations or ()})
+        members = sorted({text([place])[1:-1] for place in condition.locations or ()})
         return Part("PARTITION", _listed(members), tuple(members), entries)
     if kind == "partition":
         partitions = [one for one in condition.partitions or () if one.dimensions or one.identifier]
         members = sorted({_member(one) for one in partitions})
         identifier = partitions[0].identifier if len(partitions) == 1 else None
-        name = capped(redacted(identifier)) if identifier else _listed(members)
+        name = capped(identifier) if identifier else _listed(members)
         return Part("PARTITION", name, tuple(members), entries)
     return Part("QUERY", predicate, (), entries)
 
@@ -201,16 +201,16 @@ def _kind(condition: Condition) -> str:
 
 
 def _partition(one: Partition) -> str:
-    dimensions = redacted_json(one.dimensions or {})
+    dimensions = one.dimensions or {}
     values = " AND ".join(f"{name} = {_value(dimensions[name], typed=True)}" for name in sorted(dimensions))
     if one.identifier:
-        name = f"PARTITION {_quoted(redacted(one.identifier))}"
+        name = f"PARTITION {_quoted(one.identifier)}"
         return f"{name} ({values})" if values else name
     return values
 
 
 def _member(one: Partition) -> str:
-    return text(redacted_json(one.dimensions) if one.dimensions else {"identifier": redacted(one.identifier or "")})
+    return text(one.dimensions or {"identifier": one.identifier or ""})
 
 
 def _listed(members: list[str]) -> str:
@@ -225,7 +225,7 @@ def _either(predicates: Iterable[str]) -> str | None:
 def _value(value: Any, *, typed: bool = False) -> str:
     """Return a value as SQL writes it; ``typed``: text is text, else OpenLineage has made text of whatever it was."""
     if isinstance(value, str):
-        return value if not typed and _NUMBER.match(value) else _quoted(redacted(value))
+        return value if not typed and _NUMBER.match(value) else _quoted(value)
     return text(value) if isinstance(value, (bool, int, float)) else "NULL" if value is None else _quoted(text(value))
 
 

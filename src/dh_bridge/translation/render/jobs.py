@@ -9,7 +9,6 @@ from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.translation.fold import Slots, value
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.redaction import redacted, redacted_sql
 from dh_bridge.translation.render.ladders import combined, fields
 from dh_bridge.translation.render.runs import platform_instance
 from dh_bridge.translation.render.shared import domain, edge, people_and_tags
@@ -106,7 +105,7 @@ def job_proposals(urn: str, slots: Slots, options: Options, job: Job) -> Iterato
     yield patch("dataJob", urn, "dataJobInfo", _info(operations, slots, own))
     sql = value(slots, SQL_TEXT)
     if sql and logic:
-        statement = {"value": capped(redacted_sql(sql), SQL_CAP), "language": "SQL"}
+        statement = {"value": capped(sql, SQL_CAP), "language": "SQL"}
         yield upsert("dataJob", urn, "dataTransformLogic", {"transforms": [{"queryStatement": statement}]})
     yield from _companions("dataJob", urn, slots, job, tags=not twin)
     yield from domain("dataJob", urn, options.settings.domains.jobs, job.namespace, job.name)
@@ -141,9 +140,9 @@ def _info(operations: list[dict[str, Any]], slots: Slots, properties: dict[str, 
 
 
 def _raw_names(job: Job, options: Options) -> dict[str, str]:
-    found = {options.prefix + "job.namespace": capped(redacted(job.namespace))}
+    found = {options.prefix + "job.namespace": capped(job.namespace)}
     if not job.shared:  # each of many queries has another one, which is kept on its runs
-        found[options.prefix + "job.name"] = capped(redacted(job.name))
+        found[options.prefix + "job.name"] = capped(job.name)
     return found
 
 

@@ -9,7 +9,6 @@ from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_urn
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.redaction import redacted_sql
 from dh_bridge.translation.render.jobs import SQL_CAP
 from dh_bridge.translation.render.stamps import audit_stamp
 from dh_bridge.translation.slots import QUERY, QUERY_SUBJECT
@@ -39,7 +38,7 @@ def query_proposals(urn: str, slots: Slots, options: Options) -> Iterator[Propos
     found: dict[str, Any] = {}
     if options.profile.has_field("queryProperties", "customProperties"):
         found["customProperties"] = _properties(sql, dialect, options.prefix)
-    found["statement"] = {"value": capped(redacted_sql(sql), SQL_CAP), "language": "SQL"}
+    found["statement"] = {"value": capped(sql, SQL_CAP), "language": "SQL"}
     found["source"] = "SYSTEM"
     found["created"] = audit_stamp(*created)
     found["lastModified"] = audit_stamp(*modified)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, Remembered
 from dh_bridge.datahub.search_texts import MAX_TERM_BYTES, shortened
+from dh_bridge.redaction import mode
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.redaction import mode
 from dh_bridge.translation.render.datasets import LINEAGE, dataset_proposals
 from dh_bridge.translation.render.jobs import (
     IO,

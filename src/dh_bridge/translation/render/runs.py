@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, create, upsert
@@ -11,7 +10,6 @@ from dh_bridge.openlineage.times import iso
 from dh_bridge.translation.fold import Slots, first_rung, value
 from dh_bridge.translation.identity.subtypes import run_subtype
 from dh_bridge.translation.properties import capped, text
-from dh_bridge.translation.redaction import mode, redacted
 from dh_bridge.translation.render.ladders import combined
 from dh_bridge.translation.render.run_events import page_of, run_event
 from dh_bridge.translation.render.run_io import run_io
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
 
 ENTITY = "dataProcessInstance"
 _UUID7 = 14
-_LONG = 1000
 
 
 def run_proposals(state: RunState, history: History, options: Options) -> Iterator[Proposal]:
@@ -166,9 +163,9 @@ def _fill_nominal(properties: dict[str, str]) -> None:
 def _own_properties(state: RunState, slots: Slots, job: Job | None, history: History) -> dict[str, str]:
     found = {"runId": state.run_id}
     if state.producer is not None:
-        found["producer"] = _shown(state.producer[1])
+        found["producer"] = capped(state.producer[1])
     if state.schema_url is not None:
-        found["schemaURL"] = _shown(state.schema_url[1])
+        found["schemaURL"] = capped(state.schema_url[1])
     last = history.winner or _last_type(state)
     if last:
         found["eventType"] = last
@@ -196,16 +193,6 @@ def _own_properties(state: RunState, slots: Slots, job: Job | None, history: His
     if counted := counts_of(state):
         found.update(_statistics(counted))
     return found
-
-
-def _shown(uri: str) -> str:
-    """Return the URI of a sender or schema, redacted: most runs have the same few."""
-    return _remembered(uri, mode()) if len(uri) < _LONG else capped(redacted(uri))
-
-
-@lru_cache(maxsize=256)
-def _remembered(uri: str, _: str) -> str:
-    return capped(redacted(uri))  # by the mode, which is what the other argument is there for
 
 
 def _last_type(state: RunState) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.translation.redaction import hides_value
+from dh_bridge.redaction import hides_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

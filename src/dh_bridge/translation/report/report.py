@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.search_texts import too_long
+from dh_bridge.redaction import REDACTED, names_of, replaced
 from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT, NAMES
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import misplaced, registry
 from dh_bridge.translation.place import ABOUT
-from dh_bridge.translation.redaction import names_of, replaced
 from dh_bridge.translation.report.leaves import document, noted_leaves
 from dh_bridge.translation.report.written import CUT, MOVED
 
@@ -194,7 +194,7 @@ def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any, *, hidden:
     ``key``: the facet's, where it is the first part of the property's name. ``hidden``: a name beside it hides it.
     """
     target = found[1]
-    if target is None or not _holds_properties(target):
+    if target is None or not (_holds_properties(target) or value == REDACTED):
         return found
     names = [str(step) for step in rest if not isinstance(step, int)]
     keys = names_of([key, *names] if key else names)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.fold import fold, pour
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.redaction import redacted
 from dh_bridge.translation.rungs import NAME_QUERY
 from dh_bridge.translation.runs.queries import sql_properties, sql_text
 from dh_bridge.translation.slots import (
@@ -54,7 +53,7 @@ def keep_on_run(state: RunState, shared: frozenset[str]) -> None:
         own = state.cells.setdefault(state.urn, {})
         moved = {f"job {key}": cell for key, cell in slots.pop(JOB_PROPERTIES, {}).items()}
         pour(own.setdefault(RUN_PROPERTIES, {}), RUN_PROPERTIES, moved)
-        said = {"job.name": capped(redacted(job.name))}
+        said = {"job.name": capped(job.name)}
         if SQL in slots:
             said |= sql_properties(sql_text(slots[SQL][""])[1])
         statements: list[Statement] = [(state.urn, RUN_PROPERTIES, "job", said)]

@@ -12,7 +12,6 @@ from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import query_urn
 from dh_bridge.translation.fold import fold, value
 from dh_bridge.translation.properties import capped
-from dh_bridge.translation.redaction import redacted_sql
 from dh_bridge.translation.slots import (
     FINE_LINEAGE,
     INPUT,
@@ -49,8 +48,8 @@ def sql_digest(text: str) -> str:
 
 
 def sql_properties(text: str) -> dict[str, str]:
-    """Return the properties of a statement: its text, redacted and capped, and its hash."""
-    return {"sql.query": capped(redacted_sql(text)), "sql.sha256": sql_digest(text)}
+    """Return the properties of a statement: its text, capped, and its hash."""
+    return {"sql.query": capped(text), "sql.sha256": sql_digest(text)}
 
 
 def query_of(text: str, dialect: str | None) -> str:

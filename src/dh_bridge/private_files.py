@@ -1,0 +1,36 @@
+"""Files that may hold texts of events: only their owner may read those that the program creates.
+
+A file that is there keeps its mode: whoever made it decides who reads it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODE = 0o600
+
+
+def opened(path: str, mode: str, *, buffering: int = 0) -> IO[bytes]:
+    """Return an open file, as :func:`open` does (``mode``: wb or ab); a new one has the mode 0600 from its first moment."""
+    return open(path, mode, buffering=buffering, opener=lambda name, flags: os.open(name, flags, MODE))
+
+
+def create(path: str | Path) -> None:
+    """Create an empty file with the mode 0600 if there is none; SQLite gives the mode of a database to the files beside it.
+
+    Where that is not possible nothing happens: the caller opens the file, and says why it cannot.
+    """
+    with suppress(OSError, ValueError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
+
+
+def copy_mode(source: str | Path, target: str | Path) -> None:
+    """Give ``target``, which takes the place of ``source``, its mode; nothing where there is no ``source``."""
+    with suppress(OSError):
+        os.chmod(target, stat.S_IMODE(os.stat(source).st_mode))  # noqa: PTH101, PTH116 - paths as they were named

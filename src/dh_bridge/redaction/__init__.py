@@ -1,0 +1,31 @@
+"""Secrets are masked before anything else sees them.
+
+Begin with :func:`redacted`: a text in, the same text without its secrets out. :func:`redacted_json` does the same for JSON, where
+the name of a member may hide its value, too. :mod:`dh_bridge.openlineage.masking` applies both to an event, once, before the event is
+filtered, folded, digested, stored or reported; so no other module has to think of secrets in events. Texts that are no events (what
+Python callers pass, errors of servers) are redacted where they enter.
+
+How secrets look is data: ``mappings/redaction/secrets.yaml``. The modules, from the data up:
+
+- ``rules`` compiles the data; ``mode`` holds the setting ``redaction`` (off, default, strict) of the call that runs
+- ``names``: which names hide their values (``db_password`` does, ``password_policy`` does not)
+- ``shapes``: user info of URLs, armoured keys, tokens with a known prefix
+- ``assignments``: ``password=x``, ``X-Api-Key: x``, ``--token x``, ``Bearer x``
+- ``statements``: SQL
+- ``texts``, ``documents``, ``descriptions``: the functions that callers use
+
+A secret inside a text becomes ``***``, a whole value ``[REDACTED]``. Both stay as they are when they are redacted again.
+"""
+
+from __future__ import annotations
+
+from dh_bridge.redaction.descriptions import may_hold_secret
+from dh_bridge.redaction.documents import redacted_json, replaced, texts_redacted
+from dh_bridge.redaction.mode import DEFAULT, MASK, OFF, REDACTED, STRICT, mode, redaction
+from dh_bridge.redaction.names import hides, hides_value, names_of, names_only, secret_name
+from dh_bridge.redaction.texts import redacted, redacted_sql
+
+__all__ = [
+    "DEFAULT", "MASK", "OFF", "REDACTED", "STRICT", "hides", "hides_value", "may_hold_secret", "mode", "names_of", "names_only", "redacted",
+    "redacted_json", "redacted_sql", "redaction", "replaced", "secret_name", "texts_redacted",
+]  # fmt: skip

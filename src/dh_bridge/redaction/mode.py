@@ -1,0 +1,33 @@
+"""The mode of redaction of the call that runs: off, default or strict (setting ``redaction``)."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: In place of a whole value.
+REDACTED = "[REDACTED]"
+#: In place of a secret inside a text.
+MASK = "***"
+DEFAULT, OFF, STRICT = "default", "off", "strict"
+
+_mode: ContextVar[str] = ContextVar("redaction", default=DEFAULT)
+
+
+@contextmanager
+def redaction(mode: str) -> Iterator[None]:
+    """Let ``mode`` hold inside the ``with`` statement."""
+    token = _mode.set(mode)
+    try:
+        yield
+    finally:
+        _mode.reset(token)
+
+
+def mode() -> str:
+    """Return the mode that holds here."""
+    return _mode.get()

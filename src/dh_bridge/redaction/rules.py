@@ -1,0 +1,144 @@
+"""The rules of ``mappings/redaction/secrets.yaml``, compiled once into patterns."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import msgspec
+
+from dh_bridge.bundled import MAPPINGS, load_yaml, text_of, typed
+
+_ALPHABETS = {
+    "hex": "0-9a-f",
+    "upper": "A-Z0-9",
+    "alnum": "A-Za-z0-9",
+    "word": r"\w\-",
+    "dotted": r"\w\-.",
+    "dotted_tilde": r"\w\-.~",
+    "path": r"\w\-./@",
+    "base64": "A-Za-z0-9+/=",
+    "base64_word": r"\w\-+/=.",
+}
+_CAPITAL = re.compile("[A-Z]")
+_DIGIT = re.compile("[0-9]")
+
+
+class TokenRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of ``tokens``: how the tokens of an issuer look."""
+
+    issuer: str
+    prefixes: tuple[str, ...]
+    alphabet: str
+    least: int
+    most: int | None = None
+    before: int = 0
+    mixed: bool = False
+
+
+class Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The words of ``names``."""
+
+    words: tuple[str, ...]
+    ends: tuple[str, ...]
+    keys: tuple[str, ...]
+    harmless_endings: tuple[str, ...]
+    harmless_beginnings: tuple[str, ...]
+    secret_endings: tuple[str, ...]
+    harmless: tuple[str, ...]
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of ``sql_arguments``."""
+
+    names: tuple[str, ...]
+    positions: tuple[int, ...]
+
+
+class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file."""
+
+    tokens: tuple[TokenRow, ...]
+    armour: tuple[str, ...]
+    names: Names
+    prose: tuple[str, ...]
+    columns: tuple[str, ...]
+    sql_leaves: tuple[str, ...]
+    sql_starts: tuple[str, ...]
+    sql_arguments: tuple[Arguments, ...]
+    sql_procedures: tuple[str, ...]
+
+
+class Token:
+    """Finds the tokens that begin with one prefix."""
+
+    def __init__(self, prefix: str, row: TokenRow) -> None:
+        self._before = row.before
+        self._mixed = row.mixed
+        most = "" if row.most is None else row.most
+        end = "(?![A-Za-z0-9])" if row.most is not None else ""
+        # ASCII: the tokens of all issuers are
+        start = rf"(?<=[\w\-]{{{row.before}}})" if row.before else "(?<![A-Za-z0-9])"
+        letters = _ALPHABETS[row.alphabet]
+        self.expression = re.compile(f"{start}{re.escape(prefix)}[{letters}]{{{row.least},{most}}}{end}", re.ASCII)
+
+    def masked(self, text: str, mask: str) -> str:
+        """Return ``text`` with ``mask`` in place of each token."""
+        parts: list[str] = []
+        done = 0
+        for match in self.expression.finditer(text):
+            if self._mixed and not (_CAPITAL.search(match[0]) and _DIGIT.search(match[0])):
+                continue
+            parts += text[done : max(done, match.start() - self._before)], mask
+            done = match.end()
+        return "".join([*parts, text[done:]]) if parts else text
+
+
+class Rules:
+    """What the modules of this package ask for."""
+
+    def __init__(self, document: Document) -> None:
+        names = document.names
+        #: by their prefixes
+        self.tokens = {prefix: Token(prefix, row) for row in document.tokens for prefix in row.prefixes}
+        inner = {prefix for row in document.tokens if row.before for prefix in row.prefixes}
+        #: prefixes that do not begin a word; those that do are found by one pattern, which is faster than to look for each
+        self.inner_prefixes = tuple(inner)
+        beginnings = [
+            f"{_alternatives(row.prefixes)}[{_ALPHABETS[row.alphabet]}]{{8}}"
+            for row in document.tokens
+            if not row.before
+        ]
+        self.token_start = re.compile(f"(?<![A-Za-z0-9])(?:{'|'.join(beginnings)})", re.ASCII)
+        armour = "|".join(map(re.escape, sorted(document.armour, key=len, reverse=True)))
+        self.armour = re.compile(rf"-----BEGIN (?:[A-Z0-9]{{1,12}} ){{0,3}}(?:{armour})-----")
+        words = _alternatives(names.words)
+        keys = f"(?:^|[._-]){_alternatives(names.keys)}[._ -]?keys?"
+        long_keys = f"{_alternatives(tuple(key for key in names.keys if len(key) > 5))}[._-]?keys?"
+        ends = _alternatives(names.ends)
+        self.secret_name = re.compile(
+            f"{words}|(?:^|[._-]){ends}[0-9]{{0,2}}$|(?:{keys}|{long_keys}|apikey)(?:[0-9]{{0,2}}$|[._-])"
+        )
+        endings = f"(?:[._-]?{_alternatives(names.harmless_endings)}){{1,3}}$"
+        questions = f"(?:^|[._]){_alternatives(names.harmless_beginnings)}[._-]{words}s?(?:[._-]set)?$"
+        self.harmless_name = re.compile(f"(?:{words}|{keys}|{long_keys}|(?:^|[._-]){ends})s?{endings}|{questions}")
+        self.secret_ending = re.compile(f"{_alternatives(names.secret_endings)}$")
+        self.harmless_words = re.compile(f"(?:^|(?<=[._-])){_alternatives(names.harmless)}(?=$|[._-])")
+        self.prose = frozenset(document.prose)
+        self.columns = frozenset(document.columns)
+        self.sql_leaves = frozenset(document.sql_leaves)
+        starts = _alternatives(document.sql_starts)
+        self.sql_start = re.compile(rf"\s{{0,40}}(?:(?:--[^\n]{{0,400}}\n|/\*)|\(?{starts}\b\s)", re.IGNORECASE)
+        self.procedures = re.compile(rf"\b{_alternatives(document.sql_procedures)}\b[^;\n]{{0,1000}}", re.IGNORECASE)
+        self.arguments = {name: row.positions for row in document.sql_arguments for name in row.names}
+
+
+def _alternatives(words: tuple[str, ...]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})"
+
+
+@cache
+def rules() -> Rules:
+    """Return the rules that travel with the package."""
+    path = MAPPINGS / "redaction" / "secrets.yaml"
+    return Rules(typed(load_yaml(text_of(path), str(path)), Document, "redaction", str(path)))

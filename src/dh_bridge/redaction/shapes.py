@@ -1,0 +1,95 @@
+"""Secrets that are recognised by their shape alone: user info of URLs, query parameters, armoured keys, tokens."""
+
+from __future__ import annotations
+
+import re
+
+from dh_bridge.redaction.mode import MASK, REDACTED
+from dh_bridge.redaction.rules import rules
+
+#: ``user:password@``. The password ends at the last @ of the authority; one with a slash ends at the first @ behind it.
+_USERINFO = re.compile(
+    r"([\w+.-]:(?:\\?/){2}[^/\\\s:@\"'<>]{0,200}):(?:[^/\s\"'<>]{1,500}@|(?!\d{1,5}[/?#])[^\s\"'<>:?@]{1,200}@)"
+)
+#: A token in place of the user, as in addresses of Git repositories: no user name is so long and has digits.
+_TOKEN_USER = re.compile(r"(https?://)(?=[^/\s:@\d]{0,100}\d)[^/\s:@\"'<>]{20,500}@")
+#: The same, URL-encoded: ``postgres%3A%2F%2Fann%3Ax%40db``.
+_ENCODED_SLASHES = re.compile("%3A%2F%2F", re.IGNORECASE)
+_ENCODED_END = re.compile("[\\s\"'&]|%2F", re.IGNORECASE)
+_ENCODED_USERINFO = 500
+#: ``thin:user/password@host`` of Oracle; ``/DB:password=x;`` of DB2; ``/USER=u,PASSWORD=x`` of Teradata (see `texts`).
+_ORACLE = re.compile(r"(oracle:\w{1,9}:[^\s/@:\"']{1,100}/)[^\s@\"'/]{1,200}(?=@)", re.IGNORECASE)
+_ODBC = re.compile(r"(odbc_connect=)[^&\s\"']{1,2000}", re.IGNORECASE)
+_ARMOUR_END = "-----END "
+_JWT_HEAD = re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]*")
+_JWT_TAIL = re.compile(r"\.[\w-]{8,}(?:\.[\w-]*)?")
+_SHORTEST_HEAD = 11
+#: No token is shorter.
+_SHORTEST_TOKEN = 14
+
+
+def without_shapes(text: str) -> str:
+    """Return ``text`` without the secrets that have a shape of their own."""
+    if "@" in text and ":" in text:
+        text = _USERINFO.sub(rf"\1:{MASK}@", text)
+        text = _TOKEN_USER.sub(rf"\1{MASK}@", text)
+        if "racle:" in text or "RACLE:" in text:
+            text = _ORACLE.sub(rf"\1{MASK}", text)
+    if "%40" in text:
+        text = _without_encoded_userinfo(text)
+    if "odbc_connect=" in text:
+        text = _ODBC.sub(rf"\1{MASK}", text)
+    if len(text) < _SHORTEST_TOKEN:
+        return text
+    if "-----BEGIN" in text:
+        text = _without_armour(text)
+    if "eyJ" in text:
+        text = _without_web_tokens(text)
+    found = rules()
+    if found.token_start.search(text) is not None or any([prefix in text for prefix in found.inner_prefixes]):  # noqa: C419 - faster
+        for prefix, token in found.tokens.items():
+            if prefix in text:
+                text = token.masked(text, REDACTED)
+    return text
+
+
+def _without_encoded_userinfo(text: str) -> str:
+    parts: list[str] = []
+    done = 0
+    for slashes in _ENCODED_SLASHES.finditer(text):
+        start = slashes.end()
+        if start < done:
+            continue
+        end = text.find("%40", start, start + _ENCODED_USERINFO)
+        user, colon, password = text[start : max(start, end)].replace("%3a", "%3A").partition("%3A")
+        if end > 0 and colon and password and not _ENCODED_END.search(user + password):
+            parts += text[done : start + len(user) + len(colon)], MASK
+            done = end
+    return "".join([*parts, text[done:]]) if parts else text
+
+
+def _without_armour(text: str) -> str:
+    """Return ``text`` without armoured keys; one that breaks off hides all behind it."""
+    parts: list[str] = []
+    done = 0
+    while (begin := rules().armour.search(text, done)) is not None:
+        parts += text[done : begin.start()], REDACTED
+        end = text.find(_ARMOUR_END, begin.end())
+        done = len(text) if end < 0 else end + len(_ARMOUR_END)
+        close = text.find("-----", done) if end >= 0 else -1
+        if close >= 0:
+            done = close + len("-----")
+    return "".join([*parts, text[done:]])
+
+
+def _without_web_tokens(text: str) -> str:
+    """Return ``text`` without JSON web tokens; a head is looked at once, however many begin inside it."""
+    parts: list[str] = []
+    done = position = 0
+    while (head := _JWT_HEAD.search(text, position)) is not None:
+        position = head.end()
+        tail = _JWT_TAIL.match(text, position) if position - head.start() >= _SHORTEST_HEAD else None
+        if tail is not None:
+            parts += text[done : head.start()], REDACTED
+            done = position = tail.end()
+    return "".join([*parts, text[done:]])

@@ -1,0 +1,66 @@
+"""A text without its secrets: by shape, by the names before them, and in SQL by what statements do."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dh_bridge.redaction.assignments import without_assignments
+from dh_bridge.redaction.mode import OFF, mode
+from dh_bridge.redaction.shapes import without_shapes
+from dh_bridge.redaction.statements import is_statement, without_literals
+
+#: Shorter texts hold no secret that can be recognised.
+_SHORTEST = 6
+#: Texts up to this length are remembered: names, addresses and versions come again with each event.
+_REMEMBERED = 256
+#: Of a longer text the head and the tail are kept, which is more than any aspect holds.
+MAX_TEXT = 1_000_000
+_TAIL = 20_000
+_LEFT_OUT = "…[{} characters left out]…"
+
+
+def redacted(text: str) -> str:
+    """Return ``text`` without the secrets in it.
+
+    >>> redacted("postgres://ann:hunter2@db/x"), redacted("password=hunter2 user=ann")
+    ('postgres://ann:***@db/x', 'password=*** user=ann')
+    """
+    if len(text) < _SHORTEST:
+        return text
+    clean = _remembered(text) if len(text) <= _REMEMBERED else _without_secrets(text)
+    return clean if clean is text or mode() != OFF else text
+
+
+def redacted_sql(text: str) -> str:
+    """Return a statement as :func:`redacted` returns a text that begins as SQL does.
+
+    >>> redacted_sql("ALTER USER ann PASSWORD 'hunter2'")
+    "ALTER USER ann PASSWORD '***'"
+    """
+    clean = without_literals(without_shapes(capped_input(text)))
+    if not is_statement(text):  # a leaf that is said to hold SQL, and holds something else
+        clean = without_assignments(clean)
+    return clean if mode() != OFF else text
+
+
+def capped_input(text: str) -> str:
+    """Return ``text``, of one that is longer than any aspect holds its head and tail: patterns are to see no more."""
+    if len(text) <= MAX_TEXT:
+        return text
+    left = len(text) - MAX_TEXT
+    return text[: MAX_TEXT - _TAIL] + _LEFT_OUT.format(left) + text[-_TAIL:]
+
+
+@lru_cache(maxsize=16384)
+def _remembered(text: str) -> str:
+    return _without_secrets(text)
+
+
+def _without_secrets(text: str) -> str:
+    text = capped_input(text)
+    clean = without_shapes(text)
+    if is_statement(clean):
+        clean = without_literals(clean)
+    if "=" in clean or ":" in clean or " " in clean or "%3D" in clean:
+        return without_assignments(clean)
+    return clean

@@ -1,0 +1,86 @@
+"""Texts and names that only resemble secrets stay as they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from markers import PLACES, dataset, event, facet
+
+from dh_bridge import Bridge
+from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.redaction import may_hold_secret, redacted, redacted_json, secret_name
+
+LINES = (Path(__file__).parent / "harmless.txt").read_text(encoding="utf-8").splitlines()
+NAMES = (Path(__file__).parent / "harmless_names.txt").read_text(encoding="utf-8").splitlines()
+COLUMNS = ["password_hash", "token", "secret_key", "password", "api_key", "auth_token", "credentials"]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_harmless_text_stays(line):
+    assert redacted(line) == line
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_harmless_name_hides_nothing(name):
+    assert not secret_name(name)
+    assert redacted_json({name: "a value of 5 words"}) == {name: "a value of 5 words"}
+
+
+def test_harmless_texts_are_in_proposals_as_they_were_sent():
+    bridge = Bridge()
+    masks = []
+    for place in (
+        "job description",
+        "dataset description",
+        "column description",
+        "Spark value",
+        "dataset name",
+        "error message",
+    ):
+        for line in LINES:
+            if "***" in line or "[REDACTED]" in line or "****" in line:
+                continue
+            found = b"".join(map(ndjson_line, bridge.translate(PLACES[place](line)).proposals))
+            if b"***" in found or b"[REDACTED]" in found:
+                masks.append((place, line))
+    assert masks == []
+
+
+def test_columns_with_names_of_secrets_stay():
+    fields = [{"name": name, "type": "string", "description": f"the {name} of the user"} for name in COLUMNS]
+    lineage = {
+        name: {"inputFields": [{"namespace": "postgres://db:5432", "name": "s.p.source", "field": name}]}
+        for name in COLUMNS
+    }
+    said = event(
+        inputs=[dataset(name="s.p.source")],
+        outputs=[dataset(schema=facet(fields=fields), columnLineage=facet(fields=lineage))],
+    )
+    found = b"".join(map(ndjson_line, Bridge().translate(said).proposals)).decode()
+    assert "***" not in found
+    assert "[REDACTED]" not in found
+    for name in COLUMNS:
+        assert f"the {name} of the user" in found
+        assert f",{name})" in found
+
+
+def test_text_is_redacted_once():
+    said = [
+        "password=hunter2x",
+        "postgres://ann:hunter2@db/x",
+        "Bearer abcdef123456",
+        '{"token": "x1y2z3"}',
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    ]
+    for text in said:
+        assert redacted(redacted(text)) == redacted(text) != text
+
+
+def test_prose_is_not_looked_at():
+    assert not may_hold_secret(["the time of the order", None, "", "how many were sold"])
+    assert not may_hold_secret([])
+    assert may_hold_secret(["ghp_abcdefghijklmnop"])
+    assert may_hold_secret(["a", "Bearer abc"])
+    assert json.dumps(redacted_json({"a": [1, None, True]})) == '{"a": [1, null, true]}'

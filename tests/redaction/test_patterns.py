@@ -1,0 +1,60 @@
+"""No text makes a regular expression slow: each is linear in what it is given."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from markers import event, facet
+
+from dh_bridge import Bridge
+from dh_bridge.redaction import redacted, redacted_sql
+from dh_bridge.redaction.texts import MAX_TEXT
+
+SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "patterns.py"
+SIZE = 40_000
+#: Seconds for a million characters: fifty times what a quiet machine needs, a fiftieth of what a quadratic pattern does.
+GENEROUS = 10.0
+PUMPS = [
+    "jdbc:", "password=", "password='", 'password="', "token: ", "a=", "://a:", "://a:b@", "-----BEGIN PRIVATE KEY-----", "eyJ", "ghp_",
+    "xoxb-", "%3A%2F%2F", "%3A%2F%2Fa%3Ab", "--password ", "Bearer ", "cookie: a=", "'", "$$", "$a$", "PASSWORD $a$ ", "aes_encrypt('a',",
+    "/*", "--", "IDENTIFIED BY ", "\nset password=", "\\", "password=(", "oracle:thin:a/", "8Q~", ":AA", "sp_password '", "secret:  ",
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_every_pattern_is_linear():
+    """The attacks are made of each pattern's own structure; benchmarks/patterns.py prints them."""
+    command = [sys.executable, str(SCRIPT), "--size", str(SIZE), "--limit", str(GENEROUS)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def cost(function, text):
+    begun = time.process_time()
+    function(text)
+    return time.process_time() - begun
+
+
+@pytest.mark.parametrize("function", [redacted, redacted_sql])
+@pytest.mark.parametrize("pump", PUMPS)
+def test_redaction_of_repeated_text_is_linear(pump, function):
+    short, long = (pump * (size // len(pump)) for size in (50_000, 100_000))
+    taken = cost(function, long)
+    assert taken < 2
+    assert taken < 0.1 or taken / cost(function, short) < 4
+
+
+def test_event_with_a_long_name_is_translated_soon():
+    said = event(job_name="jdbc:" * 200_000, job={"documentation": facet(description="password='" * 100_000)})
+    assert cost(Bridge().translate, said) < 20
+
+
+def test_longest_texts_are_cut_before_patterns_see_them():
+    text = redacted("a b " * MAX_TEXT)
+    assert len(text) < MAX_TEXT + 100
+    assert "characters left out" in text
+    assert text.endswith("a b ")
