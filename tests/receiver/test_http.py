@@ -189,12 +189,42 @@ def test_a_bomb_is_stopped_by_its_size_and_by_its_events(tmp_path, monkeypatch):
         assert post(found, *[event()] * 1000)[0] == 200
 
 
-def test_a_body_of_nothing_but_objects_is_refused_and_one_of_as_many_as_events_have_is_not(tmp_path):
-    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"body_bytes": 16_000}) as found:
-        status, said, _ = post(found, event(inputs=[{}] * 1000))
-        assert (status, said) == (413, {"error": "more than 1,000 JSON objects (receiver.body_bytes / 16)"})
-        columns = {"schema": {"fields": [{"name": f"c{number}"} for number in range(700)]}}
+@pytest.mark.parametrize("member", ['""', "[]", "{}", "0", '{"a":0}'])
+def test_values_of_an_event_are_bounded(tmp_path, member):
+    most = 1000
+    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"event_values": most}) as found:
+        members = b",".join([member.encode()] * most)
+        body = BODY[:-1] + b', "inputs": [%s]}' % members
+        error = {"error": "an event has more than 1,000 JSON values (receiver.event_values)"}
+        for sent in (body, b"[%s,%s]" % (BODY, body), BODY + b"\n" + body):
+            assert ask(found, sent)[:2] == (413, error)
+        many = b"[%s]" % b",".join([member.encode()] * 9 * most)
+        assert ask(found, many)[:2] == (
+            413,
+            {"error": "the request has more than 8,000 JSON values (receiver.event_values)"},
+        )
+        assert metrics(found)["events_total"] == 0
+        columns = {"schema": {"fields": [{"name": f"c{number}", "type": "a,b:c"} for number in range(150)]}}
         assert post(found, event(inputs=[{"namespace": "n", "name": "t", "facets": columns}]))[0] == 200
+
+
+def test_bytes_and_datasets_of_an_event_are_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr(app, "_EVENT_BYTES", 5_000)
+    monkeypatch.setattr(app, "_DATASETS", 10)
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
+        assert post(found, event(job="j" * 5_000))[:2] == (413, {"error": "an event has more than 5,000 bytes"})
+        tables = [{"namespace": "n", "name": f"t{number}"} for number in range(11)]
+        status, answer, _ = post(found, event(inputs=tables[:6], outputs=tables[6:]))
+        assert (status, answer["failed"][0]["error"]) == (400, "more than 10 inputs and outputs")
+        assert post(found, event(inputs=tables[:5], outputs=tables[5:10]))[0] == 200
+
+
+def test_answer_lists_a_thousand_failures_and_counts_all(catalogue, monkeypatch):
+    monkeypatch.setattr(app, "_FAILURES", 10)
+    long_time = packed([event("START", "t" * 3_000)])[0]
+    status, answer, _ = ask(catalogue, b"\n".join([long_time] * 20 + [BODY]))
+    assert (status, answer["received"], answer["successful"], len(answer["failed"])) == (207, 21, 1, 10)
+    assert max(len(failure["error"]) for failure in answer["failed"]) <= 500
 
 
 def has_ipv6():

@@ -549,6 +549,6 @@ class _Taking:
 
 
 def test_a_mistake_of_ours_is_an_answer_too(catalogue, monkeypatch, caplog):
-    monkeypatch.setattr(Receiver, "_body", lambda *_: 1 / 0)
+    monkeypatch.setattr("dh_bridge.receiver.app.read_body", lambda *_: 1 / 0)
     assert post(catalogue, START)[0] == 500
     assert "ZeroDivisionError" in caplog.text

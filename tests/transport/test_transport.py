@@ -750,7 +750,7 @@ def test_events_that_wait_for_a_place_to_be_opened_are_bounded(tmp_path, caplog,
         with pytest.raises(SinkError):
             told.emit(one)
     assert len(told._telling._waiting) == 5
-    assert len([record for record in caplog.records if "forgotten" in record.message]) == 2
+    assert len([record for record in caplog.records if "forgotten" in record.message]) == 1, "the other one is counted"
     (tmp_path / "no").mkdir()
     told.emit(one)
     assert told.close()

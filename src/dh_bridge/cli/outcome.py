@@ -17,6 +17,7 @@ from dh_bridge.bridge import Bridge, Counts, Translation
 from dh_bridge.cli import EXIT_DELIVERY, EXIT_EVENTS
 from dh_bridge.cli.screen import json_line, progress, say
 from dh_bridge.datahub.profiles import newest_profile
+from dh_bridge.log_throttle import KindCounter, kind_of, shortened
 from dh_bridge.openlineage.folders import SUFFIXES
 from dh_bridge.openlineage.pipes import Pipe
 from dh_bridge.openlineage.read import BUFFER, read_events
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import DeadLetter, Event
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Delivery
-
-_SHOWN = 20
-"""Messages of one kind that are shown one by one; the rest is counted."""
 
 _ENDINGS = ", ".join(SUFFIXES)
 _SQLITE = b"SQLite format 3\0"
@@ -54,6 +52,7 @@ class Outcome:
         self._broken = False
         self._waiting = 0
         self._parts = 0
+        self._messages = KindCounter()
         self._fail_on = fail_on
         self._files = ExitStack()
         self._report = self._opened("--report", report)
@@ -69,6 +68,9 @@ class Outcome:
 
     def __exit__(self, *_error: object) -> None:
         self._files.close()
+        for kind, count in self._messages.counts.items():
+            if count > 1:
+                say(f"{count - 1:,} more like this: {kind}")
 
     def add(self, translation: Translation) -> None:
         """Count a translation, write its report, and tell of its dead letters."""
@@ -78,27 +80,26 @@ class Outcome:
             self.bury(letter)
         for ours in translation.rejected:
             self.rejected += 1
-            _limited(self.rejected, ours.text)
+            self._say(ours.text, ours.text)
         if self._report is not None and translation.report is not None:
             self._report.writelines(map(json_line, translation.report.lines()))
 
     def bury(self, letter: DeadLetter) -> None:
         """Tell of an event that cannot be used."""
         self.dead += 1
-        _limited(self.dead, letter.text)
+        self._say(letter.cause, letter.text)
         if self._letters is not None:
             self._letters.write(json_line(letter.row()))
 
     def deliver(self, delivery: Delivery) -> None:
         """Count a delivery and tell of its refusals."""
         self.delivered += delivery.delivered
-        for (urn, reason), failures in groupby(
-            delivery.failed, key=lambda failure: (failure.proposal.entity_urn, failure.reason)
-        ):
+        by_entity = groupby(delivery.failed, key=lambda failure: (failure.proposal.entity_urn, failure.reason))
+        for (urn, reason), failures in by_entity:
             aspects = [failure.proposal.aspect_name for failure in failures]
-            self._refusals += 1
             self.refused += len(aspects)
-            _limited(self._refusals, f"not delivered: {urn} {', '.join(dict.fromkeys(aspects))}: {reason}")
+            what = f"{urn} {', '.join(dict.fromkeys(aspects))}"
+            self._say(f"not delivered: {reason}", f"not delivered: {what}: {reason}")
 
     @contextmanager
     def waiting(self, proposals: int) -> Iterator[None]:
@@ -150,6 +151,11 @@ class Outcome:
             raise click.exceptions.Exit(EXIT_DELIVERY)
         if (self.dead or self.rejected) and self._fail_on == "events":
             raise click.exceptions.Exit(EXIT_EVENTS)
+
+    def _say(self, cause: str, text: str) -> None:
+        """Show the first message of each kind; the others are counted."""
+        if self._messages.add(kind_of(cause))[1]:
+            say(shortened(text))
 
     def _opened(self, option: str, path: str | None) -> IO[bytes] | None:
         return None if path is None else self._files.enter_context(written_to(option, path, "wb"))
@@ -207,10 +213,3 @@ def _telling(
         say(
             f"{which} not followed, such as {outside[0]}: they lead out of the folder (--set follow_links=true follows them)"
         )
-
-
-def _limited(number: int, text: str) -> None:
-    if number <= _SHOWN:
-        say(text)
-    elif number == _SHOWN + 1:
-        say("… and more like that; the exit code and the summary count them")

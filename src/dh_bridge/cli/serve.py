@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.apart import need_apart, place_of
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dead_option, profile_option, remember_option, with_settings
 from dh_bridge.cli.outcome import written_to
 from dh_bridge.cli.screen import escaped, json_line, say, visible
+from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.receiver.running import receiving
 
 if TYPE_CHECKING:
@@ -62,6 +64,9 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
         say("stopping")
     for line in running.meters.lines():
         say(line)
+    if running.refuses is not None:
+        say(f"Error: the last events were refused: {running.refuses}")
+        raise click.exceptions.Exit(EXIT_DELIVERY)
 
 
 class _Escaping(logging.Formatter):
@@ -89,18 +94,24 @@ def _letters(path: str | None) -> Iterator[Callable[[DeadLetter], None]]:
     lock = Lock()
     file = None if path is None else written_to("--dead-letters", path, "ab")
 
+    letters, failures = LogThrottle(log, logging.WARNING), LogThrottle(log, logging.ERROR)
+
     def bury(letter: DeadLetter) -> None:
-        log.warning("%s", letter.text)
+        letters.log(kind_of(letter.cause), letter.text)
         if file is not None:
             try:
                 with lock:
                     file.write(json_line(letter.row()))
                     file.flush()
             except OSError as error:  # a full disk: the others go on
-                log.error("--dead-letters %s cannot be written: %s", path, error.strerror)  # noqa: TRY400 - says it all
+                failures.log(
+                    "--dead-letters cannot be written", f"--dead-letters {path} cannot be written: {error.strerror}"
+                )
 
     try:
         yield bury
     finally:
+        for throttle in (letters, failures):
+            throttle.flush()
         if file is not None:
             file.close()

@@ -74,6 +74,11 @@ class DeadLetter(msgspec.Struct, frozen=True):
         """Where and why, in a line."""
         return told(self.place, self.reason)
 
+    @property
+    def cause(self) -> str:
+        """Why, without the place."""
+        return self.reason.removeprefix(self.place).lstrip(": ")
+
     def row(self) -> dict[str, Any]:
         """Return the letter as a JSON row (``event`` as text, undecodable bytes escaped)."""
         return {"place": self.place, "reason": self.reason, "event": self.raw.decode("utf-8", "backslashreplace")}

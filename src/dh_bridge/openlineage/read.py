@@ -71,12 +71,18 @@ def read_events(  # noqa: PLR0913 - what a caller may choose
 
 
 def events_of(
-    raw: bytes, place: str, zone: tzinfo = timezone.utc, *, most: int | None = None
+    raw: bytes,
+    place: str,
+    zone: tzinfo = timezone.utc,
+    *,
+    most: int | None = None,
+    check: Callable[[bytes], None] = lambda _: None,
 ) -> Iterator[Event | DeadLetter]:
     """Yield the event in ``raw``, or each of them: of a JSON array, or one a line; an EventError when there are more than ``most``.
 
     Who sets no bound has also what is found :mod:`within <dh_bridge.openlineage.within>` other things. A dead letter, as
-    :meth:`DeadLetter.row` writes it, can so be told again once the event is mended, or we are.
+    :meth:`DeadLetter.row` writes it, can so be told again once the event is mended, or we are. ``check`` gets the bytes of every event
+    before the first one is parsed; what it raises is raised here.
     """
     raw = raw.removeprefix(_BOM)
     if raw[:1] == b"[":
@@ -85,12 +91,17 @@ def events_of(
         except (msgspec.DecodeError, RecursionError) as error:
             yield DeadLetter(place, f"not a JSON array of events: {error}", raw)
             return
+        for member in found:
+            check(bytes(member))
         for position, member in enumerate(found):
             yield from _one(bytes(member), f"{place}[{position}]", zone, opened=most is None)
     elif most is not None and (lines := _lines(raw, place, most)):
+        for _, line in lines:
+            check(line)
         for number, line in lines:
             yield from _one(line, f"{place}:{number}", zone, opened=False)
     else:
+        check(raw)
         yield from _one(raw, place, zone, opened=most is None)
 
 

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import hmac
 import logging
-import zlib
 from datetime import timezone
 from http import HTTPStatus
-from threading import Lock
+from ipaddress import ip_network
+from threading import BoundedSemaphore, Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
 from dh_bridge.errors import EventError, SinkError
+from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.openlineage.json_size import has_more_values
 from dh_bridge.openlineage.read import events_of
+from dh_bridge.receiver.bodies import BodyBudget, RequestError, read_body
+from dh_bridge.receiver.lanes import BYTES_PER_BATCH, EVENTS_PER_BATCH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
     from dh_bridge.receiver.intake import Intake
@@ -35,16 +39,22 @@ if TYPE_CHECKING:
 log = logging.getLogger("dh_bridge.receiver")
 
 _ENDINGS = ("/lineage", "/lineage/batch")
-_ZIPPED = {"gzip": 31, "x-gzip": 31, "deflate": 15}
-"""Encoding of a body -> what zlib calls it."""
-_PIECE, _PARTS = 16 * 1024, 10_000
-"""Bytes that are unzipped at once, so that what stands behind a part is not copied whole; zipped parts of a body, at most."""
 _EVENTS = 100_000
-"""Events of one request, at most: of nothing but ``{}`` a body may hold millions, and each is a reason in the answer."""
+"""Events of one request, at most: each is a reason in the answer."""
+_FAILURES = 1_000
+"""Events that an answer lists with their reasons, at most; all are counted."""
+_REASON = 500
+"""Characters of a reason in an answer, at most: it may quote a value."""
+_EVENT_BYTES = 16 * 1024 * 1024
+"""Bytes of one event, at most."""
+_DATASETS = 10_000
+"""Inputs and outputs of one event, at most: each becomes several proposals."""
 _LEDGER_TIMEOUT = 30.0
 """Seconds that a request waits for the ledger before it is answered with 503."""
-_OBJECT = 16
-"""Bytes of an object in the largest body, at least on average: of ``{"inputs": [{},{}…`` each takes 370 bytes of memory."""
+_REQUEST_SHARE = 8
+"""A request may hold as many values as this number of the largest events."""
+_LARGE = 1024 * 1024
+"""Bytes from which a body is large: such requests are parsed one at a time."""
 
 
 class Answer(NamedTuple):
@@ -53,14 +63,6 @@ class Answer(NamedTuple):
     status: HTTPStatus
     body: Any
     headers: tuple[tuple[str, str], ...] = ()
-
-
-class _RefusedError(Exception):
-    """A request that brings nothing; its argument is the answer."""
-
-    def __init__(self, status: HTTPStatus, why: str, *headers: tuple[str, str]) -> None:
-        super().__init__(why)
-        self.answer = Answer(status, {"error": _plain(why)}, headers)
 
 
 class Receiver:
@@ -89,6 +91,12 @@ class Receiver:
         self._bury = bury
         self._lock = Lock()
         self._number = self._inside = 0
+        self._budget = BodyBudget(2 * settings.body_bytes, settings.body_bytes)
+        self._large = BoundedSemaphore(max(1, settings.threads // 2))
+        self._large_turn = Lock()
+        self._values = settings.event_values
+        #: what is logged of requests that bring nothing
+        self.refusals = LogThrottle(log, logging.WARNING)
 
     @property
     def busy(self) -> bool:
@@ -123,8 +131,11 @@ class Receiver:
             return self._told(path) if method in ("GET", "HEAD") else _not_by(method, "GET, HEAD")
         try:
             answer = self._posted(environ, path, f"request {number}")
-        except _RefusedError as refused:
-            answer = refused.answer
+        except RequestError as error:
+            self.refusals.log(
+                kind_of(error.text), f"request {number} is refused with {error.status.value}: {error.text}"
+            )
+            answer = Answer(error.status, {"error": _plain(error.text)}, error.headers)
         except SinkError as error:
             answer = Answer(
                 HTTPStatus.SERVICE_UNAVAILABLE, {"error": _plain(str(error))}, (("Retry-After", self.again),)
@@ -165,29 +176,64 @@ class Receiver:
         self._look_at_key(environ)
         if self.stopping:
             raise SinkError("it is being stopped", now="send it again", retryable=True)
-        body = self._body(environ).strip()
-        objects = self._settings.body_bytes // _OBJECT
-        if body.count(b"{") > objects:
-            raise _RefusedError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                f"more than {objects:,} JSON objects (receiver.body_bytes / {_OBJECT})",
+        with self._budget.reserving(self._sender(environ), self.again) as grow:
+            body = read_body(environ, self._settings.body_bytes, grow).strip()
+            if len(body) <= _LARGE:
+                return self._taken(body, place)
+            if not self._large.acquire(blocking=False):
+                raise _busy(self.again)
+            try:
+                return self._taken(body, place, large=True)
+            finally:
+                self._large.release()
+
+    def _taken(self, body: bytes, place: str, *, large: bool = False) -> Answer:
+        """Parse and fold a part of the events after another, so that few of their objects are in memory at a time."""
+        limit = _REQUEST_SHARE * self._values
+        if has_more_values(body, limit):
+            raise _too_many_values("the request", limit)
+        events = events_of(body, place, self._zone, most=_EVENTS, check=self._check)
+        outcome = _Outcome()
+        while items := self._parsed(events, large=large):
+            taken = iter(
+                self._intake.take([item for item in items if isinstance(item, Event)], _LEDGER_TIMEOUT)
             )
+            outcome.letters += [item for item in items if isinstance(item, DeadLetter)]
+            for item in items:
+                outcome.add(item.reason if isinstance(item, DeadLetter) else next(taken))
+        for letter in outcome.letters:  # not before: a sender that has to send all of it again sends them again
+            self._meters.add(dead_letters=1)
+            self._bury(letter)
+        return outcome.answer()
+
+    def _parsed(self, events: Iterator[Event | DeadLetter], *, large: bool) -> list[Event | DeadLetter]:
+        """Return the next events; those of large requests are parsed in turn, as each would slow all others down."""
+        if large and not self._large_turn.acquire(timeout=_LEDGER_TIMEOUT):
+            raise _busy(self.again)
         try:
-            found = list(events_of(body, place, self._zone, most=_EVENTS))
+            items, size = [], 0
+            for item in events:
+                items.append(_bounded(item))
+                size += len(item.raw)
+                if len(items) >= EVENTS_PER_BATCH or size >= BYTES_PER_BATCH:
+                    break
         except EventError as error:
-            raise _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
-        events = [one for one in found if isinstance(one, Event)]
-        taken = iter(self._intake.take(events, _LEDGER_TIMEOUT) if events else ())
-        for letter in found:  # not before: who is told to send it all again brings them again
-            if isinstance(letter, DeadLetter):
-                self._meters.add(dead_letters=1)
-                self._bury(letter)
-        reasons = [one.reason if isinstance(one, DeadLetter) else next(taken) for one in found]
-        failed = [{"index": at, "error": _plain(why)} for at, why in enumerate(reasons) if why is not None]
-        said = {"received": len(found), "successful": len(found) - len(failed), "failed": failed}
-        if not failed:
-            return Answer(HTTPStatus.OK, said)
-        return Answer(HTTPStatus.MULTI_STATUS if len(failed) < len(found) else HTTPStatus.BAD_REQUEST, said)
+            raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
+        finally:
+            if large:
+                self._large_turn.release()
+        return items
+
+    def _check(self, raw: bytes) -> None:
+        """Refuse a request with an event that would take too much memory or time."""
+        if len(raw) > _EVENT_BYTES:
+            raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"an event has more than {_EVENT_BYTES:,} bytes")
+        if has_more_values(raw, self._values):
+            raise _too_many_values("an event", self._values)
+
+    def _sender(self, environ: Environ) -> str:
+        address, forwarded = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
+        return sender_of(str(address), str(forwarded), self._settings.trusted_proxy)
 
     def _look_at_key(self, environ: Environ) -> None:
         token = self._settings.token
@@ -197,52 +243,68 @@ class Receiver:
         kind, _, key = shown.partition(" ")
         wanted = token.get_secret_value().encode()
         if kind.lower() != "bearer" or not hmac.compare_digest(key.strip().encode("latin-1", "replace"), wanted):
-            raise _RefusedError(
+            raise RequestError(
                 HTTPStatus.UNAUTHORIZED, "no key, or a wrong one (receiver.token)", ("WWW-Authenticate", "Bearer")
             )
 
-    def _body(self, environ: Environ) -> bytes:
-        """Return the body, unzipped."""
-        most = self._settings.body_bytes
-        if "CONTENT_LENGTH" not in environ:  # HTTP/1.0 knows no chunks
-            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, "there is no body: send its Content-Length")
-        length = int(environ.get("CONTENT_LENGTH") or 0)
-        if length > most:
-            raise _too_large(most)
-        raw: bytes = environ["wsgi.input"].read(length)
-        encoding = str(environ.get("HTTP_CONTENT_ENCODING", "")).strip().lower()
-        if encoding in ("", "identity"):
-            return raw
-        if encoding not in _ZIPPED:
-            raise _RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"no encoding of ours: {encoding!r} (gzip, deflate)")
-        return _unzipped(raw, encoding, most)
+
+class _Outcome:
+    """What became of the events of a request."""
+
+    def __init__(self) -> None:
+        self.letters: list[DeadLetter] = []
+        self._failures: list[dict[str, Any]] = []
+        self._received = self._failed = 0
+
+    def add(self, reason: str | None) -> None:
+        """Count an event; a reason says why it cannot be used."""
+        if reason is not None:
+            self._failed += 1
+            if len(self._failures) < _FAILURES:
+                self._failures.append({"index": self._received, "error": _plain(reason[:_REASON])})
+        self._received += 1
+
+    def answer(self) -> Answer:
+        """Return the answer to the request."""
+        counts = {"received": self._received, "successful": self._received - self._failed, "failed": self._failures}
+        if not self._failed:
+            return Answer(HTTPStatus.OK, counts)
+        return Answer(HTTPStatus.MULTI_STATUS if self._failed < self._received else HTTPStatus.BAD_REQUEST, counts)
 
 
-def _unzipped(raw: bytes, encoding: str, most: int) -> bytes:
-    """Return what is in ``raw``, which may be several zipped parts, as gzip's own files may; a bomb stops at ``most`` bytes."""
-    body, rest, at = bytearray(), memoryview(raw), 0
-    for _ in range(_PARTS):
-        if at >= len(rest):
-            return bytes(body)
-        part = zlib.decompressobj(_ZIPPED[encoding])
-        while not part.eof:
-            piece = rest[at : at + _PIECE]
-            if not piece:
-                raise _RefusedError(
-                    HTTPStatus.BAD_REQUEST, f"the body breaks off: the end of its {encoding} is missing"
-                )
-            try:
-                body += part.decompress(piece, most + 1 - len(body))
-            except zlib.error as error:
-                raise _RefusedError(HTTPStatus.BAD_REQUEST, f"the body is no {encoding}: {error}") from None
-            if len(body) > most:
-                raise _too_large(most)
-            at += len(piece) - len(part.unused_data)
-    raise _RefusedError(HTTPStatus.BAD_REQUEST, f"the body has more than {_PARTS:,} parts of {encoding}")
+def sender_of(address: str, forwarded: str, trusted_proxy: str | None) -> str:
+    """Return who sent a request: all that share an IPv6 network of 64 bits are one sender.
+
+    Args:
+        address: The address that the connection comes from.
+        forwarded: The header ``X-Forwarded-For`` of the request; its last address is the one that the proxy saw.
+        trusted_proxy: The address of a proxy whose header is believed.
+    """
+    if address == trusted_proxy and forwarded:
+        address = forwarded.rpartition(",")[2].strip()[:64] or address
+    try:
+        return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
+    except ValueError:
+        return address
 
 
-def _too_large(most: int) -> _RefusedError:
-    return _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"more than {most:,} bytes (receiver.body_bytes)")
+def _bounded(item: Event | DeadLetter) -> Event | DeadLetter:
+    """Return an event, or a dead letter where it names too many datasets."""
+    if isinstance(item, DeadLetter) or len(item.inputs) + len(item.outputs) <= _DATASETS:
+        return item
+    return DeadLetter(item.place, f"more than {_DATASETS:,} inputs and outputs", item.raw)
+
+
+def _busy(again: str) -> RequestError:
+    return RequestError(
+        HTTPStatus.SERVICE_UNAVAILABLE, "too many large requests at a time: send it again later", ("Retry-After", again)
+    )
+
+
+def _too_many_values(what: str, limit: int) -> RequestError:
+    return RequestError(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{what} has more than {limit:,} JSON values (receiver.event_values)"
+    )
 
 
 def _json(body: Any) -> bytes:

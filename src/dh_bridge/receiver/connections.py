@@ -1,39 +1,60 @@
-"""Waitress' connections, where their way is not ours: every answer is JSON and counted, and reaches who is still sending.
+"""Waitress' connections, with deadlines: every answer is JSON and counted, and reaches a sender that is still sending.
 
 Only :mod:`dh_bridge.receiver.web` imports this, as waitress is an extra.
 """
 
 from __future__ import annotations
 
-import logging
 import socket
 import time
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.task import ErrorTask
-from waitress.utilities import Error, RequestEntityTooLarge
+from waitress.utilities import BadRequest, Error, RequestEntityTooLarge
 
 if TYPE_CHECKING:
+    from dh_bridge.log_throttle import LogThrottle
     from dh_bridge.receiver.app import Receiver
-
-log = logging.getLogger("dh_bridge.receiver")
 
 _LINGERS = 5.0
 """Seconds in which the rest of a body is thrown away: closed at once, the connection would be reset, and the answer lost."""
+HEADER_SECONDS = 10.0
+"""Seconds from the opening of a connection, or the first byte of a later request, to the end of its headers."""
+BODY_SECONDS = 30.0
+"""Seconds that a body may take, and one more for each BODY_RATE bytes of it that came."""
+BODY_RATE = 500_000
+ANSWER_SECONDS = 30.0
+"""Seconds that a client may take to read an answer."""
+IDLE_SECONDS = 120.0
+"""Seconds that a connection may be silent between two requests."""
+_CHUNK_LINE, _TRAILER = 4 * 1024, 64 * 1024
+"""Bytes of the line before a chunk, and behind the last chunk, at most."""
 
 
 class _NoRoomError(Error):  # type: ignore[misc]  # waitress has no types
-    """A body that cannot be kept while it comes: waitress writes large ones to a file of its own."""
+    """A request for which there is no room: on the disk that large bodies are kept on, or among the connections."""
 
     code = 503
     reason = "Service Unavailable"
 
 
+class _TooSlowError(Error):  # type: ignore[misc]
+    """A request that did not come within its deadline."""
+
+    code = 408
+    reason = "Request Timeout"
+
+
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
     """Reads one request."""
+
+    def __init__(self, refusals: LogThrottle, adjustments: Any) -> None:
+        super().__init__(adjustments)
+        self._refusals = refusals
 
     def received(self, data: bytes) -> int:
         """Take some of its bytes; return how many."""
@@ -41,11 +62,17 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             taken: int = super().received(data)
         except OSError as error:  # no temporary folder, or a full one: nobody would be answered
             why = f"there is no room for so large a body: {error.strerror or error}"
-            log.error("a request is sent away, %s (TMPDIR?)", why)  # noqa: TRY400 - its text says it all
+            self._refusals.log(
+                why, f"a request is refused with 503: {why}. Check the folder for temporary files (TMPDIR)"
+            )
             self.error, self.completed = _NoRoomError(why), True
             return len(data)
         if isinstance(self.error, RequestEntityTooLarge):
             self.error.body = f"more than {self.adj.max_request_body_size - 1:,} bytes (receiver.body_bytes)"
+        if self.chunked and not self.completed and self.body_rcv is not None:
+            chunks = self.body_rcv
+            if len(chunks.control_line) > _CHUNK_LINE or len(chunks.trailer) > _TRAILER:
+                self.error, self.completed = BadRequest("a line between the chunks is too long"), True
         return taken
 
     def close(self) -> None:
@@ -72,18 +99,88 @@ class _Refusal(ErrorTask):  # type: ignore[misc]
 
 
 class Connection(HTTPChannel):  # type: ignore[misc]
-    """One connection of a sender to ``receiver``."""
+    """One connection of a sender to ``receiver``.
 
-    parser_class = _Parser
+    ``spare`` connections are those beyond the limit: they are asked about health alone.
+    """
+
     error_task_class = _Refusal
+    request: Any
     will_close: bool
     close_when_flushed: bool
 
-    def __init__(self, receiver: Receiver, *server: Any, **more: Any) -> None:
+    def __init__(self, receiver: Receiver, *server: Any, spare: bool = False, **more: Any) -> None:
         self.receiver = receiver
+        self.parser_class = partial(_Parser, receiver.refusals)
+        self.spare = spare
+        self.answered = 0  # requests that came
+        self.since = time.monotonic()  # of the opening, or of the last request
         self.lingers = False  # whether the answer is to be waited for before the connection is closed
         self._until = 0.0  # answered, and read until then
+        self._deadline = self.since + HEADER_SECONDS
+        self._body_since: float | None = None
+        self._answer_since: float | None = None
         super().__init__(*server, **more)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being answered."""
+        return bool(self.requests or self.total_outbufs_len)
+
+    @property
+    def path(self) -> str:
+        """The path of the next request; empty for one that cannot be read."""
+        return str(getattr(self.requests[0], "path", "")).rstrip("/") if self.requests else ""
+
+    @property
+    def forwarded(self) -> str:
+        """The header of a proxy that says for whom it sends the next request."""
+        return str(self.requests[0].headers.get("X_FORWARDED_FOR", "")) if self.requests else ""
+
+    def refuse(self, text: str) -> None:
+        """Answer the next request with 503."""
+        if self.requests and self.requests[0].error is None:
+            self.requests[0].error = _NoRoomError(text)
+
+    def look_at_clock(self, now: float) -> None:
+        """End a request that did not come in time, and close a connection that is silent (called twice a second)."""
+        if self.total_outbufs_len:
+            self._answer_since = self._answer_since or now
+            self.will_close = self.will_close or now - self._answer_since > ANSWER_SECONDS
+            return
+        self._answer_since = None
+        if self.requests or self._until or self.close_when_flushed or self.will_close:
+            self._deadline = now + HEADER_SECONDS
+        elif now > self._deadline:
+            self._end()
+
+    def _end(self) -> None:
+        with self.requests_lock:
+            request, self.request = self.request, None
+            if request is None or self.requests:
+                self.will_close = True
+                return
+            if not request.headers_finished:
+                request.parse_header(b"GET / HTTP/1.1\r\n")  # as waitress does where the headers are too long
+            request.error, request.completed = _TooSlowError("the request did not come in time"), True
+            request.connection_close = True
+            self.requests.append(request)
+        self.server.add_task(self)
+
+    def _set_deadline(self, *, anew: bool) -> None:
+        """Note what is waited for: headers, a body, or the next request."""
+        now = time.monotonic()
+        request = self.request
+        if request is None:
+            self.answered, self.since, self._body_since = self.answered + 1, now, None
+            self._deadline = now + IDLE_SECONDS
+        elif not request.headers_finished:
+            self._body_since = None
+            if anew:
+                self._deadline = now + HEADER_SECONDS
+        else:
+            self._body_since = self._body_since or now
+            self._deadline = self._body_since + BODY_SECONDS + request.body_bytes_received / BODY_RATE
 
     def send_continue(self) -> None:
         """Let a sender go on that asks first, unless it would send in vain."""
@@ -99,7 +196,12 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     def received(self, data: bytes) -> bool:
         """Take what comes."""
-        return not self._until and bool(super().received(data))
+        if self._until:
+            return False
+        first = self.request
+        taken = bool(super().received(data))
+        self._set_deadline(anew=self.request is not first and bool(self.answered or first))
+        return taken
 
     def handle_write(self) -> None:
         """Send what there is to send, and close when that was all, or begin to linger."""

@@ -1,17 +1,23 @@
-"""The way in: events of requests, folded together into the ledger, one transaction for all that came meanwhile."""
+"""The way in: events of requests, folded together into the ledger, one transaction for all that came meanwhile.
+
+Requests that are large, or that took too long, wait in a lane of their own (``lanes.py``): a transaction that takes longer than
+FOLD_SECONDS is interrupted when small requests wait, and tried again later.
+"""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
+import time
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TooLate
-from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SinkError
+from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.receiver.lanes import EVENTS_PER_BATCH, Brought, Lanes
 from dh_bridge.receiver.news import News
 from dh_bridge.sinks.base import Closing
 
@@ -26,15 +32,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dh_bridge.receiver")
 
-_BYTES = 64 * 1024 * 1024
 _OURS = "a mistake of dh-bridge, please report it"
 
+FOLD_SECONDS = 1.0
+"""CPU seconds that a transaction may take while others wait."""
 
-class Brought(NamedTuple):
-    """The events of one request, and its answer: of each event None when it is in the ledger, else why it is not."""
 
-    events: Sequence[Event]
-    answer: Future[list[str | None]]
+class _InterruptedError(Exception):
+    """A transaction took longer than others could wait; nothing of it is in the ledger."""
 
 
 class Intake(Closing):
@@ -54,14 +59,18 @@ class Intake(Closing):
     ) -> None:
         self._ledger = ledger
         self._meters = meters
-        self._batch = batch
+        self._batch = min(batch, EVENTS_PER_BATCH)
         self._done = folded
         self._bury = bury
         self._news = News("events are taken again")
         self._afterwards = News("what was withheld is delivered again")
         #: why the last events were not taken, None: they were
         self.refuses: str | None = None
-        self._queue: SimpleQueue[Brought | None] = SimpleQueue()
+        self._slow_events = LogThrottle(log, logging.WARNING)
+        self._failures = LogThrottle(log, logging.ERROR)
+        self._lanes = Lanes(self._batch)
+        self._requests, self._began, self._interrupted = 0, 0.0, False
+        ledger.break_off(self._over)
         self._thread = Thread(target=self._run, name="dh_bridge.intake", daemon=True)
         self._thread.start()
 
@@ -77,15 +86,23 @@ class Intake(Closing):
         be sent again then, as often as one likes. Many events are taken a batch at a time, so that other requests come in between.
         """
         reasons: list[str | None] = []
-        for at in range(0, len(events), self._batch):
-            reasons += self._taken(events[at : at + self._batch], patience)
+        size, slow, began = self._batch, False, time.monotonic()
+        while len(reasons) < len(events):
+            part = events[len(reasons) : len(reasons) + size]
+            left = None if patience is None else patience - (time.monotonic() - began)
+            try:
+                reasons += self._taken(part, left, slow=slow)
+            except _InterruptedError:
+                size, slow = max(1, len(part) // 2), True
+            else:
+                began = time.monotonic()
         return reasons
 
-    def _taken(self, events: Sequence[Event], patience: float | None) -> list[str | None]:
-        brought = Brought(events, Future())
-        self._queue.put(brought)
+    def _taken(self, events: Sequence[Event], patience: float | None, *, slow: bool) -> list[str | None]:
+        brought = Brought(events, Future(), slow)
+        self._lanes.put(brought)
         try:
-            return brought.answer.result(patience)
+            return brought.answer.result(None if patience is None else max(0.0, patience))
         except TooLate:
             brought.answer.cancel()  # what has not begun is not folded: nobody waits for it, and it is to be sent again
             raise SinkError("the ledger is busy", now="send it again", retryable=True) from None
@@ -94,41 +111,42 @@ class Intake(Closing):
 
     def close(self) -> None:
         """Fold what was brought until now, and end."""
-        self._queue.put(None)
+        self._lanes.close()
         self._thread.join()
+        for throttle in (self._slow_events, self._failures):
+            throttle.flush()
 
     def _run(self) -> None:
-        while (first := self._queue.get()) is not None:
-            requests, last = self._meanwhile(first)
+        while (requests := self._lanes.take()) is not None:
             self._together(requests)
-            del first, requests  # nothing is held until the next one comes
-            if last:
-                return
+            del requests  # nothing is held until the next one comes
 
-    def _meanwhile(self, first: Brought) -> tuple[list[Brought], bool]:
-        """Return ``first`` and what came since, and whether nothing comes any more."""
-        requests, count, size = [first], len(first.events), _size(first)
-        while count < self._batch and size < _BYTES:
-            try:
-                following = self._queue.get_nowait()
-            except Empty:
-                break
-            if following is None:
-                return requests, True
-            requests.append(following)
-            count += len(following.events)
-            size += _size(following)
-        return requests, False
+    def _over(self) -> bool:
+        """Whether the transaction has taken too long for those who wait (asked by SQLite)."""
+        if self._requests and time.thread_time() - self._began > FOLD_SECONDS:
+            self._interrupted = self._requests > 1 or self._lanes.fast_waiting
+        return self._interrupted
 
     def _together(self, requests: list[Brought]) -> None:
         """Fold those of ``requests`` that somebody waits for; no error ends the thread, or all later requests would wait in vain."""
         requests = [one for one in requests if one.answer.set_running_or_notify_cancel()]
-        if not requests:
-            return
+        if requests:
+            self._folded(requests)
+
+    def _folded(self, requests: list[Brought]) -> None:
+        began = time.monotonic()
         try:
-            reasons = self._reasons([event for one in requests for event in one.events])
+            reasons = self._timed(requests)
             for one in requests:
                 one.answer.set_result([reasons.get(id(event.raw)) for event in one.events])
+        except _InterruptedError:
+            if len(requests) > 1:  # the others need not wait for the slow one among them
+                for one in requests:
+                    self._folded([one])
+                return
+            self._lanes.rest(time.monotonic() - began, interrupted=True)
+            _refuse(requests, _InterruptedError())
+            return
         except SinkError as error:
             self.refuses = error.what
             self._news.bad(f"events are sent away: {error}")
@@ -141,6 +159,32 @@ class Intake(Closing):
             self.refuses = None
             self._news.good()
             self._tell_of_it()
+        if len(requests) == 1:
+            self._lanes.rest(time.monotonic() - began, interrupted=False)
+
+    def _timed(self, requests: list[Brought]) -> dict[int, str]:
+        """Fold the events of ``requests``; an _InterruptedError when that takes too long for those who wait."""
+        self._requests, self._began, self._interrupted = len(requests), time.thread_time(), False
+        events = [event for one in requests for event in one.events]
+        try:
+            return self._reasons(events)
+        except (SinkError, sqlite3.Error):
+            if self._interrupted:
+                raise _InterruptedError from None
+            raise
+        finally:
+            self._requests = 0
+            if len(events) == 1 and (seconds := time.thread_time() - self._began) > FOLD_SECONDS:
+                self._report(events[0], seconds)
+
+    def _report(self, event: Event, seconds: float) -> None:
+        """Count and log an event that took longer than its budget."""
+        self._meters.add(slow_events=1)
+        how = "was interrupted for other senders after" if self._interrupted else "took"
+        size = f"{len(event.raw):,} bytes, run {event.run_id[:100]}"
+        self._slow_events.log(
+            "an event took long in the ledger", f"{event.place}: an event {how} {seconds:.1f} s in the ledger ({size})"
+        )
 
     def _tell_of_it(self) -> None:
         """Call ``folded``; what goes wrong with that is no fault of the events, which are taken."""
@@ -160,7 +204,12 @@ class Intake(Closing):
         except SinkError:
             raise
         except sqlite3.Error as error:  # what is read outside a transaction: the file's fault, and no event's
-            raise SinkError(f"cannot be read: {error}", where="the ledger", retryable=True) from error
+            raise SinkError(
+                f"cannot be read: {error}",
+                where="the ledger",
+                now="if the file is damaged, start with a new one: events that were not acknowledged are sent again",
+                retryable=True,
+            ) from error
         except Exception:
             if len(events) == 1:
                 log.exception("%s: %s", events[0].place, _OURS)
@@ -188,17 +237,14 @@ class Intake(Closing):
         for letter in translation.dead:
             self._bury(letter)
         for ours in translation.rejected:
-            log.error("%s", ours.text)
+            self._failures.log(kind_of(ours.text), ours.text)
         for failure in delivery.failed:
-            log.error("%s %s: %s", failure.proposal.entity_urn, failure.proposal.aspect_name, failure.reason)
+            what = f"{failure.proposal.entity_urn} {failure.proposal.aspect_name}: {failure.reason}"
+            self._failures.log(kind_of(failure.reason), what)
 
 
-def _refuse(requests: list[Brought], error: SinkError) -> None:
+def _refuse(requests: list[Brought], error: Exception) -> None:
     """Answer with an error those that have no answer yet."""
     for one in requests:
         if not one.answer.done():
             one.answer.set_exception(error)
-
-
-def _size(brought: Brought) -> int:
-    return sum([len(event.raw) for event in brought.events])

@@ -15,6 +15,7 @@ _HELP = {
     "requests": "Requests by status, but those that asked how it is.",
     "events": "Events that are in the ledger.",
     "dead_letters": "Events that cannot be used.",
+    "slow_events": "Times that an event took more than a second of CPU time in the ledger.",
     "filtered": "What the filters left out.",
     "proposals": "Proposals that events came to.",
     "left_out": "Proposals of ours that their schema refuses.",

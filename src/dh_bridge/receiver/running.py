@@ -41,11 +41,17 @@ _ANSWERED = 0.2
 class Running:
     """What runs: ``url`` is where, ``destination`` where to, ``meters`` what was counted, ``exposed``: other machines reach it."""
 
-    def __init__(self, web: Web, destination: Destination, meters: Meters) -> None:
+    def __init__(self, web: Web, destination: Destination, meters: Meters, intake: Intake) -> None:
         self.url = web.url
         self.exposed = web.exposed
         self.destination = destination
         self.meters = meters
+        self._intake = intake
+
+    @property
+    def refuses(self) -> str | None:
+        """Why the last events were refused; None if they were not."""
+        return self._intake.refuses
 
 
 @contextmanager
@@ -86,7 +92,7 @@ def receiving(
         app = Receiver(intake, meters, settings.receiver, zone=zone_of(settings), bury=bury)
         web = stack.enter_context(Web(app, settings.receiver))
         stack.callback(_leave, app)
-        yield Running(web, destination, meters)
+        yield Running(web, destination, meters, intake)
 
 
 def _catch_up(ledger: Ledger, meters: Meters) -> None:
@@ -102,3 +108,4 @@ def _leave(app: Receiver) -> None:
     while app.busy and time.monotonic() < until:
         time.sleep(0.02)
     time.sleep(_ANSWERED)
+    app.refusals.flush()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from contextlib import closing, contextmanager
 from itertools import islice
@@ -100,7 +101,7 @@ class Sender(Closing):
                         ended = self._ended.is_set()
                     self._deliver(ledger, ledger.courier.deliveries(_TURN))
                     return
-            except SinkError as error:  # of the ledger's file: a full disk, a lock
+            except (SinkError, sqlite3.Error) as error:  # of the ledger's file: a full disk, a lock, damage
                 self._reason = str(error)
                 self._news.bad(f"nothing is delivered: {error}")
             except Exception:

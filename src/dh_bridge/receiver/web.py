@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-import logging
+import sys
+import time
 from functools import partial
 from ipaddress import ip_address
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.receiver.app import sender_of
+from dh_bridge.receiver.dispatch import Dispatcher
 from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dh_bridge.receiver.app import Receiver
+    from dh_bridge.receiver.connections import Connection
     from dh_bridge.settings.receiver import ReceiverSettings
 
-_CONNECTIONS = 500
-"""Connections that are open at a time: senders keep theirs, and waitress' own 100 would keep the 101st out."""
-_TOLD = ("/health", "/metrics")
+CONNECTIONS = 500
+"""Connections that are open at a time; those beyond are answered about health alone."""
+CLIENT_CONNECTIONS = 250
+"""Connections of one address: for another one, the one that has been silent longest is closed."""
+_FILES = 32
+"""Files that are open beside connections and the bodies of their requests."""
+_ACCEPTED = 64
+"""Connections that are accepted in a round of the loop."""
+_HEALTH = ("/health", "/metrics")
 _LOOK = 0.2
 """Seconds after which the thread looks whether it is to end."""
-
-
-class _Lanes:
-    """Waitress' threads, and one more for those who only ask how it is: all others may be waiting for the ledger."""
-
-    def __init__(self, many: Any) -> None:
-        self._many = many
-        self._one = type(many)()
-        self._one.set_thread_count(1)
-
-    def add_task(self, channel: Any) -> None:
-        """Hand the next request of a connection to a thread."""
-        path = getattr(channel.requests[0], "path", "")  # none, of a request that cannot be read
-        lane = self._one if path.rstrip("/") in _TOLD else self._many
-        lane.add_task(channel)
-
-    def shutdown(self) -> None:
-        """End the threads."""
-        for lane in (self._many, self._one):
-            lane.shutdown()
+_CLOCK = 0.5
+"""Seconds between two looks at the deadlines of connections."""
 
 
 class Web(Closing):
@@ -52,31 +46,35 @@ class Web(Closing):
         try:
             from waitress import create_server, wasyncore  # noqa: PLC0415 - an extra
 
-            from dh_bridge.receiver.connections import Connection  # noqa: PLC0415 - of it
+            from dh_bridge.receiver import connections  # noqa: PLC0415 - of it
         except ImportError:
             raise SettingsError(
                 "the web server is not installed", where="dh-bridge serve", now="pip install 'dh-bridge[server]'"
             ) from None
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # that a request waits its turn is no news
         self._loop = wasyncore
         self._sockets: dict[int, Any] = {}
         self._ended = Event()
+        self._connection = partial(connections.Connection, app)
+        self._most = most_connections()
+        self._proxy = settings.trusted_proxy
+        self._accepted = 0
+        self._dispatcher = Dispatcher(settings.threads, self._sender_of, _at_once)
         try:
             self._server = create_server(
-                app, self._sockets, listen=settings.listen, threads=settings.threads, ident="dh-bridge",
-                max_request_body_size=settings.body_bytes + 1, clear_untrusted_proxy_headers=True,
-                connection_limit=_CONNECTIONS, log_socket_errors=False,
+                app, self._sockets, _dispatcher=self._dispatcher, listen=settings.listen, ident="dh-bridge",
+                max_request_body_size=settings.body_bytes + 1, clear_untrusted_proxy_headers=False,
+                connection_limit=sys.maxsize, channel_timeout=sys.maxsize, log_socket_errors=False,
             )  # fmt: skip
         except (OSError, ValueError) as error:
             wasyncore.close_all(self._sockets)
+            self._dispatcher.shutdown()
             raise SinkError(
                 f"cannot listen: {error}", where=f"receiver.listen {settings.listen}", now="another port, or host?"
             ) from error
-        self._lanes = _Lanes(self._server.task_dispatcher)
-        for one in self._sockets.values():
-            if hasattr(one, "task_dispatcher"):
-                one.task_dispatcher = self._lanes
-                one.channel_class = partial(Connection, app)
+        for listener in self._sockets.values():
+            if hasattr(listener, "task_dispatcher"):
+                listener.channel_class = self._open
+                listener.handle_accept = partial(self._accept, listener.handle_accept)
         # of a name that has several addresses waitress listens on all of them
         several = getattr(self._server, "effective_listen", None)
         places = several or [(self._server.effective_host, self._server.effective_port)]
@@ -92,7 +90,69 @@ class Web(Closing):
         self._thread.join()
 
     def _run(self) -> None:
+        next_look = 0.0
         while not self._ended.is_set():
             self._loop.loop(_LOOK, True, self._sockets, 1)  # noqa: FBT003 - waitress' own signature: polls, one round
-        self._lanes.shutdown()
+            if (now := time.monotonic()) >= next_look:
+                next_look = now + _CLOCK
+                for connection in self._connections():
+                    connection.look_at_clock(now)
+        self._dispatcher.shutdown()
         self._loop.close_all(self._sockets)
+
+    def _connections(self) -> list[Connection]:
+        """Return the open connections that are not about to be closed."""
+        return [one for one in self._sockets.values() if hasattr(one, "look_at_clock") and not one.will_close]
+
+    def _accept(self, accept: Callable[[], None]) -> None:
+        """Accept several connections in a round: it takes as long as there are connections."""
+        for _ in range(_ACCEPTED):
+            before = self._accepted
+            accept()
+            if self._accepted == before:
+                return
+
+    def _open(self, server: Any, socket: Any, address: tuple[Any, ...], *more: Any, **options: Any) -> Connection:
+        """Make room for a connection, and return it."""
+        self._accepted += 1
+        clients: dict[str, list[Connection]] = {}
+        connections = self._connections()
+        for connection in connections:
+            clients.setdefault(connection.addr[0], []).append(connection)
+        same = clients.get(address[0], [])
+        spare = False
+        if len(same) >= CLIENT_CONNECTIONS and address[0] != self._proxy:
+            _close_silent(same)
+        elif len(connections) >= self._most:
+            spare = not any(map(_close_silent, sorted(clients.values(), key=len, reverse=True)))
+        return self._connection(server, socket, address, *more, spare=spare, **options)
+
+    def _sender_of(self, connection: Connection) -> str:
+        return sender_of(connection.addr[0], connection.forwarded, self._proxy)
+
+
+def most_connections() -> int:
+    """Return the number of connections that may be open, each with a file for the body of its request."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return CONNECTIONS
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, max(_FILES, files // 2 - _FILES))
+
+
+def _close_silent(connections: list[Connection]) -> bool:
+    """Close the connection that has been silent longest, first of those without a whole request; return whether there is one."""
+    silent = [one for one in connections if not one.busy]
+    if silent:
+        min(silent, key=lambda one: (one.answered > 0, one.since)).will_close = True
+    return bool(silent)
+
+
+def _at_once(connection: Connection) -> bool:
+    """Return whether the next request of a connection needs no ledger."""
+    if connection.path in _HEALTH:
+        return True
+    if connection.spare:
+        connection.refuse("too many connections: send it again later")
+    return connection.requests[0].error is not None

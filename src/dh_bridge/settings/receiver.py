@@ -33,6 +33,16 @@ class ReceiverSettings(BaseModel):
     body_bytes: int = Field(
         default=64 * 1024 * 1024, ge=1024, description="Bytes of one request, at most, before and after unzipping."
     )
+    event_values: int = Field(
+        default=300_000,
+        ge=1000,
+        description="JSON values of one event, at most (keys count, too); a request may hold eight times as many.",
+    )
+    trusted_proxy: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Address of a proxy in front: senders behind it are told apart by the last address of its `X-Forwarded-For`.",
+    )
 
     @field_validator("token")
     @classmethod

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.delivery import refused
 from dh_bridge.errors import BridgeError, EventError
+from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.transport.runs import TRIES, Run
 from dh_bridge.window import BYTES
 
@@ -47,6 +48,7 @@ class WithLedger:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._down = False
+        self._log = LogThrottle(log, logging.WARNING)
 
     def tell(self, event: Event) -> list[BridgeError]:
         """Take an event; a SinkError means that the ledger's file could not be written, or is full."""
@@ -56,7 +58,7 @@ class WithLedger:
             problems.append(refused(delivery.failed, delivery.delivered + len(delivery.failed)))
         for _, late in islice(self._ledger.catching_up(), 1):
             if late.failed:
-                log.warning("%s", refused(late.failed, late.delivered + len(late.failed)))
+                self._log.log("proposals are refused", str(refused(late.failed, late.delivered + len(late.failed))))
         self._warn()
         return problems
 
@@ -66,7 +68,7 @@ class WithLedger:
             return
         failed = self._ledger.courier.deliver().failed
         if failed:
-            log.warning("%s", refused(failed, len(failed)))
+            self._log.log("proposals are refused", str(refused(failed, len(failed))))
         self._warn()
 
     @property
@@ -96,6 +98,7 @@ class InMemory:
         self._size = 0
         self._alone = count()
         self._warned = False
+        self._log = LogThrottle(log, logging.WARNING)
 
     def tell(self, event: Event) -> list[BridgeError]:
         """Take an event, and deliver what waits and then what is new; the SinkError may be that of an older run."""
@@ -120,7 +123,11 @@ class InMemory:
 
     def settle(self) -> None:
         """Deliver what waits, unless the place takes nothing."""
-        _warn(self._line(self._waiting(), last=True))
+        self._warn(self._line(self._waiting(), last=True))
+
+    def _warn(self, problems: list[BridgeError]) -> None:
+        for problem in problems:
+            self._log.log(kind_of(str(problem)), str(problem))
 
     @property
     def settled(self) -> bool:
@@ -139,7 +146,7 @@ class InMemory:
         problems: list[BridgeError] = []
         stuck: list[Run] = []
         for run in runs:
-            _warn(problems)
+            self._warn(problems)
             problems, arrived = self._told(run)
             if arrived and stuck:
                 if self._try_again(stuck):
@@ -160,7 +167,7 @@ class InMemory:
             problems, arrived = self._told(run)
             came_late = came_late or bool(arrived)
             if arrived or not run.waits:
-                _warn(problems)
+                self._warn(problems)
             else:
                 log.error(
                     "run %s broke off %d times while others arrive, and is not sent again: %s",
@@ -211,8 +218,3 @@ def _mistakes(translation: Translation) -> Iterator[EventError]:
         yield EventError(letter.reason, where=letter.place)
     for ours in translation.rejected:
         log.error("%s", ours.text)
-
-
-def _warn(problems: list[BridgeError]) -> None:
-    for problem in problems:
-        log.warning("%s", problem)

@@ -17,6 +17,7 @@ from dh_bridge.bridge import Bridge, zone_of
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import BridgeError, EventError
 from dh_bridge.ledger import noted, opened
+from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.sinks.base import SINKS, known_scheme, shown
@@ -66,8 +67,7 @@ class DataHubTransport(Transport):
     def emit(self, event: ClientEvent) -> None:
         """Deliver an event after what waits; an EventError says why it is of no use, a SinkError why something did not arrive."""
         problems = self._telling.emit(self._read(event))
-        for problem in problems[1:]:
-            log.warning("%s", problem)
+        self._telling.warn(problems[1:])
         if problems:
             raise problems.pop(0)  # its frames lead here, and are not to find it again
 
@@ -91,6 +91,7 @@ class _Telling:
 
     def __init__(self, config: DataHubConfig) -> None:
         self.config = config
+        self._log = LogThrottle(log, logging.WARNING)
         self._begin()
 
     def _begin(self) -> None:
@@ -98,6 +99,11 @@ class _Telling:
         self._open = ExitStack()
         self._teller: Teller | None = None
         self._waiting: list[Event] = []
+
+    def warn(self, problems: list[BridgeError]) -> None:
+        """Log what is wrong: one line of each kind, and a count."""
+        for problem in problems:
+            self._log.log(kind_of(problem.what), str(problem))
 
     def hold(self) -> bool:
         """Wait for the event that is written to SQLite now, and take no other one; say whether all stands still.
@@ -132,6 +138,7 @@ class _Telling:
             except BridgeError as error:
                 log.error("%s", error)  # noqa: TRY400 - its text says it all
                 done = False
+            self._log.flush()
             self._teller = None
             return done
 
@@ -146,7 +153,10 @@ class _Telling:
         except BridgeError as error:
             problems.append(error.with_traceback(None))
             if len(self._waiting) > WAITING:
-                log.error("too much waits: an event of %s is forgotten", self._waiting[0].name)  # noqa: TRY400 - the error is told
+                self._log.log(
+                    "too much waits: an event is forgotten",
+                    f"too much waits: an event of {self._waiting[0].name} is forgotten",
+                )
                 del self._waiting[0]
         except Exception:  # a mistake of ours: this event ends here, and no other one
             del self._waiting[0]
@@ -157,8 +167,7 @@ class _Telling:
         if self._teller is None and not self._waiting:
             return True
         problems = self._told() if again else []
-        for problem in problems:
-            log.warning("%s", problem)
+        self.warn(problems)
         if self._teller is None or self._waiting:
             return False
         if again:

@@ -1,0 +1,105 @@
+"""Threads that answer requests: senders take turns, and questions about health have a thread of their own."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = logging.getLogger("dh_bridge.receiver")
+
+_SPARE = 4
+"""One thread for as many of those that one sender may use at a time: other senders are answered by these."""
+_SECONDS = 5.0
+"""Seconds that threads have to end in."""
+
+
+class _Threads:
+    """A number of threads, of which a sender may use ``share``."""
+
+    def __init__(self, number: int, share: int, name: str) -> None:
+        self._share = share
+        self._changed = Condition()
+        self._waiting: dict[str, deque[Any]] = {}
+        self._running: Counter[str] = Counter()
+        self._ended = False
+        self._threads = [Thread(target=self._run, name=f"dh_bridge.{name}-{at}", daemon=True) for at in range(number)]
+        for thread in self._threads:
+            thread.start()
+
+    def add(self, sender: str, task: Any) -> None:
+        with self._changed:
+            self._waiting.setdefault(sender, deque()).append(task)
+            self._changed.notify()
+
+    def shutdown(self) -> None:
+        with self._changed:
+            self._ended = True
+            for tasks in self._waiting.values():
+                for task in tasks:
+                    task.cancel()
+            self._waiting.clear()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(_SECONDS / len(self._threads))
+
+    def _run(self) -> None:
+        while (found := self._next()) is not None:
+            sender, task = found
+            try:
+                task.service()
+            except Exception:
+                log.exception("a mistake of dh-bridge, please report it")
+            del task, found
+            with self._changed:
+                self._running[sender] -= 1
+                if not self._running[sender]:
+                    del self._running[sender]
+                if sender in self._waiting:
+                    self._changed.notify()
+
+    def _next(self) -> tuple[str, Any] | None:
+        with self._changed:
+            while not self._ended:
+                for sender, tasks in self._waiting.items():
+                    if self._running[sender] < self._share:
+                        del self._waiting[sender]
+                        task = tasks.popleft()
+                        if tasks:  # behind all others
+                            self._waiting[sender] = tasks
+                        self._running[sender] += 1
+                        return sender, task
+                self._changed.wait()
+        return None
+
+
+class Dispatcher:
+    """Takes the place of waitress' own dispatcher of tasks.
+
+    Args:
+        threads: Requests of one sender that are answered at a time.
+        sender_of: Returns the sender of a connection's next request.
+        at_once: Whether the next request of a connection is answered without waiting for the ledger.
+    """
+
+    def __init__(self, threads: int, sender_of: Callable[[Any], str], at_once: Callable[[Any], bool]) -> None:
+        self._sender_of = sender_of
+        self._at_once = at_once
+        self._many = _Threads(threads + max(1, threads // _SPARE), threads, "web")
+        self._one = _Threads(1, 1, "health")
+
+    def add_task(self, channel: Any) -> None:
+        """Hand the next request of a connection to a thread."""
+        if self._at_once(channel):
+            self._one.add("", channel)
+        else:
+            self._many.add(self._sender_of(channel), channel)
+
+    def shutdown(self) -> None:
+        """End the threads."""
+        for threads in (self._many, self._one):
+            threads.shutdown()
