@@ -8,7 +8,7 @@ import re
 import socket
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 
@@ -17,9 +17,8 @@ from receiving import ask, metrics, post, served, serving, until
 from samples import dataset, event, packed
 
 from dh_bridge.receiver import connections, intake, web
-from dh_bridge.receiver.app import sender_of
 from dh_bridge.receiver.bodies import FREE_BYTES, BodyBudget, RequestError
-from dh_bridge.receiver.dispatch import Dispatcher
+from dh_bridge.receiver.dispatch import Dispatcher, sender_of
 
 BODY = packed([event()])[0]
 HEAD = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\n"
@@ -90,11 +89,9 @@ def test_request_that_drips_is_ended_with_408(catalogue, monkeypatch, start, lim
         answer = b""
         end = time.monotonic() + 10
         while not answer and time.monotonic() < end:
-            try:
+            with suppress(TimeoutError):
                 client.send(b"x")
                 answer = client.recv(65536)
-            except TimeoutError:
-                pass
         client.settimeout(10)
         answer += b"".join(iter(lambda: client.recv(65536), b""))
     assert answer.startswith(b"HTTP/1.1 408 ")
@@ -117,12 +114,18 @@ def test_lines_between_chunks_are_bounded(catalogue, chunks):
 
 def test_health_is_answered_while_all_connections_are_busy(tmp_path, monkeypatch):
     monkeypatch.setattr(web, "most_connections", lambda: 5)
-    free = threading.Event()
+    free, inside = threading.Event(), []
+
+    def take(_intake, events, _patience):
+        inside.append(events)
+        free.wait(60)
+        return [None] * len(events)
+
     with served(f"catalog:{tmp_path / 'shop.db'}") as found, ExitStack() as stack:
-        monkeypatch.setattr(intake.Intake, "take", lambda _, events, __: free.wait(20) and [None] * len(events))
+        monkeypatch.setattr(intake.Intake, "take", take)
         busy = opened(stack, found, 5, HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
         try:
-            time.sleep(0.3)
+            until(lambda: len(inside) == 5)
             assert healthy(found)
             status, answer, headers = post(found, event())
             assert (status, headers["Retry-After"]) == (503, "5")
@@ -256,19 +259,20 @@ SHAPES = {
 }
 
 
+OTHER_SHAPES = {
+    "keys": lambda: BODY[:-1] + b',"x":{%s}}' % b",".join(b'"k%d":{}' % n for n in range(3_000_000)),
+    "a text": lambda: BODY[:-1] + b',"x":"%s"}' % (b"a,:[{" * 12_000_000),
+    "deep": lambda: BODY[:-1] + b',"inputs":' + b"[" * 30_000_000 + b"]" * 30_000_000 + b"}",
+    "lines": lambda: b"{}\n" * 20_000_000,
+    "an array": lambda: b"[" + b"[]," * 20_000_000 + b"[]]",
+    "members": lambda: b"[" + b",".join([b'{"x":[%s]}' % b",".join([b"{}"] * 99_000)] * 190) + b"]",
+}
+
+
 def attack(shape):
-    if shape == "keys":
-        return BODY[:-1] + b',"x":{%s}}' % b",".join(b'"k%d":{}' % n for n in range(3_000_000))
-    if shape == "a text":
-        return BODY[:-1] + b',"x":"%s"}' % (b"a,:[{" * 12_000_000)
-    if shape == "deep":
-        return BODY[:-1] + b',"inputs":' + b"[" * 30_000_000 + b"]" * 30_000_000 + b"}"
-    if shape == "lines":
-        return b"{}\n" * 20_000_000
-    if shape == "an array":
-        return b"[" + b"[]," * 20_000_000 + b"[]]"
-    if shape == "members of an array":
-        return b"[" + b",".join([b'{"x":[%s]}' % b",".join([b"{}"] * 99_000)] * 190) + b"]"
+    """Return a body of sixty megabytes."""
+    if shape in OTHER_SHAPES:
+        return OTHER_SHAPES[shape]()
     member = SHAPES[shape]
     return BODY[:-1] + b',"inputs":[' + (member + b",") * (60_000_000 // (len(member) + 1)) + member + b"]}"
 
@@ -276,7 +280,7 @@ def attack(shape):
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc")
 def test_request_of_any_shape_takes_little_memory_and_delays_nobody(tmp_path):
-    shapes = [*SHAPES, "keys", "a text", "deep", "lines", "an array", "members of an array"]
+    shapes = [*SHAPES, *OTHER_SHAPES]
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", "--listen", "127.0.0.1:0") as server:
         over, waited = threading.Event(), []
 

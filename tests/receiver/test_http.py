@@ -15,7 +15,7 @@ from receiving import ask, dialogue, metrics, points, post, served, until
 from samples import event, packed
 
 from dh_bridge import Settings
-from dh_bridge.receiver import app, connections
+from dh_bridge.receiver import answers, app, connections
 
 BODY = packed([event()])[0]
 HALF = len(BODY) // 2
@@ -220,7 +220,7 @@ def test_bytes_and_datasets_of_an_event_are_bounded(tmp_path, monkeypatch):
 
 
 def test_answer_lists_a_thousand_failures_and_counts_all(catalogue, monkeypatch):
-    monkeypatch.setattr(app, "_FAILURES", 10)
+    monkeypatch.setattr(answers, "_FAILURES", 10)
     long_time = packed([event("START", "t" * 3_000)])[0]
     status, answer, _ = ask(catalogue, b"\n".join([long_time] * 20 + [BODY]))
     assert (status, answer["received"], answer["successful"], len(answer["failed"])) == (207, 21, 1, 10)

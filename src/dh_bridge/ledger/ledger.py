@@ -142,6 +142,7 @@ class Ledger:
 
         The batch raises a SinkError, or an error of SQLite, then. ``over`` is called by the thread that folds.
         """
+        self._fold.over = over
         self._file.connection.set_progress_handler(over, _PROGRESS)
 
     def take(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:

@@ -11,18 +11,17 @@ import hmac
 import logging
 from datetime import timezone
 from http import HTTPStatus
-from ipaddress import ip_network
 from threading import BoundedSemaphore, Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import orjson
+from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import EventError, SinkError
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.json_size import has_more_values
 from dh_bridge.openlineage.read import events_of
+from dh_bridge.receiver.answers import Answer, Outcome, plain, to_json
 from dh_bridge.receiver.bodies import BodyBudget, RequestError, read_body
+from dh_bridge.receiver.dispatch import sender_of
 from dh_bridge.receiver.lanes import BYTES_PER_BATCH, EVENTS_PER_BATCH
 
 if TYPE_CHECKING:
@@ -41,10 +40,6 @@ log = logging.getLogger("dh_bridge.receiver")
 _ENDINGS = ("/lineage", "/lineage/batch")
 _EVENTS = 100_000
 """Events of one request, at most: each is a reason in the answer."""
-_FAILURES = 1_000
-"""Events that an answer lists with their reasons, at most; all are counted."""
-_REASON = 500
-"""Characters of a reason in an answer, at most: it may quote a value."""
 _EVENT_BYTES = 16 * 1024 * 1024
 """Bytes of one event, at most."""
 _DATASETS = 10_000
@@ -55,14 +50,6 @@ _REQUEST_SHARE = 8
 """A request may hold as many values as this number of the largest events."""
 _LARGE = 1024 * 1024
 """Bytes from which a body is large: such requests are parsed one at a time."""
-
-
-class Answer(NamedTuple):
-    """A status, a body that is JSON or text, and headers beside its type."""
-
-    status: HTTPStatus
-    body: Any
-    headers: tuple[tuple[str, str], ...] = ()
 
 
 class Receiver:
@@ -115,7 +102,7 @@ class Receiver:
             with self._lock:
                 self._inside -= 1
         text = isinstance(answer.body, str)
-        body = answer.body.encode() if text else _json(answer.body)
+        body = answer.body.encode() if text else to_json(answer.body)
         kind = "text/plain; version=0.0.4; charset=utf-8" if text else "application/json"
         status = answer.status
         start_response(
@@ -135,10 +122,10 @@ class Receiver:
             self.refusals.log(
                 kind_of(error.text), f"request {number} is refused with {error.status.value}: {error.text}"
             )
-            answer = Answer(error.status, {"error": _plain(error.text)}, error.headers)
+            answer = Answer(error.status, {"error": plain(error.text)}, error.headers)
         except SinkError as error:
             answer = Answer(
-                HTTPStatus.SERVICE_UNAVAILABLE, {"error": _plain(str(error))}, (("Retry-After", self.again),)
+                HTTPStatus.SERVICE_UNAVAILABLE, {"error": plain(str(error))}, (("Retry-After", self.again),)
             )
         except Exception:
             log.exception("request %d: a mistake of dh-bridge, please report it", number)
@@ -169,7 +156,7 @@ class Receiver:
     def unread(self, code: int, why: str) -> bytes:
         """Count a request that the web server could not read, and return what it is told."""
         self._meters.answered(code)
-        return _json({"error": _plain(why)})
+        return to_json({"error": plain(why)})
 
     def _brought(self, environ: Environ, place: str) -> Answer:
         """Take the events of a request; answer with what became of them."""
@@ -193,7 +180,7 @@ class Receiver:
         if has_more_values(body, limit):
             raise _too_many_values("the request", limit)
         events = events_of(body, place, self._zone, most=_EVENTS, check=self._check)
-        outcome = _Outcome()
+        outcome = Outcome()
         while items := self._parsed(events, large=large):
             taken = iter(
                 self._intake.take([item for item in items if isinstance(item, Event)], _LEDGER_TIMEOUT)
@@ -248,46 +235,6 @@ class Receiver:
             )
 
 
-class _Outcome:
-    """What became of the events of a request."""
-
-    def __init__(self) -> None:
-        self.letters: list[DeadLetter] = []
-        self._failures: list[dict[str, Any]] = []
-        self._received = self._failed = 0
-
-    def add(self, reason: str | None) -> None:
-        """Count an event; a reason says why it cannot be used."""
-        if reason is not None:
-            self._failed += 1
-            if len(self._failures) < _FAILURES:
-                self._failures.append({"index": self._received, "error": _plain(reason[:_REASON])})
-        self._received += 1
-
-    def answer(self) -> Answer:
-        """Return the answer to the request."""
-        counts = {"received": self._received, "successful": self._received - self._failed, "failed": self._failures}
-        if not self._failed:
-            return Answer(HTTPStatus.OK, counts)
-        return Answer(HTTPStatus.MULTI_STATUS if self._failed < self._received else HTTPStatus.BAD_REQUEST, counts)
-
-
-def sender_of(address: str, forwarded: str, trusted_proxy: str | None) -> str:
-    """Return who sent a request: all that share an IPv6 network of 64 bits are one sender.
-
-    Args:
-        address: The address that the connection comes from.
-        forwarded: The header ``X-Forwarded-For`` of the request; its last address is the one that the proxy saw.
-        trusted_proxy: The address of a proxy whose header is believed.
-    """
-    if address == trusted_proxy and forwarded:
-        address = forwarded.rpartition(",")[2].strip()[:64] or address
-    try:
-        return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
-    except ValueError:
-        return address
-
-
 def _bounded(item: Event | DeadLetter) -> Event | DeadLetter:
     """Return an event, or a dead letter where it names too many datasets."""
     if isinstance(item, DeadLetter) or len(item.inputs) + len(item.outputs) <= _DATASETS:
@@ -305,15 +252,6 @@ def _too_many_values(what: str, limit: int) -> RequestError:
     return RequestError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{what} has more than {limit:,} JSON values (receiver.event_values)"
     )
-
-
-def _json(body: Any) -> bytes:
-    return orjson.dumps(body, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _plain(text: str) -> str:
-    """Return a text that JSON can hold: an event may have quoted half a character."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _not_by(method: str, allowed: str) -> Answer:

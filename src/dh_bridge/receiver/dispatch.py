@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
+from ipaddress import ip_network
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,22 @@ _SPARE = 4
 """One thread for as many of those that one sender may use at a time: other senders are answered by these."""
 _SECONDS = 5.0
 """Seconds that threads have to end in."""
+
+
+def sender_of(address: str, forwarded: str, trusted_proxy: str | None) -> str:
+    """Return who sent a request: all that share an IPv6 network of 64 bits are one sender.
+
+    Args:
+        address: The address that the connection comes from.
+        forwarded: The header ``X-Forwarded-For`` of the request; its last address is the one that the proxy saw.
+        trusted_proxy: The address of a proxy whose header is believed.
+    """
+    if address == trusted_proxy and forwarded:
+        address = forwarded.rpartition(",")[2].strip()[:64] or address
+    try:
+        return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
+    except ValueError:
+        return address
 
 
 class _Threads:

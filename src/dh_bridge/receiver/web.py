@@ -10,8 +10,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.receiver.app import sender_of
-from dh_bridge.receiver.dispatch import Dispatcher
+from dh_bridge.receiver.dispatch import Dispatcher, sender_of
 from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
