@@ -120,3 +120,11 @@ def test_job_that_0_15_0_cannot_read_is_a_finding_for_that_version_alone(run):
     urn = "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)"
     line = ndjson_line(upsert("dataJob", urn, "status", {"removed": False}))
     assert f"{urn}: DataHub 0.15.0 cannot read" in run("validate", "-", "--profile", "0.15.0", stdin=line).stdout
+
+
+def test_findings_of_one_kind_are_counted_after_twenty_and_json_has_all(run):
+    events = "{}\n" * 100
+    result = run("validate", "-", stdin=events)
+    assert len(result.stdout.splitlines()) == 20
+    assert "80 more like this: neither run, job nor dataset" in result.stderr
+    assert len(run("validate", "-", "--json", stdin=events).stdout.splitlines()) == 100

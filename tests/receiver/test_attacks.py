@@ -8,6 +8,7 @@ import re
 import socket
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -16,7 +17,8 @@ import pytest
 from receiving import ask, metrics, post, served, serving, until
 from samples import dataset, event, packed
 
-from dh_bridge.receiver import connections, intake, web
+from dh_bridge.openlineage.events import Event
+from dh_bridge.receiver import connections, intake, lanes, web
 from dh_bridge.receiver.bodies import FREE_BYTES, BodyBudget, RequestError
 from dh_bridge.receiver.dispatch import Dispatcher, sender_of
 
@@ -236,6 +238,28 @@ def test_slow_event_is_interrupted_for_others_reported_and_taken_when_nobody_wai
     assert ("heavy", 200) in answers
     assert set(answers) == {200, ("heavy", 200)}
     assert [line for line in caplog.messages if "an event was interrupted for other senders after" in line]
+
+
+def test_large_request_has_its_turn_among_small_ones(monkeypatch):
+    monkeypatch.setattr(lanes, "_LIVELY", 0.05)
+    queue = lanes.Lanes(500)
+    small, large = (lanes.Brought([Event("run", 0, "", b"x" * size)], Future()) for size in (10, lanes.SMALL_BYTES + 1))
+    queue.put(large)
+    queue.put(small)
+    queue.rest(0.1, interrupted=True)
+    turns = []
+
+    def turn():
+        queue.put(small)
+        turns.append(queue.take())
+        queue.rest(0.01, interrupted=False)
+        return [large] in turns
+
+    until(turn, seconds=10)
+    assert turns[0] == [small, small]
+    queue.close()
+    while queue.take() is not None:
+        pass
 
 
 def test_request_of_many_events_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from dh_bridge.datahub.search_texts import long_texts
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.validation import Validator, validator
 from dh_bridge.errors import AspectError
+from dh_bridge.log_throttle import KindCounter, kind_of
 from dh_bridge.openlineage.events import DeadLetter, Event, told
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from dh_bridge.settings import Settings
 
+_SHOWN = 20
+"""Findings of one kind that are shown as text, at most; the others are counted."""
 _UNUSABLE = ("malformed", "non-serializable")
 """What the report says of a leaf that could not be read."""
 
@@ -39,19 +42,39 @@ _UNUSABLE = ("malformed", "non-serializable")
 def validate(*, settings: Settings, events: tuple[str, ...], as_json: bool) -> None:
     """Check EVENTS, or proposals: one line per finding.
 
-    Each finding has its place and its reason. Events are read and translated, and the proposals checked against DataHub's own schemas. Exit code 1 when there are
-    findings. A proposal with a text that is too long for DataHub's search index is a finding, too: `emit` cuts such texts.
+    Each finding has its place and its reason; of more than 20 alike the others are counted, and --json writes all. Events are read
+    and translated, and the proposals checked against DataHub's own schemas. Exit code 1 when there are findings. A proposal with a
+    text that is too long for DataHub's search index is a finding, too: `emit` cuts such texts.
     """
     bridge, checker = Bridge(settings), validator(profile(settings.profile))
     found = checked = 0
+    kinds = _Kinds()
     for item in events_of(events, bridge):
         checked += 1
         rows = list(findings(item, bridge, checker))
         found += len(rows)
-        write(json_line(row) if as_json else _line(row) for row in rows)
+        write(map(json_line, rows) if as_json else map(_line, filter(kinds.shows, rows)))
+    for kind, count in kinds.left_out():
+        say(f"{count:,} more like this: {kind}")
     say(f"{checked:,} checked, {found:,} findings")
     if found:
         raise click.exceptions.Exit(EXIT_EVENTS)
+
+
+class _Kinds:
+    """Which findings are shown as text: the first ones of each kind."""
+
+    def __init__(self) -> None:
+        self._counter = KindCounter()
+
+    def shows(self, row: dict[str, str]) -> bool:
+        """Count a finding; return whether to show it."""
+        kind, _ = self._counter.add(kind_of(row["reason"].removeprefix(row["place"]).lstrip(": ")))
+        return self._counter.counts[kind] <= _SHOWN
+
+    def left_out(self) -> list[tuple[str, int]]:
+        """Return the kinds of findings that were not all shown, and how many were not."""
+        return [(kind, count - _SHOWN) for kind, count in self._counter.counts.items() if count > _SHOWN]
 
 
 def findings(item: Event | DeadLetter, bridge: Bridge, checker: Validator) -> Iterator[dict[str, str]]:

@@ -47,7 +47,7 @@ class Lanes:
         self._changed = Condition()
         self._fast: deque[Brought] = deque()
         self._slow: deque[Brought] = deque()
-        self._closed = False
+        self._closed = self._slow_turn = False
         self._next_slow = 0.0
         self._last_fast = 0.0
 
@@ -75,20 +75,21 @@ class Lanes:
             while True:
                 pause = self._next_slow - time.monotonic()
                 if self._slow and (pause <= 0 or self._closed) and not (self._fast and pause + _LIVELY > 0):
+                    self._slow_turn = True
                     return [self._slow.popleft()]
                 if self._fast:
-                    self._last_fast = time.monotonic()
+                    self._slow_turn, self._last_fast = False, time.monotonic()
                     return self._small()
                 if self._closed and not self._slow:
                     return None
                 self._changed.wait(pause if self._slow else None)
 
     def rest(self, seconds: float, *, interrupted: bool) -> None:
-        """Let small requests have the next time, after a slow one of ``seconds``."""
+        """Let small requests have the next time, if what took ``seconds`` was slow."""
         now = time.monotonic()
         if interrupted:
             self._next_slow = now + _REST * seconds
-        elif now - self._last_fast < _LIVELY + seconds:
+        elif self._slow_turn and now - self._last_fast < _LIVELY + seconds:
             self._next_slow = now + seconds
 
     def _small(self) -> list[Brought]:
