@@ -117,8 +117,8 @@ class Web(Closing):
         clients: dict[str, list[Connection]] = {}
         connections = self._connections()
         for connection in connections:
-            clients.setdefault(connection.addr[0], []).append(connection)
-        same = clients.get(address[0], [])
+            clients.setdefault(sender_of(connection.addr[0], "", None), []).append(connection)
+        same = clients.get(sender_of(address[0], "", None), [])
         spare = False
         if len(same) >= CLIENT_CONNECTIONS and address[0] != self._proxy:
             _close_silent(same)
