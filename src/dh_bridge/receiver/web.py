@@ -119,11 +119,12 @@ class Web(Closing):
         for connection in connections:
             clients.setdefault(sender_of(connection.addr[0], "", None), []).append(connection)
         same = clients.get(sender_of(address[0], "", None), [])
-        spare = False
+        full, victim = len(connections) >= self._most, None
         if len(same) >= CLIENT_CONNECTIONS and address[0] != self._proxy:
-            _close_silent(same)
-        elif len(connections) >= self._most:
-            spare = not any(map(_close_silent, sorted(clients.values(), key=len, reverse=True)))
+            victim = _close_silent(same)
+        elif full:
+            victim = next(filter(None, map(_close_silent, sorted(clients.values(), key=len, reverse=True))), None)
+        spare = full if victim is None else victim.spare
         return self._connection(server, socket, address, *more, spare=spare, **options)
 
     def _sender_of(self, connection: Connection) -> str:
@@ -140,12 +141,14 @@ def most_connections() -> int:
     return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, max(_FILES, files // 2 - _FILES))
 
 
-def _close_silent(connections: list[Connection]) -> bool:
-    """Close the connection that has been silent longest, first of those without a whole request; return whether there is one."""
+def _close_silent(connections: list[Connection]) -> Connection | None:
+    """Close the connection that has been silent longest, first of those without a whole request; return it."""
     silent = [one for one in connections if not one.busy]
-    if silent:
-        min(silent, key=lambda one: (one.answered > 0, one.since)).will_close = True
-    return bool(silent)
+    if not silent:
+        return None
+    victim = min(silent, key=lambda one: (one.answered > 0, one.since))
+    victim.will_close = True
+    return victim
 
 
 def _at_once(connection: Connection) -> bool:
