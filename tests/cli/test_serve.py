@@ -84,6 +84,16 @@ def test_what_cannot_be_used_is_told_and_kept(tmp_path):
     assert any("WARNING request 1[1]: " in line for line in said)
 
 
+def test_secret_of_a_request_that_cannot_be_used_is_kept_nowhere(tmp_path):
+    letters = tmp_path / "dead.ndjson"
+    with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", str(letters)) as server:
+        spoilt = {"eventTime": "postgres://ann:hunter22@db/shop", "job": {"name": "PASSWORD=hunter22"}}
+        assert send(server.url, event(), spoilt)["successful"] == 1
+        _, said = server.end()
+    assert "hunter22" not in letters.read_text()
+    assert not [line for line in said if "hunter22" in line]
+
+
 def test_a_full_disk_of_dead_letters_ends_nothing(tmp_path):
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, "--dead-letters", "/dev/full") as server:
         assert send(server.url, event(), {"eventTime": "soon"})["successful"] == 1

@@ -18,7 +18,9 @@ from dh_bridge.cli.options import dead_option, profile_option, remember_option, 
 from dh_bridge.cli.outcome import written_to
 from dh_bridge.cli.screen import escaped, json_line, say, visible
 from dh_bridge.log_throttle import LogThrottle, kind_of
+from dh_bridge.openlineage.masking import Masking
 from dh_bridge.receiver.running import receiving
+from dh_bridge.redaction import OFF
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +54,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
     _log_to_stderr()
     stop = Event()
     with ExitStack() as stack:
-        bury = stack.enter_context(_letters(dead))
+        bury = stack.enter_context(_letters(dead, Masking(on=settings.redaction != OFF)))
         running = stack.enter_context(receiving(target, settings, ledger, bury=bury))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
@@ -89,7 +91,7 @@ def _log_to_stderr() -> None:
 
 
 @contextmanager
-def _letters(path: str | None) -> Iterator[Callable[[DeadLetter], None]]:
+def _letters(path: str | None, masking: Masking) -> Iterator[Callable[[DeadLetter], None]]:
     """Yield what tells of an event that cannot be used, and keeps it in the file where one is named."""
     lock = Lock()
     file = None if path is None else written_to("--dead-letters", path, "ab")
@@ -97,6 +99,7 @@ def _letters(path: str | None) -> Iterator[Callable[[DeadLetter], None]]:
     letters, failures = LogThrottle(log, logging.WARNING), LogThrottle(log, logging.ERROR)
 
     def bury(letter: DeadLetter) -> None:
+        letter = masking.letter(letter)  # a request that cannot be parsed reaches no translation, which masks the others
         letters.log(kind_of(letter.cause), letter.text)
         if file is not None:
             try:

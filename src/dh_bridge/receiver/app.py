@@ -182,9 +182,7 @@ class Receiver:
         events = events_of(body, place, self._zone, most=_EVENTS, check=self._check)
         outcome = Outcome()
         while items := self._parsed(events, large=large):
-            taken = iter(
-                self._intake.take([item for item in items if isinstance(item, Event)], _LEDGER_TIMEOUT)
-            )
+            taken = iter(self._intake.take([item for item in items if isinstance(item, Event)], _LEDGER_TIMEOUT))
             outcome.letters += [item for item in items if isinstance(item, DeadLetter)]
             for item in items:
                 outcome.add(item.reason if isinstance(item, DeadLetter) else next(taken))
