@@ -211,6 +211,22 @@ CASES = {
             "editableSchemaFieldInfo": [{"fieldPath": "id", "globalTags": {"tags": [{"tag": "urn:li:tag:pii"}]}}],
         },
     ),
+    "a tag on a column in the form of servers after 1.5.0": (
+        "editableSchemaMetadata",
+        {"editableSchemaFieldInfo": [{"fieldPath": "id", "globalTags": {"tags": [{"tag": "urn:li:tag:a"}]}}]},
+        [
+            add(
+                "editableSchemaFieldInfo", "id", "globalTags", "tags", "urn:li:tag:b", "", value={"tag": "urn:li:tag:b"}
+            ),
+        ],
+        {
+            "created": STAMP,
+            "lastModified": STAMP,
+            "editableSchemaFieldInfo": [
+                {"fieldPath": "id", "globalTags": {"tags": [{"tag": "urn:li:tag:a"}, {"tag": "urn:li:tag:b"}]}}
+            ],
+        },
+    ),
     "a column whose path is only in the path": (
         "editableSchemaMetadata",
         None,

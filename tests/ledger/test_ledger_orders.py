@@ -312,7 +312,7 @@ def test_a_result_is_of_the_part_that_its_own_event_reads_whatever_later_events_
 @pytest.mark.parametrize("last", [3, 9], ids=["first", "last"])
 @pytest.mark.parametrize("alone", [True, False], ids=["of the job alone", "of a run that is no UUID"])
 def test_a_job_of_the_endpoint_keeps_its_type_when_another_event_calls_it_a_flow(last, alone):
-    chosen = Settings(profile="1.7", identity={"mode": "compat", "compat": {"level": "merged"}})
+    chosen = Settings(profile="1.7", identity={"mode": "compat"})
     said = {"jobType": {"processingType": "BATCH", "integration": "SPARK", "jobType": "SQL_JOB"}}
     written = {"outputs": [dataset("d.s.t")]}
     other = job_event(f"2026-11-20T10:00:0{last}Z", job="app", **written)

@@ -12,6 +12,7 @@ from dh_bridge.catalog.fine_grained import check_entries
 from dh_bridge.catalog.shapes import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
 from dh_bridge.datahub import pointers
+from dh_bridge.datahub.wire import operations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,6 +60,8 @@ class Draft:
         if isinstance(payload, dict) and "patch" in payload:
             self._apply_keyed(payload)
             return
+        if isinstance(payload, list):
+            payload = operations(self.aspect, payload)
         undo: list[tuple[dict[str, Any], str, Any]] = []
         try:
             self._apply_all(payload, undo)
