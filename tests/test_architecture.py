@@ -13,7 +13,7 @@ import dh_bridge
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src" / "dh_bridge"
 MODULES = sorted(SRC.rglob("*.py"))
-TALL_MODULE = 300
+TALL_MODULE = 400
 TALL_FUNCTION = 60
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "handler", "misc", "base_utils"}
 LOOSE = re.compile(r"TODO|FIXME|XXX|NotImplementedError")
@@ -31,7 +31,7 @@ def functions(path):
             yield node.name, node.end_lineno - node.lineno + 1
 
 
-def test_no_module_is_taller_than_three_hundred_lines():
+def test_no_module_is_taller_than_four_hundred_lines():
     heights = {name: len(path.read_bytes().splitlines()) for name, path in zip(names(MODULES), MODULES, strict=True)}
     assert {name: height for name, height in heights.items() if height > TALL_MODULE} == {}
 

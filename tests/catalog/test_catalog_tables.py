@@ -77,6 +77,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
 
     monkeypatch.setattr("sqlite3.connect", refused)
     monkeypatch.setattr("os.access", lambda *_: False)
+    monkeypatch.setattr("dh_bridge.private_files.create", lambda _: None)
     with pytest.raises(SinkError, match="cannot be opened: nothing may be written into the folder"):
         Catalog(tmp_path / "c.db")
 

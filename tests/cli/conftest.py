@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timezone
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from gms import Gms
 from dh_bridge.bridge import Counts, Translation
 from dh_bridge.cli import commands
 from dh_bridge.openlineage.events import DeadLetter
+from dh_bridge.openlineage.masking import Masking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +69,7 @@ class ScriptedBridge:
         self.filtered = filtered
         self.settings = None
         self.zone = timezone.utc
+        self.options = SimpleNamespace(masking=Masking(on=False))
         self.rejected: list[Rejected] = []
 
     def __call__(self, settings):

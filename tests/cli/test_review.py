@@ -147,16 +147,15 @@ def test_near_misses_come_with_their_rule(run, tmp_path):
 
 def test_what_a_server_trims_is_found(run, gms):
     run("emit", EVENTS, "--to", f"rest:{gms.url}")
-    held = gms.aspects
+    held = gms.entities
 
-    def trimmed(urn, names):
-        for name, one in held(urn, names):
-            yield (
-                name,
-                {**one, "value": {key: value for key, value in one["value"].items() if key != "customProperties"}},
-            )
+    def without_properties(aspect):
+        return {**aspect, "value": {key: item for key, item in aspect["value"].items() if key != "customProperties"}}
 
-    gms.aspects = trimmed
+    gms.entities = lambda wanted: {
+        urn: {name: without_properties(aspect) for name, aspect in aspects.items()}
+        for urn, aspects in held(wanted).items()
+    }
     result = run("verify", EVENTS, "--against", f"rest:{gms.url}")
     assert result.exit_code == 1
     assert "trimmed" in result.stdout

@@ -265,7 +265,8 @@ def test_large_request_has_its_turn_among_small_ones(monkeypatch):
 def test_request_of_many_events_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
     monkeypatch.setattr(intake, "FOLD_SECONDS", 0.05)
     monkeypatch.setattr("dh_bridge.receiver.lanes.Lanes.fast_waiting", True)
-    with served(f"catalog:{tmp_path / 'shop.db'}", receiver={"patience": 60}) as found:
+    monkeypatch.setattr("dh_bridge.receiver.app._LEDGER_TIMEOUT", 60.0)
+    with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         events = [event(run=f"018cc251-f400-734d-88b3-{n:012x}", outputs=[dataset(f"d.s.t{n}")]) for n in range(200)]
         status, answer, _ = post(found, *events)
         assert (status, answer["successful"]) == (200, 200)

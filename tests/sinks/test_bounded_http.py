@@ -182,7 +182,7 @@ def test_server_that_reads_slowly_ends_the_request(secure, tmp_path):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(ca, tmp_path / "key.pem")
     with RawServer(lambda server, connection, _h: server.sip(connection), context) as server:
-        options = RestOptions(server=server.url, retries=0, timeout=0.5, connect_timeout=1.0, ca_bundle=ca)
+        options = RestOptions(server=server.url, retries=0, timeout=0.5, ca_bundle=ca)
         connection = Connection(options)
         began = time.monotonic()
         with pytest.raises(SinkError) as caught:

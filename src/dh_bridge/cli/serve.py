@@ -99,7 +99,9 @@ def _letters(path: str | None, masking: Masking) -> Iterator[Callable[[DeadLette
     letters, failures = LogThrottle(log, logging.WARNING), LogThrottle(log, logging.ERROR)
 
     def bury(letter: DeadLetter) -> None:
-        letter = masking.letter(letter)  # a request that cannot be parsed reaches no translation, which masks the others
+        letter = masking.letter(
+            letter
+        )  # a request that cannot be parsed reaches no translation, which masks the others
         letters.log(kind_of(letter.cause), letter.text)
         if file is not None:
             try:

@@ -1,8 +1,8 @@
 """URNs: how DataHub's names of things are written, taken apart and checked.
 
 The builders are plain string work; every part they are given is a raw name, and is percent-encoded here.
-What DataHub's server refuses, and a URN with control characters, is refused by :func:`is_urn`: more than 512 bytes when URL-encoded, surrounding white space,
-U+241F, parentheses or empty parts where none belong (UrnValidationUtil of datahub-project/datahub).
+:func:`is_urn` refuses what DataHub's server refuses: more than 512 bytes when URL-encoded, surrounding white space, U+241F,
+parentheses or empty parts where none belong (UrnValidationUtil of datahub-project/datahub). It also refuses control characters.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _ESCAPES = {",": "%2C", "(": "%28", ")": "%29", "\u241f": "%E2%90%9F"}
 _ESCAPED = str.maketrans(_ESCAPES)
 # Control characters, line separators, and those that turn the direction of text: a URN is shown on terminals and pages.
 _unsafe = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
+# The same without tab and line feed: DataHub's OpenLineage endpoint keeps those of a job's SQL in its URNs.
+_unsafe_but_space = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]")
 # What java.net.URLEncoder leaves as one byte; everything else becomes three.
 _PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-*_ "
 _marks = re.compile(r"[(),]").finditer
@@ -63,9 +65,14 @@ def encode(part: str) -> str:
     return part
 
 
-def escape_controls(text: str) -> str:
-    """Return a URN, or a part, with its control characters and those of bidirectional text percent-encoded."""
-    return text if text.isprintable() else _unsafe.sub(lambda sign: quote(sign[0]), text)
+def escape_controls(text: str, *, keep_space: bool = False) -> str:
+    """Return a URN, or a part, with its control characters and those of bidirectional text percent-encoded.
+
+    ``keep_space`` leaves tab and line feed as they are.
+    """
+    if text.isprintable():
+        return text
+    return (_unsafe_but_space if keep_space else _unsafe).sub(lambda sign: quote(sign[0]), text)
 
 
 def decode(part: str) -> str:
@@ -222,7 +229,7 @@ type_if_urn: Callable[[str], str] = _types.__getitem__
 
 def _checked_type(urn: str) -> str:
     """Return the entity type of ``urn``, ``""`` when the server would refuse it."""
-    if not urn.isprintable() and _unsafe.search(urn):
+    if not urn.isprintable() and _unsafe_but_space.search(urn):
         return ""
     # Java's trim cuts every character up to U+0020, Python's strip the white space of Unicode.
     if urn[-1:] <= " " or urn[-1].isspace() or "\u241f" in urn:

@@ -47,14 +47,14 @@ class Compat:
         namespace, name = (hints.namespace, hints.name) if found.name == hints.name else (found.namespace, found.name)
         flow = said.pipeline_name or flow_of(name) or ""
         cluster = said.platform_instance or (said.env.lower() if said.env else namespace)
-        flow_urn = escape_controls(f"urn:li:dataFlow:({platform},{flow},{cluster})")
+        flow_urn = escape_controls(f"urn:li:dataFlow:({platform},{flow},{cluster})", keep_space=True)
         fabric = cluster.upper()
         return msgspec.structs.replace(
             found,
             platform=platform,
             level="job",
             flow_urn=flow_urn,
-            job_urn=escape_controls(f"urn:li:dataJob:({flow_urn},{name})"),
+            job_urn=escape_controls(f"urn:li:dataJob:({flow_urn},{name})", keep_space=True),
             flow_name=flow,
             job_name=name.partition(".")[2] or name,
             flow_id=flow,
