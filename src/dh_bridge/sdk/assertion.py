@@ -29,7 +29,7 @@ from dh_bridge.translation.assertions import (
     without_values,
 )
 from dh_bridge.translation.assertions.bounds import number
-from dh_bridge.translation.properties import bounded, kept_of_caller
+from dh_bridge.translation.properties import bounded, kept_unmasked
 from dh_bridge.translation.translate import Fold
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ def _batch(batch: str | Mapping[str, Any] | None) -> dict[str, Any] | None:
     found: dict[str, Any] = {"customProperties": _texts(mapping("batch.properties", said.get("properties")))}
     for key, field in (("id", "nativeBatchId"), ("query", "query")):
         if said.get(key) is not None:
-            found[field] = kept_of_caller(field, said[key])
+            found[field] = kept_unmasked(field, said[key])
     if said.get("limit") is not None:
         found["limit"] = said["limit"]
     return found
@@ -271,7 +271,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _all_texts(values: Mapping[str, Any]) -> dict[str, str]:
-    written = {key: kept_of_caller(key, value) for key, value in sorted(values.items())}
+    written = {key: kept_unmasked(key, value) for key, value in sorted(values.items())}
     return {key: value for key, value in written.items() if value is not None}
 
 

@@ -17,7 +17,7 @@ from dh_bridge.sdk.comparison import Comparison
 from dh_bridge.sdk.plain import plain
 from dh_bridge.translation import columns
 from dh_bridge.translation.assertions.native import UNITS, field_spec, fixed_interval, sql_filter
-from dh_bridge.translation.properties import kept_of_caller
+from dh_bridge.translation.properties import kept_unmasked
 
 Needs = Callable[[str, str], None]
 """``needs(path in assertionInfo, words for people)``."""
@@ -249,7 +249,7 @@ class Custom(Comparison, frozen=True, kw_only=True):
             more |= self.compared()
         if self.native_type is not None:
             more["nativeType"] = self.native_type
-        written = {key: kept_of_caller(key, value) for key, value in sorted(plain(self.native_parameters).items())}
+        written = {key: kept_unmasked(key, value) for key, value in sorted(plain(self.native_parameters).items())}
         if written:
             more["nativeParameters"] = {key: value for key, value in written.items() if value is not None}
         for key in more:

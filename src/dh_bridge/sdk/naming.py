@@ -24,7 +24,7 @@ from dh_bridge.translation.assertions import (
     without_values,
 )
 from dh_bridge.translation.identity.families import rows
-from dh_bridge.translation.properties import capped, kept_of_caller, text
+from dh_bridge.translation.properties import capped, kept_unmasked, text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +160,7 @@ def _given(identifier: str | None) -> str | None:
 def _properties(said: Checked) -> dict[str, str]:
     """Return the custom properties; ``suite_name`` is the key of DataHub's own Great Expectations action."""
     found = {"suite_name": said.suite, **said.properties}
-    written = {key: kept_of_caller(key, plain(value)) for key, value in found.items()}
+    written = {key: kept_unmasked(key, plain(value)) for key, value in found.items()}
     return {key: value for key, value in written.items() if value is not None}
 
 

@@ -12,8 +12,7 @@ from dh_bridge.memory import Memory
 from dh_bridge.redaction import DEFAULT, mode
 from dh_bridge.translation.mending import UNUSABLE, Mending, mended
 from dh_bridge.translation.place import Attach, Place
-from dh_bridge.translation.properties import PREFIX, worded
-from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.properties import PREFIX, kept_unmasked
 from dh_bridge.translation.slots import (
     DATASET_PROPERTIES,
     GONE,
@@ -247,7 +246,8 @@ def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statem
             at.reached(path, "kept", *(f"{aspect}.customProperties[{name}]" for aspect in PROPERTY_ASPECTS[at.attach]))
     properties = {}
     for path, values in found.items():
-        written = kept_text(f"{at.key}.{path}", values[0] if len(values) == 1 else values)
+        # masked here, too: the masking of events does not look into the long facets of columns
+        written = kept_unmasked(f"{at.key}.{path}", values[0] if len(values) == 1 else values)
         if written is not None:
             properties[f"{at.key}.{path}"] = written
     yield property_statement(at, properties, part=EXTRA)
@@ -266,7 +266,7 @@ def whole_statement(at: Place) -> Statement:
         at.withheld(leaf, "envelope")
     at.reached("", "kept", *(f"{aspect}.customProperties[{PREFIX}{at.key}]" for aspect in PROPERTY_ASPECTS[at.attach]))
     body = body_of(_decode_any(at.raw))
-    return property_statement(at, {at.key: worded(at.key, body)}, part=WHOLE)
+    return property_statement(at, {at.key: kept_unmasked(at.key, body) or ""}, part=WHOLE)
 
 
 def entity(at: Place) -> str:

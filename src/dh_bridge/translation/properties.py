@@ -68,8 +68,8 @@ def kept(key: str, value: Any, *, hidden: bool = False) -> str | None:
     return capped(text(value))
 
 
-def kept_of_caller(key: str, value: Any) -> str | None:
-    """Return what :func:`kept` returns of a value that a Python caller passes, which may hold secrets as events do."""
+def kept_unmasked(key: str, value: Any) -> str | None:
+    """Return what :func:`kept` returns of a value that was not masked with its event, for example of a Python caller."""
     return kept(key, redacted_json(value, key))
 
 

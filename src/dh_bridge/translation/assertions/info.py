@@ -9,7 +9,7 @@ from dh_bridge.redaction import redacted, redacted_sql
 from dh_bridge.translation.assertions.check import Check, said
 from dh_bridge.translation.assertions.native import native_form
 from dh_bridge.translation.assertions.reading import Reading, read
-from dh_bridge.translation.properties import PREFIX, bounded, capped, kept_of_caller, text
+from dh_bridge.translation.properties import PREFIX, bounded, capped, kept_unmasked, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,7 +83,7 @@ def _unknown(_: str) -> None:
 
 def _untyped(typed: dict[str, Any], prefix: str) -> dict[str, str]:
     """Return what the ordinary forms have fields for, as custom properties."""
-    found = {prefix + key: kept_of_caller(prefix + key, typed[key]) for key in ("nativeType", "logic") if key in typed}
+    found = {prefix + key: kept_unmasked(prefix + key, typed[key]) for key in ("nativeType", "logic") if key in typed}
     found |= {f"{prefix}params.{key}": value for key, value in typed.get("nativeParameters", {}).items()}
     return {key: value for key, value in found.items() if value is not None}
 
@@ -102,7 +102,7 @@ def native_parameters(check: Check, table: AssertionTable) -> dict[str, str]:
         value = said(params[key])
         if key in table.of_the_run or value is None:
             continue
-        written = kept_of_caller(key, value)
+        written = kept_unmasked(key, value)
         if written is not None and len(found) < MOST_PARAMETERS:
             found[key] = written
     return found
@@ -149,5 +149,5 @@ def _fields(found: Reading, dataset_urn: str, column_path: Callable[[str], str] 
 
 def _properties(check: Check, prefix: str, more: Mapping[str, str]) -> dict[str, str]:
     own = {"name": check.name, "severity": check.severity, "contentType": check.content_type, "facet": check.source}
-    found = {prefix + key: kept_of_caller(prefix + key, said(value)) for key, value in own.items()}
+    found = {prefix + key: kept_unmasked(prefix + key, said(value)) for key, value in own.items()}
     return bounded({**{key: value for key, value in found.items() if value is not None}, **more})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.redaction import redacted_sql
 from dh_bridge.translation.assertions.bounds import number, percent
 from dh_bridge.translation.assertions.check import said
-from dh_bridge.translation.properties import capped, kept_of_caller
+from dh_bridge.translation.properties import capped, kept_unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -161,6 +161,6 @@ def _condition(check: Check) -> str | None:
     """Return the condition on the rows that are looked at."""
     for key in _CONDITIONS:
         text = said(check.params.get(key))
-        if isinstance(text, str) and (written := kept_of_caller(key, text)) is not None:
+        if isinstance(text, str) and (written := kept_unmasked(key, text)) is not None:
             return capped(written)
     return None

@@ -8,7 +8,7 @@ from dh_bridge.translation.assertions.bounds import number
 from dh_bridge.translation.assertions.check import Check, said
 from dh_bridge.translation.assertions.parameters import as_compared
 from dh_bridge.translation.assertions.reading import read
-from dh_bridge.translation.properties import capped, kept_of_caller
+from dh_bridge.translation.properties import capped, kept_unmasked
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.profiles import Profile
@@ -175,5 +175,5 @@ def _native(check: Check, table: AssertionTable) -> dict[str, str]:
         "contentType": check.content_type,
         **{key: value for key, value in check.params.items() if key in table.of_the_run},
     }
-    written = {key: kept_of_caller(key, said(value)) for key, value in found.items()}
+    written = {key: kept_unmasked(key, said(value)) for key, value in found.items()}
     return {key: capped(value) for key, value in sorted(written.items()) if value is not None}

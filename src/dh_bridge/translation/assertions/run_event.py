@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.translation.assertions.check import Check, said
-from dh_bridge.translation.properties import bounded, kept_of_caller
+from dh_bridge.translation.properties import bounded, kept_unmasked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ def check_partition(check: Check) -> dict[str, Any] | None:
     """Return the partitionSpec of a check that looks at some rows only: ``row_condition`` (GX), ``where`` (dbt), ``filter`` (Soda)."""
     for key in ("row_condition", "where", "filter"):
         predicate = check.params.get(key)
-        if isinstance(predicate, str) and (written := kept_of_caller(key, said(predicate))) is not None:
+        if isinstance(predicate, str) and (written := kept_unmasked(key, said(predicate))) is not None:
             return {"partition": written, "type": "QUERY"}
     return None
 
@@ -72,9 +72,9 @@ def batch_spec(meta: Mapping[str, Any]) -> dict[str, Any] | None:
     named = {key: definition.get(key) for key in ("data_asset_name", "datasource_name")}
     found: dict[str, Any] = {"customProperties": _texts(named)}
     if definition:
-        found["nativeBatchId"] = kept_of_caller("active_batch_definition", definition)
+        found["nativeBatchId"] = kept_unmasked("active_batch_definition", definition)
     if isinstance(query, str):
-        found["query"] = kept_of_caller("query", query)
+        found["query"] = kept_unmasked("query", query)
     if (limit := _limit(batch)) is not None:
         found["limit"] = limit
     return found
@@ -95,11 +95,11 @@ def _limit(batch: Any) -> int | None:
 
 def untold_context(context: Mapping[str, Any]) -> set[str]:
     """Return the keys of a runtime context that there is no room for."""
-    return {key for key, value in context.items() if kept_of_caller(key, said(value)) is not None} - _texts(
+    return {key for key, value in context.items() if kept_unmasked(key, said(value)) is not None} - _texts(
         context
     ).keys()
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    written = {key: kept_of_caller(key, said(value)) for key, value in values.items()}
+    written = {key: kept_unmasked(key, said(value)) for key, value in values.items()}
     return bounded({key: value for key, value in written.items() if value is not None})
