@@ -90,7 +90,7 @@ class Destination(NamedTuple):
         """Return the profile, and why it was chosen where neither the settings nor the server state a version."""
         chosen = profile(self.settings.profile).name
         if self.settings.profile is None:
-            return f"profile {chosen} (the newest: no DataHub version is stated)"
+            return f"profile {chosen} (the newest: no DataHub version is known; pass --profile VERSION for an older server)"
         parts = parse_version(self.version or self.settings.profile)
         newer = parts is not None and parts[:2] > profile(chosen).version[:2]
         return f"profile {chosen} (the newest that dh-bridge knows)" if newer else f"profile {chosen}"

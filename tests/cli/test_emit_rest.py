@@ -47,7 +47,7 @@ def test_destination_profile_identity_and_run_are_said_first(run, gms):
     assert {one["runId"] for one in gms.metadata.values()} == {"mine"}
     assert {one["pipelineName"] for one in gms.metadata.values()} == {"dh_bridge"}
     assert result.stdout == ""
-    assert "no DataHub version is stated" not in result.stderr
+    assert "no DataHub version is known" not in result.stderr
 
 
 def test_where_to_is_said_also_when_settings_name_the_server(run, gms):

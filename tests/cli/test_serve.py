@@ -108,7 +108,7 @@ def test_it_warns_who_listens_to_everybody(tmp_path):
 
 @pytest.mark.parametrize(("chosen", "told"), [((), True), (("--profile", "1.4"), False)])
 def test_assumed_version_is_named_once(tmp_path, chosen, told):
-    said = "profile 1.7 (the newest: no DataHub version is stated)"
+    said = "profile 1.7 (the newest: no DataHub version is known; pass --profile VERSION for an older server)"
     with serving("--to", f"catalog:{tmp_path / 'shop.db'}", *FREE, *chosen) as server:
         send(server.url, event(outputs=[dataset("d.s.a")]), event("COMPLETE", "2026-11-20T10:01:00Z"))
         code, ended = server.end()
@@ -118,7 +118,7 @@ def test_assumed_version_is_named_once(tmp_path, chosen, told):
 
 def test_a_server_that_tells_its_version_chooses_the_profile(gms, tmp_path):
     with serving("--to", f"rest:{gms.url}", "--ledger", str(tmp_path / "runs.db"), *FREE) as server:
-        assert not [line for line in server.said if "no DataHub version is stated" in line]
+        assert not [line for line in server.said if "no DataHub version is known" in line]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -120,6 +121,21 @@ def test_job_that_0_15_0_cannot_read_is_a_finding_for_that_version_alone(run):
     urn = "urn:li:dataJob:(urn:li:dataFlow:(openlineage,shop,a%29b),load)"
     line = ndjson_line(upsert("dataJob", urn, "status", {"removed": False}))
     assert f"{urn}: DataHub 0.15.0 cannot read" in run("validate", "-", "--profile", "0.15.0", stdin=line).stdout
+
+
+def test_file_that_emit_writes_for_the_newest_version_has_no_findings(run):
+    owners = {"ownership": {"owners": [{"name": "ann", "type": "OWNER"}]}}
+    tags = {"tags": {"tags": [{"key": "pii", "field": "id"}]}}
+    event = {
+        **EVENT, "job": {"namespace": "shop", "name": "load", "facets": owners},
+        "outputs": [{"namespace": "s3://lake", "name": "orders", "facets": {**owners, **tags}}],
+    }  # fmt: skip
+    assert run("emit", "-", "--to", "file:o.json", stdin=json.dumps(event)).exit_code == 0
+    written = Path("o.json").read_text(encoding="utf-8")
+    assert "arrayPrimaryKeys" in written
+    assert "globalTags/tags/urn:li:tag:pii/" in written
+    result = run("validate", "o.json")
+    assert (result.exit_code, result.stdout) == (0, "")
 
 
 def test_findings_of_one_kind_are_counted_after_twenty_and_json_has_all(run):

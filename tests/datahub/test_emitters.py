@@ -12,7 +12,7 @@ import pytest
 import responses
 
 from dh_bridge import translate
-from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.datahub.proposal import create, patch, upsert
 from dh_bridge.datahub.wire import operations
 from dh_bridge.errors import SinkError
 
@@ -131,6 +131,12 @@ def test_long_inputs_are_handed_over_in_batches():
     emitter = Only("emit_mcps")
     assert emit(emitter, [TABLE] * 401) == 401
     assert emitter.calls == ["emit_mcps"] * 3 + ["flush"]
+
+
+@pytest.mark.parametrize(("version", "sent"), [("0.15.0", 1), ("1.4.0", 2), (None, 2)])
+def test_emit_leaves_out_a_create_that_the_server_would_report_as_an_error(version, sent):
+    emitter = Only("emit_mcps")
+    assert emit(emitter, [TABLE, create("dataset", DATASET, "status", {"removed": False})], version=version) == sent
 
 
 def test_what_cannot_emit_is_refused_by_name():

@@ -241,6 +241,14 @@ def test_run_that_may_not_be_read_keeps_its_aspects(server):
     assert aspect(server, PROPERTIES) == before
 
 
+def test_start_of_a_run_that_may_not_be_read_erases_nothing(server):
+    emit(server, ENDED)
+    before = aspect(server, PROPERTIES)
+    server.forbidden = {RUN}
+    assert emit(server, STARTED) == {"not-readable": 2}
+    assert aspect(server, PROPERTIES) == before
+
+
 def test_a_server_that_is_down_fails_the_delivery():
     with pytest.raises(SinkError):
         around(Blind(retryable=True), Settings()).emit(run_proposals(ENDED))

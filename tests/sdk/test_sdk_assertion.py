@@ -243,6 +243,13 @@ def test_a_server_that_may_not_know_severity_keeps_the_word(told, profile):
     assert one.last(CHECK, RESULT)["result"] == {"type": "FAILURE", "nativeResults": {"severity": "warn"}}
 
 
+def test_error_does_not_replace_a_native_result_of_its_name(told):
+    one = told()
+    between(one).report(error="no such table", results={"error": "E1"})
+    native = one.last(CHECK, RESULT)["result"]["nativeResults"]
+    assert native == {"error": "E1", "error.message": "no such table"}
+
+
 def test_error_is_among_the_native_results_that_datahub_shows(told):
     one = told(profile="1.7")
     between(one).report(error="no such table", results={"rows": 0}, url="http://x/1")

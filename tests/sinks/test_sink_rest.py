@@ -181,6 +181,17 @@ def test_500_that_refuses_one_proposal_is_not_retried(gms, naps, words):
     assert naps == []
 
 
+def test_many_refusals_of_data_hold_up_nothing(gms, naps):
+    """40 patches that cannot be applied stand before the others: each is permanent, none stops the delivery."""
+    words = "java.lang.RuntimeException: jakarta.json.JsonException: no such member"
+    gms.poison = lambda found: RefusedError(500, words) if "bad" in found.entity_urn else None
+    with opened(gms) as sink:
+        delivery = sink.emit([*named(*(f"bad{number}" for number in range(40))), *named("a", "b")])
+    assert delivery.delivered == 2
+    assert {failure.retryable for failure in delivery.failed} == {False}
+    assert naps == []
+
+
 def test_a_server_that_takes_nothing_may_take_it_later(gms, naps):
     gms.poison = lambda found: RefusedError(500, "no database")  # noqa: ARG005 - takes none
     with opened(gms, retries=1) as sink:

@@ -14,10 +14,11 @@ from dh_bridge.cli.options import events_argument, json_option, profile_option, 
 from dh_bridge.cli.outcome import events_of
 from dh_bridge.cli.screen import json_line, say, write
 from dh_bridge.datahub.profiles import profile
-from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.proposal import Proposal, patch
 from dh_bridge.datahub.search_texts import long_texts
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.validation import Validator, validator
+from dh_bridge.datahub.wire import operations
 from dh_bridge.errors import AspectError
 from dh_bridge.log_throttle import KindCounter, kind_of
 from dh_bridge.openlineage.events import DeadLetter, Event, told
@@ -123,7 +124,10 @@ def _faults(document: dict[str, Any], checker: Validator) -> Iterator[str]:
         if isinstance(aspect, dict) and isinstance(aspect.get("value"), str):
             document = {**document, "aspect": {"json": msgspec.json.decode(aspect["value"])}}
         proposal = msgspec.convert(document, Proposal)
-    except (msgspec.MsgspecError, RecursionError) as error:
+        if proposal.change_type == "PATCH":  # a file for DataHub may hold the keyed form
+            plain = operations(proposal.aspect_name, proposal.value)
+            proposal = patch(proposal.entity_type, proposal.entity_urn, proposal.aspect_name, plain)
+    except (msgspec.MsgspecError, RecursionError, KeyError, TypeError, AttributeError) as error:
         yield f"no proposal: {error}"
         return
     found = checker.refusal(proposal)

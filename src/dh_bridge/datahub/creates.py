@@ -13,9 +13,9 @@ IF_ABSENT = {"If-None-Match": "*"}
 """Headers of a CREATE proposal on the wire."""
 
 LEFT_OUT = (
-    "state=none (the START of these runs is not in this call, and the target cannot write an aspect only where it is absent:"
-    " it is older than DataHub 1.4, or cannot be read; --ledger FILE remembers the START, and single_event marks a producer"
-    " that sends none)"
+    "state=none (properties and relationships of runs without a START in this call: this target cannot write an aspect only where it"
+    " is absent. Use --ledger FILE with a target that can have one, state a DataHub version of 1.4 or later, or set single_event: true"
+    " for a producer that sends no START)"
 )
 """The rule by which a sink leaves a CREATE proposal out, as the summary shows it."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub.creates import IF_ABSENT
+from dh_bridge.datahub.creates import IF_ABSENT, drops_creates_silently
 from dh_bridge.datahub.wire import aspect_text, keyed_patches
 from dh_bridge.errors import SinkError
 
@@ -67,12 +67,14 @@ def to_mcp(proposal: Proposal, *, version: str | None = None) -> MetadataChangeP
 def emit(emitter: Any, proposals: Iterable[Proposal], *, version: str | None = None) -> int:
     """Send ``proposals`` in their order through an emitter of acryl-datahub; return how many were handed over.
 
-    ``version``: as of :func:`to_mcpw`.
-    ``emitter`` has ``emit_mcps`` (DatahubRestEmitter, DataHubGraph), ``emit_mcp`` or ``emit`` (Kafka and file emitters); the
+    ``version``: as of :func:`to_mcpw`. A server that reports a CREATE of a present aspect as an error, and would refuse the batch,
+    gets no CREATE (:func:`dh_bridge.datahub.creates.drops_creates_silently`). An emitter that posts to OpenAPI turns CREATE into
+    UPSERT. ``emitter`` has ``emit_mcps`` (DatahubRestEmitter, DataHubGraph), ``emit_mcp`` or ``emit`` (Kafka and file emitters); the
     first of them is used, and ``flush`` afterwards where there is one. What the emitter raises comes through as it is.
     """
     sent = 0
-    waiting = iter(proposals)
+    creates = drops_creates_silently(version)
+    waiting = (proposal for proposal in proposals if creates or proposal.change_type != "CREATE")
     batches = getattr(emitter, "emit_mcps", None)
     single = getattr(emitter, "emit_mcp", None) or getattr(emitter, "emit", None)
     while batch := [to_mcpw(proposal, version=version) for proposal in islice(waiting, _BATCH)]:

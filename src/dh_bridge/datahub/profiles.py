@@ -99,7 +99,7 @@ def _nearest(version: tuple[int, ...] | None, name: str) -> str:
         raise SettingsError(
             f"no schemas for DataHub {name!r}",
             where="profile",
-            now=f"known are {known}; of DataHub Cloud, state the version of its core",
+            now=f"known are {known}. For DataHub Cloud, state the version of its core; upgrade a server older than 0.15.0",
         )
     return below[-1]
 

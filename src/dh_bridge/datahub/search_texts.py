@@ -96,7 +96,7 @@ def _cut(proposal: Proposal, version: str) -> tuple[Any, list[LongText]]:
         texts.append(LongText(field, _size(text)))
         return cut(text)
 
-    if proposal.change_type == "UPSERT":
+    if proposal.change_type != "PATCH":
         value = tree.changed(value, fitting)
     elif isinstance(value, list):
         value = [_operation(operation, tree, fitting) for operation in value]

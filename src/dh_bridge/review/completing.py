@@ -1,8 +1,8 @@
 """Run aspects that several calls write in parts: each call completes what the others wrote, and erases nothing.
 
 Without a ledger, a call may hold the START of a run, and another one its end. Both write the properties and the relationships
-of the run. Where the target can be read, the aspect that is present and the new one are merged. Of two values the value of the
-newer event wins, so the result does not depend on the order of the calls.
+of the run. Where the target can be read, the aspect that is present and the new one are merged. Of two values, the value of the
+call with the later start or end wins, so the result does not depend on the order of the calls.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _Aspects = dict[str, _Aspect]
 class CompletingRuns(Around):
     """A sink for calls without a ledger; it reads the aspects of the runs of which a call does not know start and end.
 
-    ``prefix`` is that of the custom properties (``openlineage.``). If the server does not allow to read, or not to read a run,
-    its CREATE proposals are left out, and ``left_out`` counts them.
+    ``prefix`` is that of the custom properties (``openlineage.``). If the server does not allow to read one run, the aspects of
+    that run are left out; if it allows to read none, CREATE proposals are left out. ``left_out`` counts both.
     """
 
     def __init__(self, sink: ReadableSink, *, prefix: str) -> None:
@@ -62,9 +62,12 @@ class CompletingRuns(Around):
             proposal = proposals[at]
             if self._can_read and proposal.entity_urn not in unread:
                 merged[at] = self._merged(proposal, present.setdefault(proposal.entity_urn, {}), newer_runs)
+            elif self._can_read:  # a whole aspect would replace what other calls wrote of the run
+                del merged[at]
+                self.left_out["not-readable"] += 1
             elif proposal.change_type == "CREATE":
                 del merged[at]
-                self.left_out["not-readable" if self._can_read else LEFT_OUT] += 1
+                self.left_out[LEFT_OUT] += 1
         return _with_originals(self._sink.emit(list(merged.values())), merged, proposals)
 
     def _present(self, urns: set[str]) -> dict[str, _Aspects]:

@@ -19,9 +19,10 @@ import msgspec
 from dh_bridge import private_files
 from dh_bridge.datahub.creates import IF_ABSENT, LEFT_OUT, drops_creates_silently
 from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.wire import aspect_text, keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Closing, Delivery
+from dh_bridge.sinks.base import Closing, Delivery, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,13 +172,21 @@ class ArraySink(_Stream):
             if len(kept) < len(proposals):
                 self.left_out[LEFT_OUT] += len(proposals) - len(kept)
                 proposals = kept
-        items = b",\n".join([array_item(proposal, metadata, keyed=self._keyed) for proposal in proposals])
+        version = None if self._options is None else self._options.profile
+        failed = [
+            Failure(proposal, reason)
+            for proposal in proposals
+            if (reason := unreadable_urn(proposal.entity_urn, version)) is not None
+        ]
+        refused = {id(failure.proposal) for failure in failed}
+        taken = [proposal for proposal in proposals if id(proposal) not in refused]
+        items = b",\n".join([array_item(proposal, metadata, keyed=self._keyed) for proposal in taken])
         if items:
             self._write(self._start + items)
             self._start = b",\n"
         elif self._closed:
             self._write(b"")
-        return Delivery(len(proposals), [])
+        return Delivery(len(taken), failed)
 
     def close(self) -> None:
         """End the array and move it into its place."""

@@ -12,8 +12,8 @@ from truth import bridge
 from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
-from dh_bridge.datahub.proposal import ndjson_line, patch
-from dh_bridge.datahub.search_texts import MAX_TERM_BYTES, cut
+from dh_bridge.datahub.proposal import create, ndjson_line, patch
+from dh_bridge.datahub.search_texts import MAX_TERM_BYTES, cut, long_texts
 from dh_bridge.ledger import Ledger
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.sinks.catalog import CatalogSink
@@ -83,6 +83,13 @@ def test_emit_counts_the_texts_that_were_cut(tmp_path, monkeypatch):
     assert result.exit_code == 0
     assert ["texts", "cut", "3"] in [line.split() for line in result.output.splitlines()]
     assert max(map(len, (tmp_path / "out.ndjson").read_bytes().splitlines())) < 2 * MAX_TERM_BYTES
+
+
+def test_text_of_a_run_without_its_start_is_cut_too():
+    url = "https://example.com/" + "x" * (2 * MAX_TERM_BYTES)
+    created = create("dataProcessInstance", "urn:li:dataProcessInstance:a", "dataProcessInstanceProperties",
+                     {"name": "n", "externalUrl": url, "created": {"time": 0, "actor": "urn:li:corpuser:a"}})  # fmt: skip
+    assert [text.field for text in long_texts(created, "1.7")] == ["externalUrl"]
 
 
 def test_explain_shows_the_cut(tmp_path, monkeypatch):

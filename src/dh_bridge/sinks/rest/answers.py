@@ -28,16 +28,19 @@ _UNAUTHORIZED = {
     407: PROXY_LOGIN,
 }
 _DATA_ERROR = re.compile(
-    r"Json[A-Za-z]*Exception|NullPointerException|ClassCastException|IllegalArgumentException|NumberFormatException"
-    r"|IndexOutOfBoundsException|UnsupportedOperationException|NoSuchElementException|URISyntaxException"
-    r"|RequiredFieldNotPresentException|TemplateOutputCastException|ValidationException|StreamConstraintsException"
-    r"|field is required but not found"
+    r"Json[A-Za-z]*Exception|NumberFormatException|URISyntaxException|RequiredFieldNotPresentException"
+    r"|TemplateOutputCastException|ValidationException|StreamConstraintsException|field is required but not found"
 ).search
-"""Errors of a server's code over the data of a request, by the Java class in its words.
+"""Errors over the data of a request, by the Java class in a server's words: the proposal is at fault.
 
 A patch that a template cannot apply ends in them (``PatchItemImpl``, ``GenericPatchTemplate`` and ``ArrayMergingTemplate`` of
 datahub-project/datahub wrap them), and ``RestliUtils.toTask`` answers 500 for all but ``IllegalArgumentException``.
 """
+_CODE_ERROR = re.compile(
+    r"NullPointerException|ClassCastException|IllegalArgumentException|IndexOutOfBoundsException"
+    r"|UnsupportedOperationException|NoSuchElementException"
+).search
+"""Errors of a server's code that a second try does not mend; the proposal, or the server, may be at fault."""
 _tags = re.compile(r"<[^>]*>|\s+")
 _asked = re.compile(r"/(config|aspects|entitiesV2(/.*)?|openapi/.*|runs)/?$")
 
@@ -93,7 +96,7 @@ class Answer(NamedTuple):
     @property
     def refused_inside(self) -> bool:
         """Whether a 500 is in truth a refusal: the server failed over the data, and would fail over them again."""
-        return self.failed_inside and _DATA_ERROR(self.words) is not None
+        return self.failed_inside and (_DATA_ERROR(self.words) or _CODE_ERROR(self.words)) is not None
 
     @property
     def failed_inside(self) -> bool:
@@ -134,7 +137,7 @@ class Answer(NamedTuple):
     def refusal(self) -> Refusal | None:
         """Return the refusal when the answer is about what was sent: then others of the batch may get through."""
         said = f"{self.status}: {self.words}"
-        if self.status in _CONTENT:
+        if self.status in _CONTENT or (self.failed_inside and _DATA_ERROR(self.words)):
             return Refusal(said, None)
         about_some = (self.status == 403 and "Urn:" in self.words) or self.failed_inside
         return Refusal(said, self) if about_some else None

@@ -120,7 +120,9 @@ def takes_severity(profile: Profile) -> bool:
 def with_cause(native: dict[str, str], error: dict[str, Any]) -> dict[str, str]:
     """Return the native results with the message of the result's error, unless they have it: DataHub's pages show no errors."""
     message = error["properties"]["message"]
-    return native if message in native.values() else dict(sorted({"error": message, **native}.items()))
+    if message in native.values():
+        return native
+    return dict(sorted({**native, "error.message" if "error" in native else "error": message}.items()))
 
 
 def measured(check: Check, platform: str, table: AssertionTable, kind: Kind = "auto") -> float | None:
