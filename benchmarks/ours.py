@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from results import freeze, one_core, peak
 
 from dh_bridge.bridge import Bridge, Translation
+from dh_bridge.cache import collect_rarely
 from dh_bridge.datahub.proposal import ndjson_line
-from dh_bridge.memory import collect_rarely
 from dh_bridge.openlineage.read import read_events
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.memory import collect_rarely
+from dh_bridge.cache import collect_rarely
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

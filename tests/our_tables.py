@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dh_bridge.bundled import MAPPINGS, load_yaml
 from dh_bridge.settings import Settings
-from dh_bridge.translation.tables import Tables
+from dh_bridge.translation.value_maps import Tables
 
 TABLES = Tables(Settings())
 

@@ -7,7 +7,7 @@ import json
 import orjson
 import pytest
 
-from dh_bridge.encodable import encodable, said_by
+from dh_bridge.json_safe import encodable, said_by
 
 
 class _Float(float):

@@ -71,8 +71,8 @@ def test_every_room_has_its_floor():
     ("old", "new"),
     [
         pytest.param(
-            "    bundled\n    errors | prepared\n",
-            "    errors | prepared\n    bundled\n",
+            "    bundled\n    errors | msgspec_threads\n",
+            "    errors | msgspec_threads\n    bundled\n",
             id="a room on the wrong floor",
         ),
         pytest.param("    time\n", "    time\n    msgspec\n", id="a package that the core may not have"),

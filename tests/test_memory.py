@@ -5,8 +5,8 @@ from __future__ import annotations
 from samples import dataset, event, examples, packed
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.cache import Memory
 from dh_bridge.datahub.proposal import ndjson_line
-from dh_bridge.memory import Memory
 from dh_bridge.settings import Settings
 
 

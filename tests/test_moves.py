@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as effort
 from hypothesis import strategies as st
 
-from dh_bridge.moves import CYCLE, MERGE, SPLIT, Move, Moves, Plan, by_type, kind_of, planned
+from dh_bridge.identity_diff import CYCLE, MERGE, SPLIT, Move, Moves, Plan, by_type, kind_of, planned
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.settings import Settings
 from dh_bridge.translation.options import Options

@@ -12,7 +12,7 @@ import pytest
 
 from dh_bridge import private_files
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.ledger.turn import turn
+from dh_bridge.ledger.delivery_lock import turn
 
 EVENT = json.dumps(
     {

@@ -11,7 +11,7 @@ from samples import RUN, dataset, event, job_event, names, one
 from dh_bridge import Bridge, Settings
 from dh_bridge.bridge import Counts
 from dh_bridge.datahub.validation import Validator
-from dh_bridge.openlineage.given import given_events
+from dh_bridge.openlineage.inputs import given_events
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.redaction import DEFAULT, mode
 from dh_bridge.translation.runs.history import MANY

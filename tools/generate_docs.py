@@ -22,7 +22,7 @@ from tables import facets_block, facets_page, systems_block, systems_page
 
 from dh_bridge.cli import MENU, commands
 from dh_bridge.settings import Settings
-from dh_bridge.settings.fields import REQUIRED, Leaf, area, leaves, names
+from dh_bridge.settings.introspection import REQUIRED, Leaf, area, leaves, names
 from dh_bridge.settings.loading import json_schema
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from dh_bridge.call import Call, Counts, Translation
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.events import DeadLetter, Event
-from dh_bridge.openlineage.given import given_events
+from dh_bridge.openlineage.inputs import given_events
+from dh_bridge.session import Call, Counts, Translation
 from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.sinks.base import Closing
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.settings.loading import SettingsLike
     from dh_bridge.sinks.base import Sink
-    from dh_bridge.translation.identity.lints import Sightings
+    from dh_bridge.translation.identity.warnings import Sightings
 
 __all__ = ["Bridge", "Counts", "Translation"]
 

@@ -17,7 +17,7 @@ import msgspec
 import yaml
 
 from dh_bridge.errors import MappingError, SettingsError
-from dh_bridge.prepared import prepared
+from dh_bridge.msgspec_threads import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

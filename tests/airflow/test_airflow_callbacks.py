@@ -26,8 +26,8 @@ from dh_bridge.airflow import (
     lineage_parent_id,
 )
 from dh_bridge.airflow import sending as sending_module
+from dh_bridge.airflow.context import occasion
 from dh_bridge.airflow.events import events
-from dh_bridge.airflow.occasion import occasion
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
 from dh_bridge.airflow.sending import Sent, within
 from dh_bridge.catalog.store import Catalog
@@ -36,7 +36,7 @@ from dh_bridge.delivery import hurried_settings
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings.loading import load
 from dh_bridge.sinks.base import Delivery, Failure
-from dh_bridge.sinks.rest.answers import LaterError
+from dh_bridge.sinks.rest.responses import LaterError
 from dh_bridge.translation.translate import Rejected
 
 both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)

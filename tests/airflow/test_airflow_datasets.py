@@ -9,8 +9,8 @@ from airflow_contexts import OutletEvents, airflow2, airflow3
 from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import schema_dataset
 
+from dh_bridge.airflow.context import occasion
 from dh_bridge.airflow.datasets import datasets, pair
-from dh_bridge.airflow.occasion import occasion
 
 # The first block is what convert_asset_to_openlineage of the providers common.io, postgres, mysql, trino, amazon and google
 # (November 2026) gives.

@@ -15,8 +15,8 @@ from airflow_contexts import BEGIN, DAY, END, VERSIONS, PythonOperator, airflow2
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.airflow import emit_on_skipped
+from dh_bridge.airflow.context import occasion
 from dh_bridge.airflow.events import events, run_names
-from dh_bridge.airflow.occasion import occasion
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
 from dh_bridge.errors import EventError
 

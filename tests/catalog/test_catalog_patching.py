@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from patch_cases import CASES, ID, ORDERS, RAW_ID, REFUSED, S3, TOTAL, add, column, fine, patched, remove
 
 from dh_bridge.catalog.dump import canonical
+from dh_bridge.catalog.patch_layout import PatchError
 from dh_bridge.catalog.patching import Draft
-from dh_bridge.catalog.shapes import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
 
 

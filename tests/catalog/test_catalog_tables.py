@@ -5,8 +5,8 @@ import sqlite3
 import pytest
 from catalog_sample import LOAD, shop
 
+from dh_bridge.catalog.schema import VERSION
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.catalog.tables import VERSION
 from dh_bridge.errors import SinkError
 
 
@@ -99,7 +99,7 @@ def test_any_file_name_will_do(tmp_path, name):
 
 
 def test_a_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("dh_bridge.catalog.tables._MIGRATIONS", ("CREATE TABLE a (b); CREATE TABLE a (b)",))
+    monkeypatch.setattr("dh_bridge.catalog.schema._MIGRATIONS", ("CREATE TABLE a (b); CREATE TABLE a (b)",))
     with pytest.raises(SinkError, match="already exists"):
         Catalog(tmp_path / "c.db")
     monkeypatch.undo()

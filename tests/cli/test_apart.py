@@ -9,7 +9,7 @@ import pytest
 from click import UsageError
 from samples import event
 
-from dh_bridge.cli.apart import need_folders_apart
+from dh_bridge.cli.path_conflicts import need_folders_apart
 
 LINE = json.dumps(event())
 

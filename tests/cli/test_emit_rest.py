@@ -168,7 +168,7 @@ def test_secrets_of_the_area_are_stars_in_config_show(run):
 
 
 def test_the_rate_is_a_flag(run, gms, monkeypatch):
-    monkeypatch.setattr("dh_bridge.sinks.rest.pauses.sleep", [].append)
+    monkeypatch.setattr("dh_bridge.sinks.rest.backoff.sleep", [].append)
     assert run("emit", EVENTS, "--to", f"rest:{gms.url}", "--max-rate", "50").exit_code == 0
     assert max(len(one.json["proposals"]) for one in gms.writes) == 50
 

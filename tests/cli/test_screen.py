@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from rich.tree import Tree
 
-from dh_bridge.cli import commands, exit_code, screen
+from dh_bridge.cli import commands, console, exit_code
 from dh_bridge.doctor import WRONG, Finding
 from dh_bridge.errors import AspectError, EventError, MappingError, SettingsError, SinkError
 
@@ -22,20 +22,20 @@ class _Terminal(io.StringIO):
 
 
 def test_table_is_aligned_and_nothing_is_cut(capsys):
-    screen.write_table(("a", "long head"), [("x" * 300, None), ("y", 5)])
+    console.write_table(("a", "long head"), [("x" * 300, None), ("y", 5)])
     lines = capsys.readouterr().out.splitlines()
     assert lines == ["a" + " " * 301 + "long head", "x" * 300, "y" + " " * 301 + "5"]
 
 
 def test_pairs_without_a_value_are_left_out(capsys):
-    screen.write_pairs({"a": 1, "bcd": None, "e": [], "f": ["x", "y"], "g": False})
+    console.write_pairs({"a": 1, "bcd": None, "e": [], "f": ["x", "y"], "g": False})
     assert capsys.readouterr().out == "a    1\nf    x, y\ng    False\n"
 
 
 def test_tree_is_plain_and_whole_when_nobody_watches(capsys):
     tree = Tree("[bold]root[/bold]")
     tree.add("x" * 500)
-    screen.write_tree(tree)
+    console.write_tree(tree)
     assert capsys.readouterr().out == "root\n└── " + "x" * 500 + "\n"
 
 
@@ -45,18 +45,18 @@ def test_tree_on_a_terminal_is_coloured_and_whole_however_narrow_it_is(monkeypat
     monkeypatch.setenv("COLUMNS", "20")
     tree = Tree("[bold]root[/bold]")
     tree.add("x" * 500)
-    screen.write_tree(tree)
+    console.write_tree(tree)
     assert terminal.getvalue() == "\x1b[1mroot\x1b[0m\n└── " + "x" * 500 + "\n"
 
 
 def test_name_in_a_tree_is_no_emoji(capsys):
-    screen.write_tree(Tree("etl:key:load"))
+    console.write_tree(Tree("etl:key:load"))
     assert capsys.readouterr().out == "etl:key:load\n"
 
 
 def test_control_characters_of_a_name_reach_no_terminal(capsys):
-    screen.write_table(("a",), [("x\ny\x1b[31m",)])
-    screen.write_pairs({"é": "x\u2028y"})
+    console.write_table(("a",), [("x\ny\x1b[31m",)])
+    console.write_pairs({"é": "x\u2028y"})
     assert capsys.readouterr().out == "a\nx\\ny\\x1b[31m\né  x\\u2028y\n"
 
 
@@ -69,12 +69,12 @@ def test_who_wants_no_colours_gets_none(said, monkeypatch):
 
 
 def test_progress_shows_a_bar_on_a_terminal_only(monkeypatch, capsys):
-    assert list(screen.progress([1, 2], "events")) == [1, 2]
+    assert list(console.progress([1, 2], "events")) == [1, 2]
     assert capsys.readouterr().err == ""
     terminal = _Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    assert list(screen.progress([1, 2], "events")) == [1, 2]
+    assert list(console.progress([1, 2], "events")) == [1, 2]
     assert "events" in terminal.getvalue()
 
 
@@ -114,4 +114,4 @@ def test_program_translates_a_pipe_as_a_process_of_its_own():
 
 def test_file_name_that_is_no_utf_8_is_json_all_the_same():
     row = {"event": "a\udcff.json:1", "more": ["b\udcff", 1, {"c": None}]}
-    assert json.loads(screen.json_line(row)) == {"event": "a\\udcff.json:1", "more": ["b\\udcff", 1, {"c": None}]}
+    assert json.loads(console.json_line(row)) == {"event": "a\\udcff.json:1", "more": ["b\\udcff", 1, {"c": None}]}

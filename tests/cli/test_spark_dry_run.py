@@ -6,8 +6,8 @@ import pytest
 from gms import Gms
 
 from dh_bridge import Settings
-from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.spark_targets import delivery
+from dh_bridge.cli.summary import Outcome
 
 
 @pytest.mark.parametrize("target", ["catalog:c.db", "ndjson:lines", "parquet:lines", "file:out.json"])

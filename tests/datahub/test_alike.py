@@ -5,12 +5,12 @@ import pickle
 
 import pytest
 
-from dh_bridge.datahub.alike import AlikeFields, AlikeSchema, Around
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import ndjson_line, upsert
+from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, Around
 from dh_bridge.datahub.validation import Validator
 from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
-from dh_bridge.translation.packing import packed, unpacked
+from dh_bridge.translation.state_codec import packed, unpacked
 
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from oracles import judged
 
-from dh_bridge.datahub import structs, validation
+from dh_bridge.datahub import avro_types, validation
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.datahub.validation import validator
@@ -183,11 +183,11 @@ def test_a_profile_has_one_validator():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(structs, "_REMEMBERED", 5)
+    monkeypatch.setattr(avro_types, "_REMEMBERED", 5)
     monkeypatch.setattr(validation, "_REMEMBERED", 5)
     fresh = validation.Validator(profile())
-    marker = structs.Marker()
-    seen = structs.SeenUrns(marker, frozenset(["tag"]))
+    marker = avro_types.Marker()
+    seen = avro_types.SeenUrns(marker, frozenset(["tag"]))
     for at in range(20):
         dataset = f"urn:li:dataset:(urn:li:dataPlatform:hive,t{at},PROD)"
         fresh.check(upsert("dataset", dataset, "status", {"removed": False}))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dh_bridge.bundled import AVRO_SCHEMAS
-from dh_bridge.datahub import schemas, structs
+from dh_bridge.datahub import avro_types, schemas
 from dh_bridge.datahub.search_texts import TERM_TYPES
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ def test_no_doc_text_is_left_of_search_annotations_only_the_type_of_a_text_and_t
 @pytest.mark.parametrize("file", sorted(indexed_files()))
 def test_every_bundled_aspect_compiles(file):
     if "Aspect" in schemas.load(file):
-        assert structs.struct(file).__name__ == schemas.load(file)["name"]
+        assert avro_types.struct(file).__name__ == schemas.load(file)["name"]
     else:
         assert file.endswith("MetadataChangeProposal.avsc")
 

@@ -12,8 +12,8 @@ import pytest
 import responses
 
 from dh_bridge import translate
+from dh_bridge.datahub.generic_aspect import operations
 from dh_bridge.datahub.proposal import create, patch, upsert
-from dh_bridge.datahub.wire import operations
 from dh_bridge.errors import SinkError
 
 with warnings.catch_warnings():

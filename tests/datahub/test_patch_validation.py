@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from oracles import judged
 
-from dh_bridge.datahub import patch_places, patches, schemas
-from dh_bridge.datahub.patch_places import TEMPLATES
+from dh_bridge.datahub import patch_paths, patches, schemas
+from dh_bridge.datahub.patch_paths import TEMPLATES
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.proposal import patch
 
@@ -259,7 +259,7 @@ def test_removals_alone_need_no_name_and_no_key():
 
 
 def test_what_is_remembered_is_bounded(monkeypatch):
-    monkeypatch.setattr(patch_places, "_REMEMBERED", 5)
+    monkeypatch.setattr(patch_paths, "_REMEMBERED", 5)
     check = patches.Patch("globalTags", schemas.aspect_schema("1.7", "globalTags"))
     check([remove("tags", f"urn:li:tag:{at}") for at in range(20)])
     assert len(check._places) <= 5

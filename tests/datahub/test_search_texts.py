@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dh_bridge.datahub import schemas
-from dh_bridge.datahub.patch_places import TEMPLATES
+from dh_bridge.datahub.patch_paths import TEMPLATES
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.proposal import ndjson_line, patch, upsert
 from dh_bridge.datahub.search_texts import MAX_TERM_BYTES, cut, cut_fields, is_text, long_texts, shortened, too_long

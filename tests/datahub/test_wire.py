@@ -8,8 +8,7 @@ import pytest
 from datahub.metadata.schema_classes import GlossaryTermAssociationClass, OwnerClass, TagAssociationClass
 from datahub.specific.datajob import DataJobPatchBuilder
 
-from dh_bridge.datahub.proposal import patch, upsert
-from dh_bridge.datahub.wire import (
+from dh_bridge.datahub.generic_aspect import (
     JSON,
     JSON_PATCH,
     PatchForms,
@@ -19,6 +18,7 @@ from dh_bridge.datahub.wire import (
     operations,
     patch_body,
 )
+from dh_bridge.datahub.proposal import patch, upsert
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"
 ANN = "urn:li:corpuser:ann"

@@ -9,7 +9,7 @@ import pytest
 from proposals_of_kafka import read
 
 from dh_bridge.datahub.proposal import Payload, Proposal
-from dh_bridge.ledger import courier
+from dh_bridge.ledger import outbox_relay
 from dh_bridge.sinks.kafka.producer import Producer
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -43,7 +43,7 @@ class Topic:
 @pytest.fixture
 def sent(monkeypatch):
     """Return the sizes of the batches that have been handed to the brokers so far; a slow start delays none of them."""
-    monkeypatch.setattr(courier, "REST", 0)
+    monkeypatch.setattr(outbox_relay, "REST", 0)
     found = []
     send = Producer.send
 

@@ -13,7 +13,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.ledger import Outbox
 from dh_bridge.ledger import ledger as ledgers
-from dh_bridge.ledger.turn import turn
+from dh_bridge.ledger.delivery_lock import turn
 
 START, END = event("START", 1), event("COMPLETE", 7)
 

@@ -10,8 +10,8 @@ from gen_runs import group
 from told import Told, read, settings
 
 from dh_bridge.catalog.dump import dump
+from dh_bridge.catalog.schema import _APPLICATION, _MIGRATIONS, VERSION
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.catalog.tables import _APPLICATION, _MIGRATIONS, VERSION
 from dh_bridge.ledger import Ledger
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.translation.options import Options

@@ -11,7 +11,7 @@ from told import Told
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.ledger import Ledger
-from dh_bridge.ledger.recall import Recall
+from dh_bridge.ledger.rerender import Recall
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.settings import Settings
 from dh_bridge.sinks.memory import MemorySink

@@ -12,7 +12,7 @@ from told import Told, settings
 
 from dh_bridge.cli import commands
 from dh_bridge.errors import EventError
-from dh_bridge.ledger.story import story
+from dh_bridge.ledger.run_history import story
 from dh_bridge.translation.options import Options
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events")

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from samples import dataset, dataset_event, event, job_event
 from told import NOW, Told, settings
 
-from dh_bridge.ledger.story import story
+from dh_bridge.ledger.run_history import story
 from dh_bridge.translation.options import Options
 
 RUN = "018cc251-f400-734d-88b3-1e3d63fe6210"

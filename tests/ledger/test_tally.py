@@ -12,7 +12,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, Outbox
 from dh_bridge.ledger.pruning import forget
 from dh_bridge.ledger.retention import _SILENT
-from dh_bridge.ledger.tally import Tally
+from dh_bridge.ledger.row_estimate import Tally
 from dh_bridge.sinks.memory import MemorySink
 from dh_bridge.translation.options import Options
 

@@ -21,7 +21,7 @@ from dh_bridge.cli.queue import held
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
-from dh_bridge.ledger.turn import turn
+from dh_bridge.ledger.delivery_lock import turn
 from dh_bridge.sinks.memory import MemorySink
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,7 +91,7 @@ def test_the_last_delivery_of_a_stream_waits_for_the_turn(two, monkeypatch):
 
 
 def test_a_stream_waits_for_its_own_and_not_for_what_others_go_on_to_bring(two, monkeypatch):
-    monkeypatch.setattr("dh_bridge.ledger.courier._LOOK", 0.05)
+    monkeypatch.setattr("dh_bridge.ledger.outbox_relay._LOOK", 0.05)
     second, third = two(MemorySink()), two(MemorySink())
     stream = threading.Thread(target=lambda: list(second.stream(read(EVENTS[1]))))
 
@@ -133,7 +133,7 @@ def test_a_turn_is_one_process_s_and_ends_with_its_block(tmp_path):
 
 def test_a_process_that_is_killed_leaves_the_turn(tmp_path):
     path = str(tmp_path / "ledger.db")
-    holds = "import sys; from dh_bridge.ledger.turn import turn\nwith turn(sys.argv[1]) as ours: print(ours, flush=True); input()"
+    holds = "import sys; from dh_bridge.ledger.delivery_lock import turn\nwith turn(sys.argv[1]) as ours: print(ours, flush=True); input()"
     process = subprocess.Popen([sys.executable, "-c", holds, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with process:
         assert process.stdout.readline() == b"True\n"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dh_bridge.errors import EventError
-from dh_bridge.openlineage.members import members
+from dh_bridge.openlineage.arrays import members
 
 WITH_COMMAS = b'{"a,b": [1, 2, {"c": ",,,"}], "d": "\\",\\\\"}'
 

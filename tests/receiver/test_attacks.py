@@ -18,7 +18,7 @@ from receiving import ask, metrics, post, served, serving, until
 from samples import dataset, event, packed
 
 from dh_bridge.openlineage.events import Event
-from dh_bridge.receiver import connections, intake, lanes, web
+from dh_bridge.receiver import connections, ingest_queue, lanes, web
 from dh_bridge.receiver.bodies import FREE_BYTES, BodyBudget, RequestError
 from dh_bridge.receiver.dispatch import Dispatcher, sender_of
 
@@ -124,7 +124,7 @@ def test_health_is_answered_while_all_connections_are_busy(tmp_path, monkeypatch
         return [None] * len(events)
 
     with served(f"catalog:{tmp_path / 'shop.db'}") as found, ExitStack() as stack:
-        monkeypatch.setattr(intake.Intake, "take", take)
+        monkeypatch.setattr(ingest_queue.Intake, "take", take)
         busy = opened(stack, found, 5, HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY)
         try:
             until(lambda: len(inside) == 5)
@@ -214,7 +214,7 @@ def no_budget(_budget, _sender, again):
 
 
 def test_slow_event_is_interrupted_for_others_reported_and_taken_when_nobody_waits(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(intake, "FOLD_SECONDS", 0.1)
+    monkeypatch.setattr(ingest_queue, "FOLD_SECONDS", 0.1)
     heavy = packed(
         [event(run="018cc251-f400-734d-88b3-00000000beef", inputs=[dataset(f"d.s.t{n}") for n in range(3_000)])]
     )[0]
@@ -263,7 +263,7 @@ def test_large_request_has_its_turn_among_small_ones(monkeypatch):
 
 
 def test_request_of_many_events_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
-    monkeypatch.setattr(intake, "FOLD_SECONDS", 0.05)
+    monkeypatch.setattr(ingest_queue, "FOLD_SECONDS", 0.05)
     monkeypatch.setattr("dh_bridge.receiver.lanes.Lanes.fast_waiting", True)
     monkeypatch.setattr("dh_bridge.receiver.app._LEDGER_TIMEOUT", 60.0)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:

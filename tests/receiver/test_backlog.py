@@ -13,7 +13,7 @@ from samples import dataset, event
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Ledger
-from dh_bridge.receiver import backlog, news, sending
+from dh_bridge.receiver import backlog, outage_log, sending
 from dh_bridge.sinks.rest.sink import RestSink
 
 START = event(outputs=[dataset("d.s.a")])
@@ -29,7 +29,7 @@ PATIENT = {**QUICK, "timeout": 60}
 def _at_once(monkeypatch):
     monkeypatch.setattr(sending, "IDLE", 0.1)
     monkeypatch.setattr(backlog, "LEAST", 0.0)
-    monkeypatch.setattr("dh_bridge.ledger.courier.REST", 0.1)
+    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.REST", 0.1)
 
 
 class Held:
@@ -153,8 +153,8 @@ def test_what_lasts_is_told_when_it_begins_now_and_then_and_when_it_is_over(tmp_
             told = {"status": "refusing", "waiting": 0, "waiting_seconds": 0, "why": "cannot be written: no room"}
             assert health(found) == told
             assert caplog.messages == ["events are sent away: runs.db: cannot be written: no room"]
-            patched.setattr(news, "AGAIN", 0.0)
-            monkeypatch.setattr(news.time, "monotonic", lambda now=time.monotonic: now() + 1_000)
+            patched.setattr(outage_log, "AGAIN", 0.0)
+            monkeypatch.setattr(outage_log.time, "monotonic", lambda now=time.monotonic: now() + 1_000)
             assert post(found, START)[0] == 503
             assert len(caplog.messages) == 2
         assert [post(found, START)[0] for _ in range(2)] == [200] * 2

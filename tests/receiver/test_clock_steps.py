@@ -59,7 +59,7 @@ def _reasons(place):
 def test_health_says_that_nothing_is_delivered(server, tmp_path, monkeypatch):
     monkeypatch.setattr(sending, "STALLED_AFTER", 0.5)
     monkeypatch.setattr(sending, "IDLE", 0.1)
-    monkeypatch.setattr("dh_bridge.ledger.courier.REST", 0.1)
+    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.REST", 0.1)
     with served(f"rest:{server.url}", tmp_path / "runs.db", rest=QUICK) as found:
         until(lambda: health(found)["status"] == "ok")
         server.stop()

@@ -22,7 +22,7 @@ from samples import T0, dataset, event, job_event, packed
 from dh_bridge import Settings
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Ledger
-from dh_bridge.ledger.turn import turn
+from dh_bridge.ledger.delivery_lock import turn
 from dh_bridge.receiver import Receiver, app, running, sending
 
 START = event(outputs=[dataset("d.s.a")])
@@ -402,7 +402,7 @@ def test_no_request_waits_for_a_server(tmp_path):
 
 
 def test_a_server_that_is_down_gets_it_when_it_is_back(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("dh_bridge.ledger.courier.REST", 0.1)
+    monkeypatch.setattr("dh_bridge.ledger.outbox_relay.REST", 0.1)
     with Gms(tmp_path / "gms.db") as gms, served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
         gms.stop()
         assert post(found, START)[0] == 200
@@ -453,7 +453,7 @@ def test_what_a_server_refuses_for_good_is_counted_and_the_rest_arrives(tmp_path
 
 
 def test_a_delivery_that_breaks_off_in_our_own_hands_is_tried_again(tmp_path, monkeypatch, caplog):
-    from dh_bridge.ledger.courier import Courier  # noqa: PLC0415 - what breaks
+    from dh_bridge.ledger.outbox_relay import Courier  # noqa: PLC0415 - what breaks
 
     deliver, failed = Courier.deliveries_by_the_way, []
 

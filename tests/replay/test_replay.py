@@ -26,7 +26,7 @@ from dh_bridge.replay.others import named_runs
 from dh_bridge.replay.records import Record, record
 from dh_bridge.replay.runs import Run, Runs, Said
 from dh_bridge.translation.identity.granularity import application_of
-from dh_bridge.translation.packing import packed, unpacked
+from dh_bridge.translation.state_codec import packed, unpacked
 
 SEED = 2026
 LINEAGE = {"namespace": "postgres://db:5432", "type": "DATASET"}

@@ -12,11 +12,11 @@ import pytest
 from gms import Gms
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.call import PLATFORM
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import AspectError, EventError, SettingsError, SinkError
 from dh_bridge.sdk import Pipeline, waiting
 from dh_bridge.sdk import pipeline as pipeline_module
+from dh_bridge.session import PLATFORM
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.memory import MemorySink
 

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from dh_bridge.settings import Settings
-from dh_bridge.settings.fields import (
+from dh_bridge.settings.introspection import (
     MASK,
     annotation_at,
     is_secret,

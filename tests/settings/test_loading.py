@@ -10,8 +10,8 @@ import pytest
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
+from dh_bridge.settings.errors import problem
 from dh_bridge.settings.loading import CONFIG_VARIABLE, Flag, examine, json_schema, load, settings_of
-from dh_bridge.settings.problems import problem
 
 
 def _file(folder: Path, text: str, name: str = "dh_bridge.yml") -> Path:

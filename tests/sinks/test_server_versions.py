@@ -14,8 +14,8 @@ from samples import corpus, dataset, event, examples, needs_corpus
 from told import read
 
 from dh_bridge import Bridge, Settings
+from dh_bridge.datahub.generic_aspect import patch_body
 from dh_bridge.datahub.proposal import patch
-from dh_bridge.datahub.wire import patch_body
 from dh_bridge.delivery import open_destination
 from dh_bridge.openlineage.read import read_events
 

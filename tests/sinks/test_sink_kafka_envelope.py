@@ -13,9 +13,9 @@ from datahub.metadata.schema_classes import (
 from sink_contract import CAFE, DATASET, proposals
 
 from dh_bridge.datahub import schemas
+from dh_bridge.datahub.generic_aspect import aspect_text
 from dh_bridge.datahub.profiles import known_profiles
 from dh_bridge.datahub.proposal import create, patch, upsert
-from dh_bridge.datahub.wire import aspect_text
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import SinkOptions, open_sink
 from dh_bridge.sinks.kafka.envelope import Envelope, compile_envelope

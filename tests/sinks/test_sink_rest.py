@@ -12,8 +12,8 @@ from sink_contract import CAFE, DATASET, proposals
 
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.proposal import patch, upsert
-from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Delivery, Present, Readable, SinkOptions, Versioned, open_sink
 from dh_bridge.sinks.rest import batches
@@ -551,8 +551,8 @@ def test_a_rate_is_kept(gms, monkeypatch):
         slept.append(seconds)
         clock[0] += seconds
 
-    monkeypatch.setattr("dh_bridge.sinks.rest.pauses.monotonic", lambda: clock[0])
-    monkeypatch.setattr("dh_bridge.sinks.rest.pauses.sleep", sleep)
+    monkeypatch.setattr("dh_bridge.sinks.rest.backoff.monotonic", lambda: clock[0])
+    monkeypatch.setattr("dh_bridge.sinks.rest.backoff.sleep", sleep)
     with opened(gms, max_rate=10) as sink:
         sink.emit(many(35))
     assert [len(one.json["proposals"]) for one in gms.writes] == [10, 10, 10, 5]

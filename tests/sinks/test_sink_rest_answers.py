@@ -15,8 +15,8 @@ from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, Present, SinkOptions, open_sink
-from dh_bridge.sinks.rest.answers import answer
-from dh_bridge.sinks.rest.pauses import asked_for
+from dh_bridge.sinks.rest.backoff import asked_for
+from dh_bridge.sinks.rest.responses import answer
 
 URL = "http://gms:8080"
 CONFIG = {"noCode": "true", "versions": {"acryldata/datahub": {"version": "v1.4.0"}}}

@@ -11,7 +11,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import SinkOptions, open_sink
-from dh_bridge.sinks.rest.lateness import Deadline, came_late
+from dh_bridge.sinks.rest.stale_writes import Deadline, came_late
 
 TAG = "urn:li:tag:x"
 

@@ -14,8 +14,8 @@ from dh_bridge.delivery import Guarded
 from dh_bridge.errors import SinkError
 from dh_bridge.settings.writes import WritesSettings
 from dh_bridge.sinks.base import Delivery, SinkOptions, open_sink
-from dh_bridge.sinks.rest.answers import LaterError
-from dh_bridge.sinks.rest.lateness import Deadline
+from dh_bridge.sinks.rest.responses import LaterError
+from dh_bridge.sinks.rest.stale_writes import Deadline
 
 
 @pytest.fixture

@@ -24,10 +24,10 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import commands
-from dh_bridge.cli.outcome import Outcome
 from dh_bridge.cli.spark import checkpoint_of
 from dh_bridge.cli.spark_errors import in_a_line
 from dh_bridge.cli.spark_targets import leave_out
+from dh_bridge.cli.summary import Outcome
 from dh_bridge.errors import SinkError
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.sinks.base import Delivery, Failure, SinkOptions

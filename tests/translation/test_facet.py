@@ -10,11 +10,11 @@ from samples import SPARK, event, packed
 
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.settings import Settings
+from dh_bridge.translation.context import Place
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, readable, withheld
 from dh_bridge.translation.facets import registry, specs
+from dh_bridge.translation.facts import GONE, RUN_NAME, RUN_PROPERTIES
 from dh_bridge.translation.options import Options
-from dh_bridge.translation.place import Place
-from dh_bridge.translation.slots import GONE, RUN_NAME, RUN_PROPERTIES
 
 OPTIONS = Options(Settings())
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dh_bridge.translation import laws, slots
+from dh_bridge.translation import facts
+from dh_bridge.translation import merge as functions
 from dh_bridge.translation.fold import fold, merge
-from dh_bridge.translation.laws import Digest
+from dh_bridge.translation.merge import Digest
 
 TEXTS = st.sampled_from(["", "a", "b", "select 1", "select 1, 2"])
 NUMBERS = st.integers(-3, 3)
@@ -40,20 +41,20 @@ def actors():
 
 
 LAWS = {
-    "latest": (laws.latest, told(TEXTS | st.none())),
-    "largest": (laws.largest, st.lists(st.tuples(stamps(), NUMBERS), min_size=1, max_size=6)),
-    "span": (laws.span, st.lists(st.tuples(stamps(), NUMBERS), min_size=1, max_size=6)),
+    "latest": (functions.latest, told(TEXTS | st.none())),
+    "largest": (functions.largest, st.lists(st.tuples(stamps(), NUMBERS), min_size=1, max_size=6)),
+    "span": (functions.span, st.lists(st.tuples(stamps(), NUMBERS), min_size=1, max_size=6)),
     "collected": (
-        laws.collected,
+        functions.collected,
         st.lists(st.tuples(stamps(), TEXTS).map(lambda pair: (pair[0], ((pair[0], pair[1]),))), min_size=1, max_size=6),
     ),
     "newest": (
-        laws.newest,
+        functions.newest,
         st.lists(st.tuples(stamps(), st.tuples(st.tuples(NUMBERS, st.binary(max_size=2)))), min_size=1, max_size=6),
     ),
-    "joined": (laws.joined, st.lists(st.tuples(stamps(), st.frozensets(TEXTS)), min_size=1, max_size=6)),
+    "joined": (functions.joined, st.lists(st.tuples(stamps(), st.frozensets(TEXTS)), min_size=1, max_size=6)),
     "edge": (
-        laws.edge,
+        functions.edge,
         told(TEXTS).flatmap(
             lambda cells: st.tuples(*(st.tuples(actors(), actors()) for _ in cells)).map(
                 lambda times: [
@@ -67,7 +68,7 @@ LAWS = {
 
 
 def test_every_law_of_the_code_is_tested_here():
-    used = {slot.law for slot in vars(slots).values() if isinstance(slot, slots.Slot)}
+    used = {slot.law for slot in vars(facts).values() if isinstance(slot, facts.Slot)}
     assert used == {law for law, _ in LAWS.values()}
 
 
@@ -116,15 +117,15 @@ EARLY, LATE = (1, 0), (2, 0)
 @pytest.mark.parametrize(
     ("law", "old", "new", "kept"),
     [
-        (laws.latest, (EARLY, "x"), (LATE, None), (LATE, None)),
-        (laws.largest, (LATE, 3), (EARLY, 5), (EARLY, 5)),
-        (laws.largest, (EARLY, 3), (LATE, 3), (LATE, 3)),
-        (laws.span, (LATE, 20), (EARLY, 10), (LATE, 10)),
-        (laws.collected, (LATE, ((LATE, "b"),)), (EARLY, ((EARLY, "a"),)), (LATE, ((EARLY, "a"), (LATE, "b")))),
-        (laws.collected, (LATE, ((LATE, "a"),)), (EARLY, ((EARLY, "a"),)), (LATE, ((LATE, "a"),))),
-        (laws.joined, (EARLY, frozenset("ab")), (LATE, frozenset("bc")), (LATE, frozenset("abc"))),
+        (functions.latest, (EARLY, "x"), (LATE, None), (LATE, None)),
+        (functions.largest, (LATE, 3), (EARLY, 5), (EARLY, 5)),
+        (functions.largest, (EARLY, 3), (LATE, 3), (LATE, 3)),
+        (functions.span, (LATE, 20), (EARLY, 10), (LATE, 10)),
+        (functions.collected, (LATE, ((LATE, "b"),)), (EARLY, ((EARLY, "a"),)), (LATE, ((EARLY, "a"), (LATE, "b")))),
+        (functions.collected, (LATE, ((LATE, "a"),)), (EARLY, ((EARLY, "a"),)), (LATE, ((LATE, "a"),))),
+        (functions.joined, (EARLY, frozenset("ab")), (LATE, frozenset("bc")), (LATE, frozenset("abc"))),
         (
-            laws.edge,
+            functions.edge,
             (LATE, ((20, "u"), (20, "u"), {"rows": "1"})),
             ((0,), ((10, "v"), (30, "w"), {})),
             (LATE, ((10, "v"), (30, "w"), {"rows": "1"})),
@@ -138,8 +139,10 @@ def test_a_law_keeps_what_its_sentence_says(law, old, new, kept):
 def test_an_edge_keeps_the_properties_of_the_last_run_that_has_any_whatever_came_between():
     first, second = ((1,), ((1, "u"), (1, "u"), {"rows": "1"})), ((2,), ((2, "u"), (2, "u"), {"rows": "2"}))
     silent = ((0,), ((3, "u"), (3, "u"), {}))
-    assert laws.edge(laws.edge(first, silent), second) == laws.edge(laws.edge(first, second), silent)
-    assert laws.edge(laws.edge(first, silent), second)[1][2] == {"rows": "2"}
+    assert functions.edge(functions.edge(first, silent), second) == functions.edge(
+        functions.edge(first, second), silent
+    )
+    assert functions.edge(functions.edge(first, silent), second)[1][2] == {"rows": "2"}
 
 
 # -- stamps ----------------------------------------------------------------------------------------------------------
@@ -158,7 +161,7 @@ def test_time_goes_before_type_and_type_before_content():
 def test_two_events_of_one_moment_are_told_apart_by_their_content_and_always_the_same_way():
     a, b = stamp(b'{"a":1}'), stamp(b'{"a":2}')
     assert (a < b) != (b < a)
-    assert laws.latest((a, "a"), (b, "b")) == laws.latest((b, "b"), (a, "a"))
+    assert functions.latest((a, "a"), (b, "b")) == functions.latest((b, "b"), (a, "a"))
     assert (a < b) == (stamp(b'{"a":1}') < stamp(b'{"a":2}'))
     assert (a > b) == (b < a)
 
@@ -194,7 +197,7 @@ def test_a_fold_of_two_halves_is_the_fold_of_the_whole(statements, chance):
     def folded(some):
         cells = {}
         for entity, key, when, number in some:
-            fold(cells, [(entity, slots.LAST_MODIFIED, key, number)], when)
+            fold(cells, [(entity, facts.LAST_MODIFIED, key, number)], when)
         return cells
 
     cut = chance.randint(0, len(statements))
@@ -205,12 +208,12 @@ def test_a_fold_of_two_halves_is_the_fold_of_the_whole(statements, chance):
 
 def test_only_what_runs_share_is_merged_unless_all_is_asked_for():
     cells, shared, everything = {}, {}, {}
-    fold(cells, [("a", slots.TAG, "x", None), ("a", slots.RUN_NAME, 1, "n")], (1,))
+    fold(cells, [("a", facts.TAG, "x", None), ("a", facts.RUN_NAME, 1, "n")], (1,))
     merge(shared, cells)
     merge(everything, cells, shared=False)
-    assert shared == {"a": {slots.TAG: {"x": ((1,), None)}}}
+    assert shared == {"a": {facts.TAG: {"x": ((1,), None)}}}
     assert everything == cells
 
 
 def test_a_slot_and_a_tombstone_are_shown_by_name():
-    assert json.dumps([repr(slots.TAG), repr(slots.GONE)]) == '["<TAG>", "GONE"]'
+    assert json.dumps([repr(facts.TAG), repr(facts.GONE)]) == '["<TAG>", "GONE"]'

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dh_bridge.translation.mending import UNUSABLE, Mending, mended, text_of, whole_of
+from dh_bridge.translation.repair import UNUSABLE, Mending, mended, text_of, whole_of
 
 
 class Inner(msgspec.Struct):

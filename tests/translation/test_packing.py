@@ -13,11 +13,11 @@ from told import read
 from dh_bridge.datahub.fine_grained import SoundPairs
 from dh_bridge.errors import BridgeError
 from dh_bridge.settings import Settings
+from dh_bridge.translation.extract import Walk
+from dh_bridge.translation.facts import JOB_PROPERTIES
 from dh_bridge.translation.options import Options
-from dh_bridge.translation.packing import packed, unpacked
 from dh_bridge.translation.properties import Joined
-from dh_bridge.translation.slots import JOB_PROPERTIES
-from dh_bridge.translation.walk import Walk
+from dh_bridge.translation.state_codec import packed, unpacked
 
 CASES = sorted((ROOT / "tests" / "golden").glob("*/*.events.json"))
 OPTIONS = Options(
@@ -51,9 +51,9 @@ def test_a_name_of_ours_in_another_place_is_no_part_of_a_state(name):
     ("name", "home"),
     [
         ("checks\nStated", "reading.checks"),
-        ("subsets\nPart", "place"),
-        ("place\nPart", "place"),
-        ("slots\nINPUT", "slots"),
+        ("subsets\nPart", "context"),
+        ("place\nPart", "context"),
+        ("slots\nINPUT", "facts"),
     ],
 )
 def test_what_was_packed_before_a_module_moved_is_read(name, home):

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from facet_cases import CORPUS, DPI, event, facet, pair, told, totals
 
-from dh_bridge.translation import rungs
+from dh_bridge.translation import precedence
 
 QUERY = {"jobType": facet(processingType="BATCH", integration="TRINO", jobType="QUERY")}
 APPLICATION = {"jobType": facet(processingType="BATCH", integration="SPARK", jobType="APPLICATION")}
@@ -74,20 +74,20 @@ def test_the_id_of_a_query_names_runs_of_queries_only():
 @pytest.mark.parametrize(
     ("rung", "job_type", "flow", "names"),
     [
-        (rungs.NAME_APPLICATION, "APPLICATION", True, True),
-        (rungs.NAME_APPLICATION, "SQL_JOB", False, False),
-        (rungs.NAME_APPLICATION, "", True, True),
-        (rungs.NAME_APPLICATION, "", False, False),
-        (rungs.NAME_INVOCATION, "JOB", True, True),
-        (rungs.NAME_INVOCATION, "JOB", False, False),
-        (rungs.NAME_INVOCATION, "MODEL", True, False),
-        (rungs.NAME_EXTERNAL_QUERY, "QUERY", False, True),
-        (rungs.NAME_EXTERNAL_QUERY, "", False, False),
-        (rungs.NAME_FLINK, "", False, True),
+        (precedence.NAME_APPLICATION, "APPLICATION", True, True),
+        (precedence.NAME_APPLICATION, "SQL_JOB", False, False),
+        (precedence.NAME_APPLICATION, "", True, True),
+        (precedence.NAME_APPLICATION, "", False, False),
+        (precedence.NAME_INVOCATION, "JOB", True, True),
+        (precedence.NAME_INVOCATION, "JOB", False, False),
+        (precedence.NAME_INVOCATION, "MODEL", True, False),
+        (precedence.NAME_EXTERNAL_QUERY, "QUERY", False, True),
+        (precedence.NAME_EXTERNAL_QUERY, "", False, False),
+        (precedence.NAME_FLINK, "", False, True),
     ],
 )
 def test_some_names_are_those_of_one_kind_of_run(rung, job_type, flow, names):
-    assert rungs.names(rung, job_type, flow=flow) is names
+    assert precedence.names(rung, job_type, flow=flow) is names
 
 
 @pytest.mark.parametrize(("lower", "upper"), list(pairwise(PAGES)), ids=lambda one: one[1])
@@ -136,7 +136,7 @@ def test_the_type_of_a_run_is_that_of_the_first_hint(position):
     ],
 )
 def test_a_page_is_what_a_browser_can_open(value, page):
-    assert rungs.page(value) == page
+    assert precedence.page(value) == page
 
 
 def test_the_operation_is_that_of_the_first_word():

@@ -10,7 +10,7 @@ from told import catalogue, compiled, read
 from truth import reported
 
 from dh_bridge import translate
-from dh_bridge.call import Call
+from dh_bridge.session import Call
 from dh_bridge.settings import Settings
 from dh_bridge.translation.options import Options
 

@@ -7,14 +7,14 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.airflow.conflicts import active_listeners
+from dh_bridge.airflow.context import occasion
 from dh_bridge.airflow.entities import led_back
 from dh_bridge.airflow.events import events, run_names
 from dh_bridge.airflow.namespaces import airflow_namespace, told_namespace
-from dh_bridge.airflow.occasion import occasion
-from dh_bridge.airflow.others import active_listeners
 from dh_bridge.airflow.sending import Sent, send
-from dh_bridge.encodable import encodable
 from dh_bridge.errors import SinkError
+from dh_bridge.json_safe import encodable
 from dh_bridge.settings.loading import Flag, load
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.airflow.occasion import attribute, ended, started
-from dh_bridge.airflow.plain import leaves, listed, masked, plain
+from dh_bridge.airflow.context import attribute, ended, started
+from dh_bridge.airflow.jsonable import leaves, listed, masked, plain
 
 if TYPE_CHECKING:
-    from dh_bridge.airflow.occasion import Occasion
+    from dh_bridge.airflow.context import Occasion
 
 _DAG = ("dag_id", "description", "fileloc", "owner", "owner_links", "schedule_interval", "start_date", "tags")
 _DAG_RUN = (

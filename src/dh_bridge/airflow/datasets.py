@@ -9,16 +9,16 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.airflow.context import attribute
 from dh_bridge.airflow.entities import URNS, is_dataset, urn_of
-from dh_bridge.airflow.occasion import attribute
-from dh_bridge.airflow.plain import listed, plain
-from dh_bridge.airflow.standard import standard
+from dh_bridge.airflow.facet_envelope import standard
+from dh_bridge.airflow.jsonable import listed, plain
 from dh_bridge.translation.reading.airflow_assets import pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dh_bridge.airflow.occasion import Occasion
+    from dh_bridge.airflow.context import Occasion
 
 
 def datasets(occasion: Occasion) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
-from dh_bridge.airflow.occasion import attribute
+from dh_bridge.airflow.context import attribute
 from dh_bridge.datahub.urns import decode, is_urn, parse
 from dh_bridge.settings.naming import NamingRule
 from dh_bridge.translation.naming import Naming

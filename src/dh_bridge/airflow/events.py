@@ -10,6 +10,7 @@ import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.airflow.context import attribute, ended, started
 from dh_bridge.airflow.datasets import datasets
 from dh_bridge.airflow.facets import (
     error_facet,
@@ -20,13 +21,12 @@ from dh_bridge.airflow.facets import (
     run_facets,
     state_facet,
 )
-from dh_bridge.airflow.occasion import attribute, ended, started
-from dh_bridge.airflow.plain import listed
+from dh_bridge.airflow.jsonable import listed
 from dh_bridge.airflow.run_ids import dag_run_id, task_run_id
 
 if TYPE_CHECKING:
+    from dh_bridge.airflow.context import Occasion
     from dh_bridge.airflow.facets import Facets, Names
-    from dh_bridge.airflow.occasion import Occasion
 
 #: What a callback is called for -> the event that ends the run, and Airflow's word for a DAG run that ended so.
 ENDINGS = {

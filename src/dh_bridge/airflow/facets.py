@@ -10,6 +10,7 @@ import traceback
 import uuid
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.airflow.context import attribute
 from dh_bridge.airflow.dag_facets import (
     dag_leaves,
     dag_run_leaves,
@@ -18,13 +19,12 @@ from dh_bridge.airflow.dag_facets import (
     operator_path,
     task_leaves,
 )
-from dh_bridge.airflow.occasion import attribute
-from dh_bridge.airflow.plain import masked, plain
-from dh_bridge.airflow.standard import ADAPTER, custom, standard
-from dh_bridge.encodable import said_by
+from dh_bridge.airflow.facet_envelope import ADAPTER, custom, standard
+from dh_bridge.airflow.jsonable import masked, plain
+from dh_bridge.json_safe import said_by
 
 if TYPE_CHECKING:
-    from dh_bridge.airflow.occasion import Occasion
+    from dh_bridge.airflow.context import Occasion
 
 Facets = dict[str, dict[str, Any]]
 #: (namespace, name, run id) of a run.

@@ -10,13 +10,13 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.delivery import hurried_settings, need_ledger, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.rest.answers import LaterError
+from dh_bridge.sinks.rest.responses import LaterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dh_bridge.call import Translation
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.session import Translation
     from dh_bridge.settings import Settings
 
 _FIRST_PAUSE = 0.25

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.catalog.edges import entity_type
-from dh_bridge.catalog.shapes import Elements, PatchError, Record, Shape
+from dh_bridge.catalog.patch_layout import Elements, PatchError, Record, Shape
 from dh_bridge.catalog.templates import STAMP, TEMPLATES, Template
 from dh_bridge.datahub.proposal import upsert
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dh_bridge.catalog.shapes import PatchError, Record, Shape
+from dh_bridge.catalog.patch_layout import PatchError, Record, Shape
 
 _NONE = "NONE"
 _LEVELS = 4

@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.catalog.fine_grained import check_entries
-from dh_bridge.catalog.shapes import PatchError
+from dh_bridge.catalog.patch_layout import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
 from dh_bridge.datahub import pointers
-from dh_bridge.datahub.wire import operations
+from dh_bridge.datahub.generic_aspect import operations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dh_bridge.catalog.shapes import Shape
+    from dh_bridge.catalog.patch_layout import Shape
 
 _ABSENT: Any = object()
 

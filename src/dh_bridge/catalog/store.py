@@ -10,7 +10,7 @@ import msgspec
 
 from dh_bridge.catalog.batch import Batch
 from dh_bridge.catalog.damage import DamageError, diagnose
-from dh_bridge.catalog.tables import connect
+from dh_bridge.catalog.schema import connect
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Closing, Delivery
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.catalog.fine_grained import FineGrained
-from dh_bridge.catalog.shapes import Elements, Record, Shape, Words
+from dh_bridge.catalog.patch_layout import Elements, Record, Shape, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

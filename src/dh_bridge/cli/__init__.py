@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from dh_bridge.cache import collect_rarely
 from dh_bridge.cli.examples import examples
 from dh_bridge.errors import BridgeError, EventError, SinkError
-from dh_bridge.memory import collect_rarely
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +135,7 @@ def _escaped_messages() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        from dh_bridge.cli.screen import escaped  # noqa: PLC0415 - for errors alone
+        from dh_bridge.cli.console import escaped  # noqa: PLC0415 - for errors alone
 
         error.message = escaped(error.message)  # type: ignore[misc]  # click shows the error itself
         raise
@@ -143,7 +143,7 @@ def _escaped_messages() -> Iterator[None]:
 
 def _say(text: str) -> None:
     """Write a message to stderr."""
-    from dh_bridge.cli.screen import say  # noqa: PLC0415 - for errors alone
+    from dh_bridge.cli.console import say  # noqa: PLC0415 - for errors alone
 
     say(text)
 
@@ -180,7 +180,7 @@ def main() -> None:
     if sys.stderr is None:  # whoever started us closed it: the work goes on without words
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process runs
     if sys.stdout is None:
-        sys.stdout = import_module("dh_bridge.cli.screen").Closed()
+        sys.stdout = import_module("dh_bridge.cli.console").Closed()
     elif sys.stdout.errors == "strict":  # tables for a code page, as of Windows, that lacks a sign of a name
         cast("TextIOWrapper", sys.stdout).reconfigure(errors="backslashreplace")
     commands(prog_name="dh-bridge", obj={"process": True})

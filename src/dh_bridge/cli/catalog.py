@@ -10,9 +10,9 @@ import msgspec
 from dh_bridge.catalog.dump import dump as dump_of
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.catalog.summary import summary as summary_of
+from dh_bridge.cli.console import json_line, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import catalog_option, json_option, with_settings
-from dh_bridge.cli.screen import json_line, write, write_table
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings

@@ -8,9 +8,9 @@ import click
 import orjson
 
 from dh_bridge.cli import EXIT_USAGE
+from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import config_options, given_flags, json_option
-from dh_bridge.cli.screen import echo, json_line, say, write, write_table
 from dh_bridge.settings.loading import DEFAULT, examine, json_schema
 from dh_bridge.translation.options import Options
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from dh_bridge.cli.console import json_line, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import config_options, given_flags, json_option
-from dh_bridge.cli.screen import json_line, write, write_table
 from dh_bridge.doctor import WRONG, Finding, findings
 
 

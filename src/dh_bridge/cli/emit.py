@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cli.apart import need_apart, place_of
+from dh_bridge.cli.confirm import Gate
+from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.gate import Gate
 from dh_bridge.cli.options import (
     dead_option,
     events_argument,
@@ -22,9 +22,9 @@ from dh_bridge.cli.options import (
     utf_8,
     with_settings,
 )
-from dh_bridge.cli.outcome import Outcome, events_of
+from dh_bridge.cli.path_conflicts import need_apart, place_of
 from dh_bridge.cli.queue import held
-from dh_bridge.cli.screen import say
+from dh_bridge.cli.summary import Outcome, events_of
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, Nowhere, noted, opened, trial

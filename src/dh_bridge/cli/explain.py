@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.cli.console import echo, json_line, styled, visible, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     catalog_path,
@@ -20,11 +21,10 @@ from dh_bridge.cli.options import (
     utf_8,
     with_settings,
 )
-from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import echo, json_line, styled, visible, write
-from dh_bridge.cli.story import tell
+from dh_bridge.cli.run_history import tell
+from dh_bridge.cli.summary import Outcome, events_of
 from dh_bridge.datahub.search_texts import MAX_TERM_BYTES
-from dh_bridge.encodable import sound
+from dh_bridge.json_safe import sound
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.translation.naming.datasets import dataset_name, numbered
 from dh_bridge.translation.report.written import CUT

@@ -11,10 +11,10 @@ import orjson
 from dh_bridge.catalog.entity import entity
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.near import refuse_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
-from dh_bridge.cli.screen import json_line, say, write
+from dh_bridge.cli.suggestions import refuse_unknown
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings

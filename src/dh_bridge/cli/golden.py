@@ -8,9 +8,9 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.console import echo, say, styled
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import profile_option, with_settings
-from dh_bridge.cli.screen import echo, say, styled
 from dh_bridge.testing.golden import cases, compare
 
 if TYPE_CHECKING:

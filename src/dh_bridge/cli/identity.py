@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.cli.console import echo, json_line, write, write_pairs
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, fail_option, json_option, with_settings
-from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import echo, json_line, write, write_pairs
+from dh_bridge.cli.summary import Outcome, events_of
 from dh_bridge.openlineage.events import DeadLetter
-from dh_bridge.translation.identity.lints import Sightings
+from dh_bridge.translation.identity.warnings import Sightings
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.cli.console import json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, fail_option, json_option
-from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import json_line, say, write, write_table
-from dh_bridge.moves import Moves, Plan, by_type, kind_of
+from dh_bridge.cli.summary import Outcome, events_of
+from dh_bridge.identity_diff import Moves, Plan, by_type, kind_of
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.settings.loading import load
 

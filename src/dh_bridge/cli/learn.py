@@ -8,10 +8,10 @@ import click
 from msgspec.structs import asdict
 
 from dh_bridge.bridge import Bridge
+from dh_bridge.cli.console import json_line, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, fail_option, json_option, with_settings
-from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import json_line, write
+from dh_bridge.cli.summary import Outcome, events_of
 from dh_bridge.learning import Learner
 from dh_bridge.openlineage.events import DeadLetter
 

@@ -12,10 +12,10 @@ from dh_bridge.catalog.drawing import to_dot, to_mermaid
 from dh_bridge.catalog.lineage import Node, to_json
 from dh_bridge.catalog.lineage import lineage as lineage_of
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli.console import json_line, say, visible, write, write_tree
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.near import refuse_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
-from dh_bridge.cli.screen import json_line, say, visible, write, write_tree
+from dh_bridge.cli.suggestions import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,11 +9,11 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, ledger_option, profile_option, with_settings
-from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.places import opened_place, say_unread
-from dh_bridge.cli.screen import echo, json_line, say, write, write_table
+from dh_bridge.cli.summary import Outcome, events_of
+from dh_bridge.cli.targets import opened_place, say_unread
 from dh_bridge.delivery import around
 from dh_bridge.ledger import Nowhere, opened, trial
 from dh_bridge.review.plan import COUNTS

@@ -12,11 +12,11 @@ import click
 
 from dh_bridge.catalog.deleting import delete
 from dh_bridge.cli import EXIT_DELIVERY
+from dh_bridge.cli.console import echo, say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import profile_option, with_settings
-from dh_bridge.cli.outcome import written_to
-from dh_bridge.cli.places import existing
-from dh_bridge.cli.screen import echo, say
+from dh_bridge.cli.summary import written_to
+from dh_bridge.cli.targets import existing
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError, SinkError

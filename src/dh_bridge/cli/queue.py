@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, json_option, ledger_option, with_settings
-from dh_bridge.cli.places import opened_outbox
 from dh_bridge.cli.queue_import import import_
-from dh_bridge.cli.screen import echo, json_line, say, write, write_table
+from dh_bridge.cli.targets import opened_outbox
 from dh_bridge.ledger.sent import Sent
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dh_bridge.catalog.store import Catalog
-    from dh_bridge.ledger.courier import Courier
-    from dh_bridge.ledger.newcomers import Newcomers
+    from dh_bridge.ledger.new_entity_limit import Newcomers
     from dh_bridge.ledger.outbox import Outbox, Waiting
+    from dh_bridge.ledger.outbox_relay import Courier
     from dh_bridge.settings import Settings
 
 _SHOWN = 100

@@ -11,12 +11,12 @@ import click
 import msgspec
 
 from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dry_run_option, ledger_option, with_settings
-from dh_bridge.cli.places import opened_outbox
-from dh_bridge.cli.screen import json_line, say, write
+from dh_bridge.cli.targets import opened_outbox
+from dh_bridge.datahub.generic_aspect import operations
 from dh_bridge.datahub.proposal import Payload, Proposal
-from dh_bridge.datahub.wire import operations
 from dh_bridge.delivery import plain
 from dh_bridge.ledger.sent import Sent
 from dh_bridge.settings.kafka import registry_url

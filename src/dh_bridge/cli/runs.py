@@ -12,10 +12,10 @@ from dh_bridge.catalog.entity import display_name, entity
 from dh_bridge.catalog.runs import RunRow
 from dh_bridge.catalog.runs import runs as runs_of
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli.console import json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
-from dh_bridge.cli.near import refuse_unknown
 from dh_bridge.cli.options import catalog_option, json_option, utf_8, with_settings
-from dh_bridge.cli.screen import json_line, say, write, write_table
+from dh_bridge.cli.suggestions import refuse_unknown
 
 if TYPE_CHECKING:
     from dh_bridge.settings import Settings

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.cli import EXIT_DELIVERY
-from dh_bridge.cli.apart import need_apart, place_of
+from dh_bridge.cli.console import escaped, json_line, say, visible
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dead_option, profile_option, remember_option, with_settings
-from dh_bridge.cli.outcome import written_to
-from dh_bridge.cli.screen import escaped, json_line, say, visible
+from dh_bridge.cli.path_conflicts import need_apart, place_of
+from dh_bridge.cli.summary import written_to
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.masking import Masking
 from dh_bridge.receiver.running import receiving

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dh_bridge.call import Translation
-from dh_bridge.cli.apart import need_folders_apart, place_of
+from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
-from dh_bridge.cli.outcome import Outcome, assumed_version
-from dh_bridge.cli.screen import say
+from dh_bridge.cli.path_conflicts import need_folders_apart, place_of
 from dh_bridge.cli.spark_errors import plainly
 from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
 from dh_bridge.cli.spark_targets import Batches, bury, delivery, leave_out, need_known
+from dh_bridge.cli.summary import Outcome, assumed_version
 from dh_bridge.errors import SinkError
+from dh_bridge.session import Translation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.cli.screen import say
+from dh_bridge.cli.console import say
 from dh_bridge.cli.spark_errors import delivering
 from dh_bridge.datahub.creates import drops_creates_silently
 from dh_bridge.delivery import need_ledger, open_destination
@@ -16,7 +16,7 @@ from dh_bridge.sinks.base import Failure, SinkOptions, known_scheme
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from dh_bridge.cli.outcome import Outcome
+    from dh_bridge.cli.summary import Outcome
     from dh_bridge.settings import Settings
 
 _FOLDERS = ("parquet:", "ndjson:")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.cli.apart import need_apart
+from dh_bridge.cli.console import write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import (
     dead_option,
@@ -17,8 +17,8 @@ from dh_bridge.cli.options import (
     report_option,
     with_settings,
 )
-from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.screen import write
+from dh_bridge.cli.path_conflicts import need_apart
+from dh_bridge.cli.summary import Outcome, events_of
 from dh_bridge.datahub.proposal import ndjson_line
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ import msgspec
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.console import json_line, say, write
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, profile_option, with_settings
-from dh_bridge.cli.outcome import events_of
-from dh_bridge.cli.screen import json_line, say, write
+from dh_bridge.cli.summary import events_of
+from dh_bridge.datahub.generic_aspect import operations
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Proposal, patch
 from dh_bridge.datahub.search_texts import long_texts
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.datahub.validation import Validator, validator
-from dh_bridge.datahub.wire import operations
 from dh_bridge.errors import AspectError
 from dh_bridge.log_throttle import KindCounter, kind_of
 from dh_bridge.openlineage.events import DeadLetter, Event, told

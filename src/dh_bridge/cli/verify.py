@@ -10,13 +10,13 @@ import click
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.cli import EXIT_EVENTS
+from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_path, json_option, ledger_option, profile_option, utf_8, with_settings
-from dh_bridge.cli.outcome import Outcome, events_of
-from dh_bridge.cli.places import existing, opened_place, say_unread
-from dh_bridge.cli.screen import echo, json_line, say, write, write_table
+from dh_bridge.cli.summary import Outcome, events_of
+from dh_bridge.cli.targets import existing, opened_place, say_unread
 from dh_bridge.delivery import around
-from dh_bridge.ledger.recall import Recall
+from dh_bridge.ledger.rerender import Recall
 from dh_bridge.review.state import State
 from dh_bridge.review.verdicts import verdict
 from dh_bridge.translation.options import Options

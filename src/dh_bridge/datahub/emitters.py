@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.creates import IF_ABSENT, drops_creates_silently
-from dh_bridge.datahub.wire import aspect_text, keyed_patches
+from dh_bridge.datahub.generic_aspect import aspect_text, keyed_patches
 from dh_bridge.errors import SinkError
 
 try:
@@ -39,7 +39,7 @@ def to_mcpw(proposal: Proposal, *, version: str | None = None) -> Mcp:
 
     There is none for a PATCH, and for an aspect of which the installed classes do not know every field: they drop what they
     do not know without a word, so what they made of it is compared. ``version`` is the server's: it decides the form of a
-    PATCH (:func:`dh_bridge.datahub.wire.keyed_patches`); without one the newest version is assumed.
+    PATCH (:func:`dh_bridge.datahub.generic_aspect.keyed_patches`); without one the newest version is assumed.
     """
     if proposal.change_type == "UPSERT":
         known = ASPECT_NAME_MAP.get(proposal.aspect_name)

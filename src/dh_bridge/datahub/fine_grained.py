@@ -9,8 +9,8 @@ from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.cache import Memory
 from dh_bridge.datahub import pointers, urns
-from dh_bridge.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

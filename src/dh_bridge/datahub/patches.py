@@ -9,10 +9,10 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from dh_bridge.datahub import schemas
+from dh_bridge.datahub.avro_types import REFUSALS, conform
 from dh_bridge.datahub.fine_grained import Built
-from dh_bridge.datahub.patch_places import TEMPLATES, Slot, places_of
-from dh_bridge.datahub.structs import REFUSALS, conform
-from dh_bridge.prepared import prepared
+from dh_bridge.datahub.patch_paths import TEMPLATES, Slot, places_of
+from dh_bridge.msgspec_threads import prepared
 
 # The templates of these start from an object without the fields that the schema requires.
 REQUIRED = {"dataFlowInfo": ("/name",), "dataJobInfo": ("/name", "/type")}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import orjson
 
-from dh_bridge.datahub.alike import AlikeSchema
+from dh_bridge.datahub.schema_fastpath import AlikeSchema
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.emitters import Mcp

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.bundled import profile_names, schema_bytes
-from dh_bridge.prepared import prepared
+from dh_bridge.msgspec_threads import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,19 +33,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 
-from dh_bridge.datahub import schemas, structs, urns
-from dh_bridge.datahub.alike import AlikeFields, AlikeSchema, Around
+from dh_bridge.cache import Memory
+from dh_bridge.datahub import avro_types, schemas, urns
 from dh_bridge.datahub.patches import patch
 from dh_bridge.datahub.proposal import Proposal, Remembered
+from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, Around
 from dh_bridge.errors import AspectError
-from dh_bridge.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from dh_bridge.datahub.profiles import Profile
 
-    #: a check of a value, or of a list of values; it raises one of ``structs.REFUSALS``
+    #: a check of a value, or of a list of values; it raises one of ``avro_types.REFUSALS``
     _Values = Callable[[Any], Any]
 
 # (entity type, aspect name, change type)
@@ -87,7 +87,7 @@ class Validator:
             check = self._checks.get(named) or self._compile(*named)
             check.entities.check([proposal.entity_urn])
             check.one(proposal.aspect.json)
-        except structs.REFUSALS as error:
+        except avro_types.REFUSALS as error:
             return _refusal(f"{named[0]}/{named[1]}", str(error))
         if remembered:
             proposal.__dict__["sound"] = self
@@ -115,7 +115,7 @@ class Validator:
                 check = self._checks.get(named) or self._compile(*named)
                 check.entities.check([proposal.entity_urn for proposal in group])
                 check.together([proposal.aspect.json for proposal in group])
-        except structs.REFUSALS:
+        except avro_types.REFUSALS:
             return False
         for proposal in remembered:
             proposal.__dict__["sound"] = self
@@ -147,12 +147,12 @@ class Validator:
         if schema is not None and schemas.is_timeseries(schema):
             raise ValueError("a point in time takes no CREATE")
         if change_type != "PATCH":
-            safe = structs.struct(file, safe_texts=True)
+            safe = avro_types.struct(file, safe_texts=True)
             one: _Values = partial(_one, file)
-            together: _Values = partial(msgspec.convert, type=_list[safe], dec_hook=structs.look_up)
+            together: _Values = partial(msgspec.convert, type=_list[safe], dec_hook=avro_types.look_up)
             if aspect_name == _LARGE:
                 one = _Large(one)
-                together = _Large(partial(msgspec.convert, type=safe, dec_hook=structs.look_up)).together
+                together = _Large(partial(msgspec.convert, type=safe, dec_hook=avro_types.look_up)).together
         else:
             changes = patch(aspect_name, file)
             if changes is None:
@@ -167,7 +167,7 @@ class Validator:
 
 def _one(file: str, value: Any) -> None:
     """Check one value; its texts may have any length."""
-    structs.conform(value, structs.struct(file))
+    avro_types.conform(value, avro_types.struct(file))
 
 
 class _Check(NamedTuple):
@@ -236,10 +236,11 @@ class _Entities(dict[str, bool]):
         file = next(file for file in schemas.index(version).aspects.values() if _is_key_of(file, entity_type))
         fields = schemas.load(file)["fields"]
         self._names = [field["name"] for field in fields]
-        self._key = structs.struct(file)
+        self._key = avro_types.struct(file)
         # Of plain words, and of a first URN whose type belongs to the shape, nothing is left to check.
         self._plain = all(
-            field["type"] == "string" and (not at or structs.urn_of(field) is None) for at, field in enumerate(fields)
+            field["type"] == "string" and (not at or avro_types.urn_of(field) is None)
+            for at, field in enumerate(fields)
         )
 
     def check(self, found: list[str]) -> None:
@@ -265,8 +266,8 @@ class _Entities(dict[str, bool]):
     def _check_parts(self, urn: str) -> None:
         _, parts = urns.parse(urn)
         try:
-            structs.conform(dict(zip(self._names, parts, strict=True)), self._key)
-        except structs.REFUSALS as error:
+            avro_types.conform(dict(zip(self._names, parts, strict=True)), self._key)
+        except avro_types.REFUSALS as error:
             raise ValueError(f"{urn!r} is no URN of {self._type}: {error} - at `entityUrn`") from None
 
 

@@ -14,7 +14,6 @@ from datahub.ingestion.api.source import Source, SourceReport
 from datahub.ingestion.api.workunit import MetadataWorkUnit
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.call import Counts
 from dh_bridge.datahub.creates import LEFT_OUT, drops_creates_silently
 from dh_bridge.datahub.emitters import to_mcp, to_mcpw
 from dh_bridge.datahub.profiles import newest_profile
@@ -24,6 +23,7 @@ from dh_bridge.ingestion.config import RecipeConfig
 from dh_bridge.ledger import noted, opened, trial
 from dh_bridge.openlineage.folders import SUFFIXES
 from dh_bridge.openlineage.read import read_events
+from dh_bridge.session import Counts
 from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from datahub.ingestion.api.common import PipelineContext
     from datahub.ingestion.api.source import MetadataWorkUnitProcessor
 
-    from dh_bridge.call import Translation
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.ledger import Ledger
     from dh_bridge.openlineage.events import DeadLetter, Event
+    from dh_bridge.session import Translation
     from dh_bridge.sinks.base import Delivery
 
 

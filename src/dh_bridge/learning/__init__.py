@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.learning.datasets import Datasets
 from dh_bridge.learning.finding import Finding
 from dh_bridge.learning.jobs import Jobs
-from dh_bridge.learning.page import page
+from dh_bridge.learning.yaml_output import page
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:

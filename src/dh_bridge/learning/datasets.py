@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
-from dh_bridge.learning.places import alike, best, groups, unlike
+from dh_bridge.learning.incomplete_names import Tiers
+from dh_bridge.learning.namespace_aliases import alike, best, groups, unlike
 from dh_bridge.learning.sample import Sample
-from dh_bridge.learning.tiers import Tiers
 from dh_bridge.settings.naming import PATTERN_SIGNS
 from dh_bridge.translation.identity.hints import facet
 from dh_bridge.translation.naming.datasets import dataset_name, datasets_of

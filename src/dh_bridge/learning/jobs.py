@@ -8,13 +8,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
 from dh_bridge.learning.finding import MOST, Finding, listed, shown, times
-from dh_bridge.learning.places import alike, best, groups, unlike, url
+from dh_bridge.learning.namespace_aliases import alike, best, groups, unlike, url
 from dh_bridge.learning.sample import Sample
 from dh_bridge.translation.identity.dbt_nodes import unique_name
 from dh_bridge.translation.identity.hints import hints
-from dh_bridge.translation.identity.lints import LINTS, Sightings, flow_dot
+from dh_bridge.translation.identity.normalize import Words
 from dh_bridge.translation.identity.runs import bare
-from dh_bridge.translation.identity.words import Words
+from dh_bridge.translation.identity.warnings import LINTS, Sightings, flow_dot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.laws import BEFORE
+from dh_bridge.translation.facts import CHECK, CHECKED, CHECKED_BY, ENDED, REPLACES
+from dh_bridge.translation.merge import BEFORE
 from dh_bridge.translation.render.assertions import ENTITY
-from dh_bridge.translation.runs.retiring import missed, retired, successors
-from dh_bridge.translation.slots import CHECK, CHECKED, CHECKED_BY, ENDED, REPLACES
+from dh_bridge.translation.runs.assertion_expiry import missed, retired, successors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

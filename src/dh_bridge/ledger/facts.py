@@ -13,12 +13,12 @@ from copyreg import dispatch_table
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.ledger.records import sealed, unpacked
-from dh_bridge.translation import slots
+from dh_bridge.ledger.codec import sealed, unpacked
+from dh_bridge.translation import facts
 from dh_bridge.translation.columns import SchemaFields
 from dh_bridge.translation.identity import Job
 from dh_bridge.translation.naming import Name
-from dh_bridge.translation.packing import PROTOCOL, Reader, packed
+from dh_bridge.translation.state_codec import PROTOCOL, Reader, packed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -53,7 +53,7 @@ class Facts:
         self._by_number: dict[int, Any] = {}
         self._now = 0
         #: what pickle asks how to write an object of a class
-        self._table: dict[type, Any] = {**dispatch_table, slots.Slot: _slot_reduced}
+        self._table: dict[type, Any] = {**dispatch_table, facts.Slot: _slot_reduced}
         for kind in (SchemaFields, Name, Job):
             self._table[kind] = self._reduced
 
@@ -137,8 +137,8 @@ def slot(name: str) -> Any:
     """Return the slot of a name."""
     if not name.isupper():
         raise pickle.UnpicklingError(f"{name} is no slot")
-    return getattr(slots, name)
+    return getattr(facts, name)
 
 
-def _slot_reduced(one: slots.Slot) -> tuple[Any, ...]:
+def _slot_reduced(one: facts.Slot) -> tuple[Any, ...]:
     return slot, (one.name,)

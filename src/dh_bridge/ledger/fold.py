@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
+from dh_bridge.ledger.ancestry import Heritage
 from dh_bridge.ledger.checks import Checks
-from dh_bridge.ledger.heritage import Heritage
-from dh_bridge.ledger.kin import Kin, tokens
+from dh_bridge.ledger.related_runs import Kin, tokens
 from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
+from dh_bridge.translation.extract import Walk
+from dh_bridge.translation.facts import OWN_JOB
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.render.assertions import ENTITY as ASSERTION
-from dh_bridge.translation.runs.joined import ours
-from dh_bridge.translation.runs.leaving import present
+from dh_bridge.translation.runs.edge_expiry import present
+from dh_bridge.translation.runs.foreign_owned import ours
 from dh_bridge.translation.runs.operations import without_runs
 from dh_bridge.translation.runs.other_runs import RUN
 from dh_bridge.translation.runs.settling import contribution, history_of, settled
-from dh_bridge.translation.slots import OWN_JOB
 from dh_bridge.translation.translate import Rejected, proposals, valid
-from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
     import sqlite3

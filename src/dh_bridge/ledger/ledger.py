@@ -12,15 +12,15 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from dh_bridge.call import Call, Translation, counted
 from dh_bridge.catalog.damage import diagnose
-from dh_bridge.ledger.courier import Courier
 from dh_bridge.ledger.fold import LedgerFold
-from dh_bridge.ledger.recall import Deliveries
+from dh_bridge.ledger.outbox_relay import Courier
+from dh_bridge.ledger.rerender import Deliveries
+from dh_bridge.ledger.run_history import Journal
 from dh_bridge.ledger.sent import DAY, Sent
-from dh_bridge.ledger.story import Journal
 from dh_bridge.ledger.withheld import Withheld
 from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.session import Call, Translation, counted
 from dh_bridge.sinks.base import Delivery
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import msgspec
 
 from dh_bridge.catalog.timeseries import document_id, is_timeseries
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
-from dh_bridge.ledger.tally import Tally
+from dh_bridge.ledger.row_estimate import Tally
 
 if TYPE_CHECKING:
     import sqlite3

@@ -10,14 +10,14 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.ledger.heritage import Heritage
-from dh_bridge.ledger.kin import Kin
+from dh_bridge.ledger.ancestry import Heritage
+from dh_bridge.ledger.related_runs import Kin
 from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.sent import Sent
 from dh_bridge.ledger.shared import Shared
+from dh_bridge.translation.runs.assertion_expiry import retired
 from dh_bridge.translation.runs.other_runs import RUN
-from dh_bridge.translation.runs.retiring import retired
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.ledger.row_estimate import Tally
 from dh_bridge.ledger.sent import DAY
-from dh_bridge.ledger.tally import Tally
-from dh_bridge.translation.slots import SEEN
+from dh_bridge.translation.facts import SEEN
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from dh_bridge.ledger.heritage import Heritage
-    from dh_bridge.ledger.kin import Kin
+    from dh_bridge.ledger.ancestry import Heritage
+    from dh_bridge.ledger.related_runs import Kin
     from dh_bridge.ledger.runs import Runs
     from dh_bridge.ledger.shared import Shared
     from dh_bridge.settings import LedgerSettings, Settings

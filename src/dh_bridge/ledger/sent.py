@@ -14,7 +14,7 @@ from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.patches import KEYED, REQUIRED
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import entity_type
-from dh_bridge.ledger.marks import (
+from dh_bridge.ledger.fingerprints import (
     FOREVER,
     GONE,
     REMOVED,

@@ -10,8 +10,8 @@ from collections import OrderedDict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.ledger.left import without_left
-from dh_bridge.ledger.records import packed, unpacked
+from dh_bridge.ledger.codec import packed, unpacked
+from dh_bridge.ledger.expired_edges import without_left
 from dh_bridge.translation.runs.other_runs import RUN
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from dh_bridge.ledger.runs import Record, Runs
     from dh_bridge.settings import Settings
+    from dh_bridge.translation.facts import Slot
     from dh_bridge.translation.fold import Cells, Slots
-    from dh_bridge.translation.laws import Cell
-    from dh_bridge.translation.slots import Slot
+    from dh_bridge.translation.merge import Cell
 
 _REMEMBERED = 4_000
 _NOTHING: dict[Any, Cell] = {}

@@ -9,7 +9,7 @@ import msgspec
 
 from dh_bridge.errors import EventError
 from dh_bridge.openlineage.events import Dataset, Event, Facets, Kind
-from dh_bridge.openlineage.lenient import mended
+from dh_bridge.openlineage.repair import mended
 from dh_bridge.openlineage.times import instant
 
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import msgspec
 
 from dh_bridge.errors import EventError
-from dh_bridge.openlineage import within
+from dh_bridge.openlineage import containers
+from dh_bridge.openlineage.arrays import members
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.folders import event_files
-from dh_bridge.openlineage.lenient import mended
-from dh_bridge.openlineage.members import members
+from dh_bridge.openlineage.magic_bytes import HEAD, strange
 from dh_bridge.openlineage.parsing import parse
-from dh_bridge.openlineage.strange import HEAD, strange
+from dh_bridge.openlineage.repair import mended
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -80,7 +80,7 @@ def events_of(
 ) -> Iterator[Event | DeadLetter]:
     """Yield the event in ``raw``, or each of them: of a JSON array, or one a line; an EventError when there are more than ``most``.
 
-    Who sets no bound has also what is found :mod:`within <dh_bridge.openlineage.within>` other things. A dead letter, as
+    Who sets no bound has also what is found :mod:`within <dh_bridge.openlineage.containers>` other things. A dead letter, as
     :meth:`DeadLetter.row` writes it, can so be told again once the event is mended, or we are. ``check`` gets the bytes of every event
     before the first one is parsed; what it raises is raised here.
     """
@@ -109,12 +109,12 @@ def _one(raw: bytes, place: str, zone: tzinfo, *, opened: bool) -> Iterator[Even
     try:
         yield parse(raw, place, zone)
     except EventError as error:
-        if opened and (letter := within.letter(raw)) is not None:
+        if opened and (letter := containers.letter(raw)) is not None:
             yield from events_of(letter, place, zone)
-        elif opened and (page := within.page(raw)) is not None:
+        elif opened and (page := containers.page(raw)) is not None:
             for position, member in enumerate(page):
                 yield from _one(bytes(member), f"{place}.events[{position}]", zone, opened=False)
-        elif opened and (documents := within.documents(raw)):
+        elif opened and (documents := containers.documents(raw)):
             for position, document in enumerate(documents):
                 yield from events_of(document, f"{place}[{position}]", zone)
         else:
@@ -169,7 +169,7 @@ def _stream(stream: BinaryIO, place: str, zone: tzinfo) -> Iterator[Event | Dead
                 if (
                     first[:1] == b"["
                     or _is_json(whole)
-                    or within.documents(whole)
+                    or containers.documents(whole)
                     or not any(map(_is_object_line, rest))
                 ):
                     yield from events_of(whole, place, zone)

@@ -6,8 +6,8 @@ openlineage-python need a URL and nothing of ours.
 """
 
 from dh_bridge.receiver.app import Receiver
-from dh_bridge.receiver.intake import Intake
-from dh_bridge.receiver.meters import Meters
+from dh_bridge.receiver.ingest_queue import Intake
+from dh_bridge.receiver.metrics import Meters
 from dh_bridge.receiver.sending import Sender
 
 __all__ = ["Intake", "Meters", "Receiver", "Sender"]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import tzinfo
 
-    from dh_bridge.receiver.intake import Intake
-    from dh_bridge.receiver.meters import Meters
+    from dh_bridge.receiver.ingest_queue import Intake
+    from dh_bridge.receiver.metrics import Meters
     from dh_bridge.settings.receiver import ReceiverSettings
 
     Environ = Mapping[str, Any]
@@ -53,7 +53,7 @@ _LARGE = 1024 * 1024
 
 
 class Receiver:
-    """Takes events over HTTP into an :class:`~dh_bridge.receiver.intake.Intake`; any WSGI server can run it.
+    """Takes events over HTTP into an :class:`~dh_bridge.receiver.ingest_queue.Intake`; any WSGI server can run it.
 
     ``zone`` is that of event times that name none. Once ``stopping`` is set, senders are told to come again.
     """

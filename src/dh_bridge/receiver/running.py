@@ -15,8 +15,8 @@ from dh_bridge.errors import SettingsError
 from dh_bridge.ledger import noted
 from dh_bridge.receiver.app import Receiver
 from dh_bridge.receiver.backlog import Backlog
-from dh_bridge.receiver.intake import Intake
-from dh_bridge.receiver.meters import Meters
+from dh_bridge.receiver.ingest_queue import Intake
+from dh_bridge.receiver.metrics import Meters
 from dh_bridge.receiver.sending import Sender, ledger_of
 from dh_bridge.receiver.web import Web
 from dh_bridge.sinks.base import known_scheme

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from dh_bridge.delivery import refused
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import opened
-from dh_bridge.ledger.courier import LONGEST
-from dh_bridge.receiver.news import News
+from dh_bridge.ledger.outbox_relay import LONGEST
+from dh_bridge.receiver.outage_log import News
 from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.delivery import Destination
     from dh_bridge.ledger import Ledger
-    from dh_bridge.receiver.meters import Meters
+    from dh_bridge.receiver.metrics import Meters
     from dh_bridge.sinks.base import Delivery
 
 log = logging.getLogger("dh_bridge.receiver")

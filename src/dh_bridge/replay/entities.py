@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.call import PLATFORM, PLATFORM_FLOWS, Counts, counted
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.redaction import redaction
+from dh_bridge.session import PLATFORM, PLATFORM_FLOWS, Counts, counted
+from dh_bridge.translation.facts import ASSERTION, COLUMN_TAG, TAG
 from dh_bridge.translation.fold import Cells, merge, value
-from dh_bridge.translation.laws import BEFORE
-from dh_bridge.translation.runs.joined import ours
-from dh_bridge.translation.slots import ASSERTION, COLUMN_TAG, TAG
+from dh_bridge.translation.merge import BEFORE
+from dh_bridge.translation.runs.foreign_owned import ours
 from dh_bridge.translation.translate import Rejected, proposals, valid
 
 if TYPE_CHECKING:

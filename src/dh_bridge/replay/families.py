@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.errors import EventError, SettingsError
 from dh_bridge.openlineage.parsing import parse
+from dh_bridge.translation.extract import Walk
+from dh_bridge.translation.facts import FOLDED, PARENT, RUN_ALIAS, UPSTREAM_RUN
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.slots import FOLDED, PARENT, RUN_ALIAS, UPSTREAM_RUN
-from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

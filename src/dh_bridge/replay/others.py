@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.translation.facts import INPUT, OUTPUT, PARENT, RESULTS, TEMPORARY
+from dh_bridge.translation.runs.collapse import passes
 from dh_bridge.translation.runs.contributions import io_of
 from dh_bridge.translation.runs.history import history
 from dh_bridge.translation.runs.other_runs import RUN, hand_over
 from dh_bridge.translation.runs.settling import settle_among
-from dh_bridge.translation.runs.through import passes
 from dh_bridge.translation.runstate import RunState, kinds_of
-from dh_bridge.translation.slots import INPUT, OUTPUT, PARENT, RESULTS, TEMPORARY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

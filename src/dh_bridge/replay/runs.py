@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dh_bridge.call import Counts
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.search_texts import cut_fields
 from dh_bridge.errors import EventError
@@ -18,12 +17,13 @@ from dh_bridge.openlineage.parsing import parse
 from dh_bridge.redaction import redaction
 from dh_bridge.replay.entities import Piece, pieces
 from dh_bridge.replay.others import Witness, is_open, settle, witness
-from dh_bridge.translation.packing import unpacked
+from dh_bridge.session import Counts
 from dh_bridge.translation.report.newer import newer_aspects
 from dh_bridge.translation.runs.contributions import contribute
-from dh_bridge.translation.runs.joined import joined_checks, matched, ours
+from dh_bridge.translation.runs.foreign_owned import joined_checks, matched, ours
 from dh_bridge.translation.runs.operations import carried, without_runs
 from dh_bridge.translation.runs.settling import history_of, mark_written, settle_alone
+from dh_bridge.translation.state_codec import unpacked
 from dh_bridge.translation.translate import Fold, Rejected, proposals, valid
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub.urns import dataset_urn, is_urn, parse
-from dh_bridge.settings.document import literal
 from dh_bridge.settings.naming import FABRIC_TYPES, PATTERN_SIGNS
+from dh_bridge.settings.yaml_source import literal
 from dh_bridge.sinks.base import absent
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dh_bridge.catalog.dump import canonical
-from dh_bridge.catalog.shapes import PatchError
+from dh_bridge.catalog.patch_layout import PatchError
 from dh_bridge.catalog.templates import TEMPLATES
 from dh_bridge.datahub import pointers
 from dh_bridge.datahub.floats import stored

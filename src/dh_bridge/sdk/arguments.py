@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from dh_bridge.errors import EventError
-from dh_bridge.prepared import prepared
+from dh_bridge.msgspec_threads import prepared
 from dh_bridge.sdk.plain import plain
 
 

@@ -10,8 +10,8 @@ import msgspec
 
 from dh_bridge.datahub import urns
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.encodable import said_by
 from dh_bridge.errors import AspectError, EventError
+from dh_bridge.json_safe import said_by
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.redaction import redacted, redacted_json, redaction
 from dh_bridge.sdk.arguments import mapping, need_exception, need_texts

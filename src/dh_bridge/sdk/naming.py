@@ -23,7 +23,7 @@ from dh_bridge.translation.assertions import (
     untold_parameters,
     without_values,
 )
-from dh_bridge.translation.identity.families import rows
+from dh_bridge.translation.identity.producers import rows
 from dh_bridge.translation.properties import capped, kept_unmasked, text
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from dh_bridge.call import PLATFORM
 from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.search_texts import shortened
 from dh_bridge.datahub.validation import validator
@@ -24,6 +23,7 @@ from dh_bridge.sdk.plain import plain
 from dh_bridge.sdk.references import several
 from dh_bridge.sdk.run import Run, told_run
 from dh_bridge.sdk.waiting import Waiting
+from dh_bridge.session import PLATFORM
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.sinks.base import Closing
 from dh_bridge.translation.options import Options

@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.datahub.proposal import Proposal, upsert
-from dh_bridge.encodable import said_by, sound
 from dh_bridge.errors import EventError
+from dh_bridge.json_safe import said_by, sound
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.openlineage.times import iso
 from dh_bridge.redaction import redacted, redacted_json, redaction
 from dh_bridge.sdk.arguments import need_exception
 from dh_bridge.sdk.references import RunRef, Table, run_names, run_urn
-from dh_bridge.translation.fold import fold
-from dh_bridge.translation.identity import Job
-from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.render.stamps import FULL_TABLE, message_id
-from dh_bridge.translation.rungs import TYPE_PROCESSING, TYPE_START_REASON
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     ATTEMPT,
     INPUT,
     JOB,
@@ -33,6 +28,11 @@ from dh_bridge.translation.slots import (
     UPSTREAM_RUN,
     Statement,
 )
+from dh_bridge.translation.fold import fold
+from dh_bridge.translation.identity import Job
+from dh_bridge.translation.precedence import TYPE_PROCESSING, TYPE_START_REASON
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.render.stamps import FULL_TABLE, message_id
 from dh_bridge.translation.translate import Fold
 
 if TYPE_CHECKING:

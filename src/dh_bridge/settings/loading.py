@@ -21,9 +21,9 @@ from pydantic import ValidationError
 
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
-from dh_bridge.settings.document import Document, Steps, TextLoader, dotted
-from dh_bridge.settings.fields import annotation_at, area, is_path, masked, takes_list, takes_text, values
-from dh_bridge.settings.problems import Given, known_keys, problem
+from dh_bridge.settings.errors import Given, known_keys, problem
+from dh_bridge.settings.introspection import annotation_at, area, is_path, masked, takes_list, takes_text, values
+from dh_bridge.settings.yaml_source import Document, Steps, TextLoader, dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

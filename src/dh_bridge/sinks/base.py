@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checka
 
 import msgspec
 
+from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.urns import key_aspect
-from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError
 
 if TYPE_CHECKING:

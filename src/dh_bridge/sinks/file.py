@@ -18,9 +18,9 @@ import msgspec
 
 from dh_bridge import private_files
 from dh_bridge.datahub.creates import IF_ABSENT, LEFT_OUT, drops_creates_silently
+from dh_bridge.datahub.generic_aspect import aspect_text, keyed_patches
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.datahub.urn_limits import unreadable_urn
-from dh_bridge.datahub.wire import aspect_text, keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
 
@@ -41,7 +41,7 @@ _encode = msgspec.json.encode
 def array_item(proposal: Proposal, metadata: dict[str, Any] | None = None, *, keyed: bool) -> bytes:
     """Return the proposal as an item of the file source's array; a PATCH as text with its content type.
 
-    ``metadata`` is its systemMetadata; ``keyed`` as :func:`dh_bridge.datahub.wire.keyed_patches` says of the server.
+    ``metadata`` is its systemMetadata; ``keyed`` as :func:`dh_bridge.datahub.generic_aspect.keyed_patches` says of the server.
     """
     said = {} if metadata is None else {"systemMetadata": metadata}
     if proposal.change_type == "CREATE":

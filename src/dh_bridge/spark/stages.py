@@ -17,19 +17,19 @@ import msgspec
 import orjson
 
 from dh_bridge.bridge import Bridge
-from dh_bridge.call import Counts
-from dh_bridge.memory import collect_rarely
+from dh_bridge.cache import collect_rarely
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.openlineage.read import events_of, read_events
 from dh_bridge.replay.entities import Entities, gather
 from dh_bridge.replay.families import Links
 from dh_bridge.replay.records import Record, record
 from dh_bridge.replay.runs import APART, HELD, Run, Runs, Said
+from dh_bridge.session import Counts
 from dh_bridge.settings import Settings
 from dh_bridge.spark.changes import AFTER, BEFORE, changes
 from dh_bridge.spark.files import unpacked_part
 from dh_bridge.spark.rows import FOUND, LINK, RECORD, Row, batches, rows_of
-from dh_bridge.translation.packing import packed, unpacked
+from dh_bridge.translation.state_codec import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.replay.entities import gather
 from dh_bridge.spark.rows import Row, batches, rows_of
 from dh_bridge.spark.stores import store_of
-from dh_bridge.translation.packing import packed, unpacked
+from dh_bridge.translation.state_codec import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -20,7 +20,7 @@ from dh_bridge.spark.rows import FOUND, RECORD
 from dh_bridge.spark.stages import PIECE, PROPOSAL, TOLD, ChangeEntities, FoldRuns, Records
 from dh_bridge.spark.state import State
 from dh_bridge.spark.translation import as_proposals, as_rejected, columns_of, heard, ordered, parts_of
-from dh_bridge.translation.packing import packed, unpacked
+from dh_bridge.translation.state_codec import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

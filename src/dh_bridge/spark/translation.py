@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import timezone
 from typing import TYPE_CHECKING
 
-from dh_bridge.call import Counts
 from dh_bridge.errors import SettingsError
 from dh_bridge.openlineage.times import instant
 from dh_bridge.replay.families import cause, families
 from dh_bridge.replay.others import named_runs
+from dh_bridge.session import Counts
 from dh_bridge.settings.loading import settings_of
 from dh_bridge.spark.rows import FOUND, LINK, RECORD, fetched
 from dh_bridge.spark.stages import (
@@ -26,7 +26,7 @@ from dh_bridge.spark.stages import (
     Records,
     counts_of,
 )
-from dh_bridge.translation.packing import unpacked
+from dh_bridge.translation.state_codec import unpacked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

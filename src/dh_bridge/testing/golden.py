@@ -12,8 +12,8 @@ import orjson
 from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
 from dh_bridge.errors import SettingsError
+from dh_bridge.msgspec_threads import prepared
 from dh_bridge.openlineage.read import read_events
-from dh_bridge.prepared import prepared
 from dh_bridge.settings.loading import load
 from dh_bridge.testing.matching import operations
 from dh_bridge.translation.report.leaves import leaves

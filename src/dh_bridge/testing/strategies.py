@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import SearchStrategy
 
-    from dh_bridge.translation.place import Attach
+    from dh_bridge.translation.context import Attach
 
 _SCHEMA = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 _SPEC = "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/"

@@ -8,12 +8,10 @@ from typing import Any
 
 import msgspec
 
-from dh_bridge.memory import Memory
+from dh_bridge.cache import Memory
 from dh_bridge.redaction import DEFAULT, mode
-from dh_bridge.translation.mending import UNUSABLE, Mending, mended
-from dh_bridge.translation.place import Attach, Place
-from dh_bridge.translation.properties import PREFIX, kept_unmasked
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.context import Attach, Place
+from dh_bridge.translation.facts import (
     DATASET_PROPERTIES,
     GONE,
     JOB_PROPERTIES,
@@ -21,6 +19,8 @@ from dh_bridge.translation.slots import (
     Slot,
     Statement,
 )
+from dh_bridge.translation.properties import PREFIX, kept_unmasked
+from dh_bridge.translation.repair import UNUSABLE, Mending, mended
 
 _decode_any = msgspec.json.Decoder().decode
 _POSITION = re.compile(r"\[\d+\]")

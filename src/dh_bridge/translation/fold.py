@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.translation.laws import Cell, Stamp
-from dh_bridge.translation.slots import Slot, Statement
+from dh_bridge.translation.facts import Slot, Statement
+from dh_bridge.translation.merge import Cell, Stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

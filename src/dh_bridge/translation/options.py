@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.cache import Memory
 from dh_bridge.datahub.profiles import Profile, profile
 from dh_bridge.datahub.validation import validator
 from dh_bridge.errors import SettingsError
-from dh_bridge.memory import Memory
 from dh_bridge.openlineage.masking import Masking
 from dh_bridge.redaction import OFF
 from dh_bridge.translation.filters import Filters
@@ -15,7 +15,7 @@ from dh_bridge.translation.identity import Identity
 from dh_bridge.translation.naming import Naming
 from dh_bridge.translation.naming.datasets import dataset_name, datasets_of
 from dh_bridge.translation.properties import Names
-from dh_bridge.translation.tables import Tables
+from dh_bridge.translation.value_maps import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.facts import RUN_TYPE
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.slots import RUN_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from dh_bridge.openlineage.events import Event
+    from dh_bridge.translation.facts import Slot
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.identity import Job
-    from dh_bridge.translation.laws import Stamp
-    from dh_bridge.translation.slots import Slot
+    from dh_bridge.translation.merge import Stamp
 
 #: Entities that stand for the jobs a placeholder event belongs to, until a named event of the run tells.
 ANY_OWNER = "?owner"

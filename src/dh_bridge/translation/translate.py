@@ -9,22 +9,22 @@ import msgspec
 
 from dh_bridge.datahub.proposal import Proposal
 from dh_bridge.datahub.search_texts import shortened
+from dh_bridge.translation.extract import Walk
+from dh_bridge.translation.facts import COLUMN_TAG, CONTAINER, TAG, WRITTEN
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.render import remembered
+from dh_bridge.translation.render import cache
 from dh_bridge.translation.render.assertions import assertion_proposals, result_proposals
 from dh_bridge.translation.render.containers import container_proposals
+from dh_bridge.translation.render.eventless_tasks import silent_proposals
 from dh_bridge.translation.render.operations import operation_proposals
 from dh_bridge.translation.render.queries import query_proposals
 from dh_bridge.translation.render.runs import run_proposals, stub_proposals
 from dh_bridge.translation.render.shared import tag_key
-from dh_bridge.translation.render.silent import silent_proposals
 from dh_bridge.translation.runs.contributions import contribute, outputs_of
-from dh_bridge.translation.runs.joined import ours
+from dh_bridge.translation.runs.foreign_owned import ours
 from dh_bridge.translation.runs.operations import without_runs
 from dh_bridge.translation.runs.other_runs import RUN, hand_over
 from dh_bridge.translation.runs.settling import history_of, settle
-from dh_bridge.translation.slots import COLUMN_TAG, CONTAINER, TAG, WRITTEN
-from dh_bridge.translation.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -123,15 +123,15 @@ def proposals(states: list[RunState], histories: list[History], shared: Cells, o
     yield from _tags(shared)
     for urn in named:
         if urn.startswith("urn:li:dataFlow:"):
-            yield from remembered.of_flow(urn, shared[urn], options)
+            yield from cache.of_flow(urn, shared[urn], options)
     for urn in named:
         if urn.startswith("urn:li:dataJob:"):
-            yield from remembered.of_job(urn, shared[urn], shared, options)
+            yield from cache.of_job(urn, shared[urn], shared, options)
     if options.settings.containers == "on":
         yield from _containers(named, shared, options)
     for urn in named:
         if urn.startswith("urn:li:dataset:"):
-            yield from remembered.of_dataset(urn, shared[urn], options, written=urn in written)
+            yield from cache.of_dataset(urn, shared[urn], options, written=urn in written)
     if options.queries:
         yield from _queries(named, shared, options)
     for urn in named:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.bridge import Bridge
-    from dh_bridge.call import Translation
     from dh_bridge.ledger import Ledger
     from dh_bridge.openlineage.events import Event
+    from dh_bridge.session import Translation
     from dh_bridge.sinks.base import Sink
 
 log = logging.getLogger("dh_bridge.transport")

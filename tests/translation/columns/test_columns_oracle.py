@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
-from dh_bridge.translation.mending import UNUSABLE, Mending, mended
+from dh_bridge.translation.repair import UNUSABLE, Mending, mended
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dh_bridge.datahub.urns import is_urn, parse
 from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.translation.identity import Identity
-from dh_bridge.translation.identity.words import FLOW_LIMIT, JOB_LIMIT, url_length
+from dh_bridge.translation.identity.normalize import FLOW_LIMIT, JOB_LIMIT, url_length
 
 ODD = st.one_of(
     st.text(),

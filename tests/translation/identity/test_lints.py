@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dh_bridge.translation.identity import Identity
-from dh_bridge.translation.identity.lints import LINTS, Sightings, flow_dot, run_lints
+from dh_bridge.translation.identity.warnings import LINTS, Sightings, flow_dot, run_lints
 
 AIRFLOW = "https://github.com/apache/airflow"
 DBT = "https://github.com/OpenLineage/OpenLineage/tree/1/integration/dbt"

@@ -12,7 +12,7 @@ import yaml
 from dh_bridge.bundled import MAPPINGS
 from dh_bridge.errors import MappingError
 from dh_bridge.translation.identity import Identity
-from dh_bridge.translation.identity.families import Families, Row, rows, uri_pattern
+from dh_bridge.translation.identity.producers import Families, Row, rows, uri_pattern
 
 FILES = sorted((MAPPINGS / "producers").glob("*.yaml"))
 SCHEMA = json.loads((MAPPINGS / "schema" / "producers.schema.json").read_text(encoding="utf-8"))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dh_bridge.translation.identity.families import rows
+from dh_bridge.translation.identity.producers import rows
 from dh_bridge.translation.identity.splitting import Splitting
 
 

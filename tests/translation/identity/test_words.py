@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dh_bridge.datahub.urns import encode
 from dh_bridge.settings.identity import IdentitySettings
-from dh_bridge.translation.identity.words import Words, clean, cut, url_length
+from dh_bridge.translation.identity.normalize import Words, clean, cut, url_length
 
 
 @pytest.mark.parametrize(

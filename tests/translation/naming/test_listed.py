@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from samples import dataset, event, packed
 
-from dh_bridge.moves import Moves
+from dh_bridge.identity_diff import Moves
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.settings import Settings
 from dh_bridge.settings.naming import NamingSettings

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.translation.naming import Naming
-from dh_bridge.translation.naming.trims import bigquery_decorator, bigquery_shard
+from dh_bridge.translation.naming.normalize import bigquery_decorator, bigquery_shard
 
 audit = pytest.importorskip(
     "datahub.ingestion.source.bigquery_v2.bigquery_audit", reason="needs acryl-datahub (extra datahub)"

@@ -11,8 +11,8 @@ from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.translation.naming import Naming
 from dh_bridge.translation.naming.fqn import MAX_LENGTH, Fqn, quoted, unquoted
 from dh_bridge.translation.naming.names import Dotted, Quoted, is_dotted, split, unwrapped
+from dh_bridge.translation.naming.normalize import bigquery_decorator, bigquery_shard, partition_path
 from dh_bridge.translation.naming.patterns import Pattern, Template, tokens
-from dh_bridge.translation.naming.trims import bigquery_decorator, bigquery_shard, partition_path
 
 SPLITS = [
     ("a.b.c", ["a", "b", "c"]),

@@ -8,7 +8,7 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.errors import MappingError
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.translation.naming import Naming
-from dh_bridge.translation.naming.sheets import system_of
+from dh_bridge.translation.naming.models import system_of
 
 SHEET = """\
 system: House store

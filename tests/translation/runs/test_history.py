@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dh_bridge.openlineage.events import RANKS
-from dh_bridge.translation.laws import Digest
+from dh_bridge.translation.merge import Digest
 from dh_bridge.translation.runs.history import MANY, history, let_go_of_many, thinned
 
 VECTORS = yaml.safe_load(

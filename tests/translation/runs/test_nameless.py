@@ -10,7 +10,7 @@ from told import Told, catalogue, settings
 from truth import lies
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.translation.packing import packed as packed_state
+from dh_bridge.translation.state_codec import packed as packed_state
 
 HOST = "trino://trino:8080"
 PRODUCER = "https://github.com/trinodb/trino/plugin/trino-openlineage"

@@ -12,7 +12,7 @@ from truth import golden, lies
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.datahub.profiles import known_profiles
-from dh_bridge.translation.naming.sheets import systems
+from dh_bridge.translation.naming.models import systems
 from dh_bridge.translation.runs.queries import query_of
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,d.s.orders,PROD)"

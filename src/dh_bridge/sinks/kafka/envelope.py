@@ -11,7 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.creates import IF_ABSENT
-from dh_bridge.datahub.wire import aspect_text
+from dh_bridge.datahub.generic_aspect import aspect_text
 from dh_bridge.errors import SinkError
 
 try:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.prepared import prepared
+from dh_bridge.msgspec_threads import prepared
 
 TOPIC = "MetadataChangeProposal_v1"
 REGISTRY = "http://localhost:8080/schema-registry/api"

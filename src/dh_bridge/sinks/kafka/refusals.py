@@ -12,8 +12,8 @@ from collections import deque
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.encodable import load_json
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.json_safe import load_json
 from dh_bridge.sinks.base import Closing
 from dh_bridge.sinks.kafka.envelope import UNPARSABLE
 from dh_bridge.sinks.kafka.errors import is_moving, sink_error

@@ -14,8 +14,8 @@ from urllib.parse import quote, urlsplit
 import requests
 from urllib3.util.retry import Retry
 
-from dh_bridge.encodable import load_json
 from dh_bridge.errors import SettingsError, SinkError, empty_frames
+from dh_bridge.json_safe import load_json
 from dh_bridge.sinks.bounded_http import ACCEPT_ENCODING, AnswerTooLargeError, BoundedAdapter, read_answer
 from dh_bridge.sinks.kafka.options import REGISTRY
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.datahub import schemas
 from dh_bridge.datahub.creates import LEFT_OUT, drops_creates_silently
+from dh_bridge.datahub.generic_aspect import keyed_patches
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.urn_limits import unreadable_urn
-from dh_bridge.datahub.wire import keyed_patches
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
 from dh_bridge.sinks.kafka.envelope import Envelope, compile_envelope

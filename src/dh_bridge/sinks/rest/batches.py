@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from dh_bridge.datahub.wire import KEYED_ASPECTS, aspect_text
+from dh_bridge.datahub.generic_aspect import KEYED_ASPECTS, aspect_text
 from dh_bridge.sinks.base import Failure
 from dh_bridge.sinks.rest.options import GMS_LIMIT, MAX_BODY_BYTES
 

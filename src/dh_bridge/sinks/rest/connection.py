@@ -23,11 +23,11 @@ from dh_bridge.sinks.bounded_http import (
     BoundedAdapter,
     read_answer,
 )
-from dh_bridge.sinks.rest.answers import PROXY_LOGIN, Answer, LaterError, answer
-from dh_bridge.sinks.rest.lateness import Deadline
+from dh_bridge.sinks.rest.backoff import Pace, backoff
 from dh_bridge.sinks.rest.login import Login
 from dh_bridge.sinks.rest.options import MAX_RETRY_AFTER, address
-from dh_bridge.sinks.rest.pauses import Pace, backoff
+from dh_bridge.sinks.rest.responses import PROXY_LOGIN, Answer, LaterError, answer
+from dh_bridge.sinks.rest.stale_writes import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
-from dh_bridge.encodable import load_json
 from dh_bridge.errors import SettingsError, SinkError
+from dh_bridge.json_safe import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from dh_bridge.errors import SettingsError
-from dh_bridge.prepared import prepared
+from dh_bridge.msgspec_threads import prepared
 from dh_bridge.sinks.base import shown
 
 GMS_LIMIT = 16_000_000

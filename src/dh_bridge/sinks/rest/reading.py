@@ -8,15 +8,15 @@ from urllib.parse import quote
 
 import orjson
 
-from dh_bridge.encodable import load_json
 from dh_bridge.errors import SinkError
+from dh_bridge.json_safe import load_json
 from dh_bridge.sinks.base import Present
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from dh_bridge.sinks.rest.answers import Answer
     from dh_bridge.sinks.rest.connection import Connection
+    from dh_bridge.sinks.rest.responses import Answer
 
 _BATCH = 100
 """Entities in one request; their aspects may be large."""

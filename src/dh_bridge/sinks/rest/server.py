@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub.versions import core_version
-from dh_bridge.encodable import load_json
 from dh_bridge.errors import SinkError
+from dh_bridge.json_safe import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dh_bridge.sinks.rest.answers import Answer
+    from dh_bridge.sinks.rest.responses import Answer
 
 
 class Server(NamedTuple):

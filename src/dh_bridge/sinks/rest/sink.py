@@ -6,24 +6,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.urn_limits import unreadable_urn
-from dh_bridge.datahub.wire import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.sinks.base import Closing, Delivery, Failure
-from dh_bridge.sinks.rest.answers import TooOldError, too_old
 from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
 from dh_bridge.sinks.rest.connection import Connection
-from dh_bridge.sinks.rest.lateness import came_late
 from dh_bridge.sinks.rest.options import TARGET, RestOptions
 from dh_bridge.sinks.rest.reading import Reader
+from dh_bridge.sinks.rest.responses import TooOldError, too_old
 from dh_bridge.sinks.rest.server import Server, server
+from dh_bridge.sinks.rest.stale_writes import came_late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import Present, SinkOptions
-    from dh_bridge.sinks.rest.answers import Answer, Refusal
+    from dh_bridge.sinks.rest.responses import Answer, Refusal
 
 _PATIENCE = 32
 """Proposals that may be refused for reasons that may not lie in them, while nothing arrives, before a request is given up."""

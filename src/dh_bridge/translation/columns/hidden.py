@@ -8,8 +8,8 @@ from dh_bridge.translation.reading.beside import beside
 
 if TYPE_CHECKING:
     from dh_bridge.translation.columns.field import Field
-    from dh_bridge.translation.identity.families import Producer
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.identity.producers import Producer
 
 
 def shown(fields: list[Field], at: Place) -> list[Field]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from dh_bridge.datahub.alike import AlikeFields, AlikeSchema, Around
+from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, Around
 from dh_bridge.datahub.urns import platform_urn
 
 

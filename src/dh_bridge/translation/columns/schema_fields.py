@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from dh_bridge.datahub.alike import AlikeFields
+from dh_bridge.datahub.schema_fastpath import AlikeFields
 from dh_bridge.datahub.search_texts import SAFE_LENGTH
 from dh_bridge.translation.columns.nested import LEAVES, MOST_FIELDS, Left, Walk, ordinal
 from dh_bridge.translation.columns.types import TypeTable, column_types

@@ -11,7 +11,7 @@ from dh_bridge.translation.facet import FacetSpec
 
 if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Event
-    from dh_bridge.translation.place import Attach
+    from dh_bridge.translation.context import Attach
 
 
 @lru_cache(maxsize=1)

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.mending import text_of, whole_of
-from dh_bridge.translation.properties import flattened, worded
-from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
-from dh_bridge.translation.reading.airflow import members as listed
-from dh_bridge.translation.reading.airflow_assets import asset_statements, told_twice
-from dh_bridge.translation.reading.airflow_pages import flow_page_statements, page_statements
-from dh_bridge.translation.reading.given import configuration
-from dh_bridge.translation.rungs import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     ATTEMPT,
     DURATION,
     JOB_EDGE,
@@ -24,9 +15,18 @@ from dh_bridge.translation.slots import (
     TRIES_LEFT,
     Statements,
 )
+from dh_bridge.translation.precedence import ATTEMPT_AIRFLOW, NAME_TASK, URL_AIRFLOW_LOG, page
+from dh_bridge.translation.properties import flattened, worded
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
+from dh_bridge.translation.reading.airflow import members as listed
+from dh_bridge.translation.reading.airflow_assets import asset_statements, told_twice
+from dh_bridge.translation.reading.airflow_pages import flow_page_statements, page_statements
+from dh_bridge.translation.reading.given import configuration
+from dh_bridge.translation.repair import text_of, whole_of
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _TASK_LEAVES = frozenset((
     "task_id", "operator_class", "operator_class_path", "owner", "retries", "queue", "pool", "priority_weight", "trigger_rule",

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.openlineage.times import instant
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.facets.airflow import DAG_LEAVES, with_conf
+from dh_bridge.translation.facts import DURATION, Statements
+from dh_bridge.translation.precedence import NAME_DAG_RUN
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
 from dh_bridge.translation.reading.airflow_pages import flow_page_statements, page_statements
-from dh_bridge.translation.rungs import NAME_DAG_RUN
-from dh_bridge.translation.slots import DURATION, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _SECOND = 1_000_000
 _MOST_SECONDS = 10**9

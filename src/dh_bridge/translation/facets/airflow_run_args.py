@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import RUN_TYPE, Statements
+from dh_bridge.translation.precedence import TYPE_EXTERNAL_TRIGGER
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.rungs import TYPE_EXTERNAL_TRIGGER
-from dh_bridge.translation.slots import RUN_TYPE, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _PROPERTIES = "dataProcessInstanceProperties"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import OUTCOME, TASK_STATE, Statements
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.airflow import OUTCOMES, part
-from dh_bridge.translation.runs.silent import task_jobs
-from dh_bridge.translation.slots import OUTCOME, TASK_STATE, Statements
+from dh_bridge.translation.runs.eventless_tasks import task_jobs
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _STATE = "dataProcessInstanceProperties.customProperties[openlineage.airflowState.dagRunState]"
 

@@ -10,8 +10,8 @@ from dh_bridge.translation.reading.bulk import without_bulk
 from dh_bridge.translation.reading.engine import unrepeated
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 _SAME = {"airflowVersion": "version", "openlineageAirflowVersion": "adapter"}
 

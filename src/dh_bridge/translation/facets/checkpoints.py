@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.facts import RUN_COUNT, Statements
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.reading.statistics import meaningful
-from dh_bridge.translation.slots import RUN_COUNT, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 @facet("checkpoints", at="run", leaves={"**": kept()}, producer="Flink")

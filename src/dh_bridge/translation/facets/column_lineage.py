@@ -10,32 +10,7 @@ from dh_bridge.datahub.fine_grained import Pair, PlainPairs, SoundPairs, over_ca
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
 from dh_bridge.redaction import may_hold_secret, redacted
 from dh_bridge.translation.facet import facet, kept, mapped, whole_statement
-from dh_bridge.translation.lineage.entries import ColumnLineage
-from dh_bridge.translation.lineage.homes import homes, replaced_by
-from dh_bridge.translation.lineage.losses import (
-    DESCRIBED,
-    FIELDS,
-    INPUTS,
-    MARKS,
-    PAIRS,
-    Told,
-    note_dropped,
-    note_legacy,
-    note_pairs,
-    note_source,
-)
-from dh_bridge.translation.lineage.plain_pairs import Descriptions, Said, plain_pairs
-from dh_bridge.translation.lineage.sql_names import Columns, source_of
-from dh_bridge.translation.lineage.transformations import (
-    descriptions_of,
-    everywhere,
-    only_indirect,
-    operation_of,
-    told_by,
-)
-from dh_bridge.translation.naming import Name
-from dh_bridge.translation.properties import Joined
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     DATASET,
     DATASET_PROPERTIES,
     EDGE_PROPERTIES,
@@ -51,12 +26,37 @@ from dh_bridge.translation.slots import (
     Statement,
     Statements,
 )
+from dh_bridge.translation.lineage.coverage import (
+    DESCRIBED,
+    FIELDS,
+    INPUTS,
+    MARKS,
+    PAIRS,
+    Told,
+    note_dropped,
+    note_legacy,
+    note_pairs,
+    note_source,
+)
+from dh_bridge.translation.lineage.entries import ColumnLineage
+from dh_bridge.translation.lineage.plain_pairs import Descriptions, Said, plain_pairs
+from dh_bridge.translation.lineage.sql_names import Columns, source_of
+from dh_bridge.translation.lineage.targets import homes, replaced_by
+from dh_bridge.translation.lineage.transformations import (
+    descriptions_of,
+    everywhere,
+    only_indirect,
+    operation_of,
+    told_by,
+)
+from dh_bridge.translation.naming import Name
+from dh_bridge.translation.properties import Joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.memory import Memory
-    from dh_bridge.translation.place import Place
+    from dh_bridge.cache import Memory
+    from dh_bridge.translation.context import Place
 
 
 _SOURCE = mapped(*PAIRS)

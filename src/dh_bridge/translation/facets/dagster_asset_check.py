@@ -13,8 +13,8 @@ from dh_bridge.translation.reading.beside import of_run
 from dh_bridge.translation.reading.checks import INFO, RESULT
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 
 class AssetCheck(Facet):

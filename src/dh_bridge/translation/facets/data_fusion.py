@@ -10,8 +10,8 @@ from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.given import configuration
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 _ARGUMENTS = "dataProcessInstanceProperties.customProperties[openlineage.dataFusion.runtimeArgs]"
 

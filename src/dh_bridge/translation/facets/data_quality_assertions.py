@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.facets.dagster_asset_check import severities
+from dh_bridge.translation.facts import RUN_PROPERTIES
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.checks import (
     CHECK_LEAVES,
@@ -24,11 +25,10 @@ from dh_bridge.translation.reading.checks import (
 )
 from dh_bridge.translation.reading.singular import asserted, is_singular, others
 from dh_bridge.translation.runs.skipped import PROPERTY, is_skipped
-from dh_bridge.translation.slots import RUN_PROPERTIES
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 
 class Assertion(Described):

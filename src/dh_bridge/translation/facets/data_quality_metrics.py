@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from dh_bridge.openlineage.times import instant
 from dh_bridge.redaction import REDACTED, hides
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import LAST_MODIFIED, METRIC, Statements
 from dh_bridge.translation.properties import capped, worded
 from dh_bridge.translation.reading.beside import beside
 from dh_bridge.translation.reading.statistics import MOST_COLUMNS, MOST_QUANTILES, meaningful, share_of
-from dh_bridge.translation.slots import LAST_MODIFIED, METRIC, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
     Columns = dict[str, tuple[str, "ColumnMetrics"]]
 

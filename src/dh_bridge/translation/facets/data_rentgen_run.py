@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.mending import text_of
-from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.rungs import (
+from dh_bridge.translation.facts import ATTEMPT, RUN_NAME, RUN_TYPE, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.precedence import (
     ATTEMPT_DATA_RENTGEN,
     NAME_DATA_RENTGEN,
     TYPE_START_REASON,
@@ -18,10 +17,11 @@ from dh_bridge.translation.rungs import (
     USER_TARGETS,
     page,
 )
-from dh_bridge.translation.slots import ATTEMPT, RUN_NAME, RUN_TYPE, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.repair import text_of
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _PROPERTIES = "dataProcessInstanceProperties"
 _KEPT = f"{_PROPERTIES}.customProperties"

@@ -9,8 +9,8 @@ from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.properties import kept as kept_text
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 _KEPT = "datasetProperties.customProperties[openlineage.dbt_exposures]"
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import JOB_PROPERTIES, OPERATION, OWNER, PARTITIONED_BY, SUBTYPES, Statements
+from dh_bridge.translation.precedence import OPERATION_DBT
 from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.reading.beside import beside, fields_of
 from dh_bridge.translation.reading.people import stated_owner
-from dh_bridge.translation.rungs import OPERATION_DBT
-from dh_bridge.translation.slots import JOB_PROPERTIES, OPERATION, OWNER, PARTITIONED_BY, SUBTYPES, Statements
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.context import Place
     from dh_bridge.translation.naming import Name
-    from dh_bridge.translation.place import Place
 
 _OPERATIONS = {"table": "OVERWRITE", "snapshot": "MERGE", "seed": "INSERT"}
 

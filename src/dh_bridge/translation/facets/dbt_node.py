@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, Open, facet, kept, property_statement
+from dh_bridge.translation.facts import ASSERTION_PROPERTIES, ASSERTION_URL, JOB_FIELD, Statements
+from dh_bridge.translation.precedence import PAGE_NODE
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.rungs import PAGE_NODE
-from dh_bridge.translation.slots import ASSERTION_PROPERTIES, ASSERTION_URL, JOB_FIELD, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 _TYPE, _TEST = "dbt_node.test_type", "test."

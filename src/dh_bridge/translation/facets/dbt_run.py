@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.mending import text_of
+from dh_bridge.translation.facts import JOB_PROPERTIES, RUN_NAME, RUN_TYPE, Statements
+from dh_bridge.translation.precedence import NAME_INVOCATION, TYPE_BATCHES
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.rungs import NAME_INVOCATION, TYPE_BATCHES
+from dh_bridge.translation.repair import text_of
 from dh_bridge.translation.runstate import ANY_OWNER
-from dh_bridge.translation.slots import JOB_PROPERTIES, RUN_NAME, RUN_TYPE, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 @facet(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.facts import JOB_PROPERTIES, Statements
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.slots import JOB_PROPERTIES, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _ASPECTS = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo")
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.redaction import STRICT, names_only
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.facts import RUN_TYPE, Statements
+from dh_bridge.translation.precedence import TYPE_RESTARTS
 from dh_bridge.translation.properties import flattened, worded
-from dh_bridge.translation.rungs import TYPE_RESTARTS
-from dh_bridge.translation.slots import RUN_TYPE, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 #: The rest holds hosts, users and paths: it is counted.
 _TELLING = frozenset((

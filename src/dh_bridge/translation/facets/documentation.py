@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import DATASET_FIELD, GONE, JOB_FIELD, Statements
+from dh_bridge.translation.precedence import FIELD_STATED
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.rungs import FIELD_STATED
-from dh_bridge.translation.slots import DATASET_FIELD, GONE, JOB_FIELD, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _PLAIN = ("text/markdown", "text/plain")
 

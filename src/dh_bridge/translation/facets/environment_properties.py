@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.mending import text_of
+from dh_bridge.translation.facts import RUN_NAME, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.precedence import NAME_DATABRICKS, URL_DATABRICKS, USER_DATABRICKS, USER_TARGETS
 from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.reading.given import configuration
-from dh_bridge.translation.rungs import NAME_DATABRICKS, URL_DATABRICKS, USER_DATABRICKS, USER_TARGETS
-from dh_bridge.translation.slots import RUN_NAME, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.repair import text_of
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _KEY = "environment-properties"
 

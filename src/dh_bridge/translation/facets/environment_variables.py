@@ -8,8 +8,8 @@ from dh_bridge.translation.facet import Facet, facet, kept, property_statement
 from dh_bridge.translation.reading.given import Given, given_properties
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 
 class EnvironmentVariable(Facet):

@@ -9,8 +9,8 @@ from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.given import Given, given_properties
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 _META = "executionParameters.meta"
 

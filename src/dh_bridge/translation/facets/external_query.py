@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facts import RUN_NAME, RUN_URL, Statements
+from dh_bridge.translation.precedence import NAME_EXTERNAL_QUERY, URL_CONFIGURED
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.rungs import NAME_EXTERNAL_QUERY, URL_CONFIGURED
-from dh_bridge.translation.slots import RUN_NAME, RUN_URL, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class ExternalQuery(Facet):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facts import RUN_COUNT, Statements
 from dh_bridge.translation.properties import capped, head_and_tail, text
-from dh_bridge.translation.slots import RUN_COUNT, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _TASK_CAP = 500
 _MESSAGE_CAP = 1000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facts import SUBTYPES, Statements
 from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.slots import SUBTYPES, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _LONGEST = 100
 _LEAVES = ("environmentName", "dagId", "operator", "taskId", "airflowVersion", "composerVersion")

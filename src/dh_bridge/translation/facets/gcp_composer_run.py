@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
+from dh_bridge.translation.facts import RUN_NAME, Statements
+from dh_bridge.translation.precedence import NAME_COMPOSER
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.rungs import NAME_COMPOSER
-from dh_bridge.translation.slots import RUN_NAME, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class GcpComposerRun(Facet):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.mending import text_of
+from dh_bridge.translation.facts import JOB_FIELD, Statements
+from dh_bridge.translation.precedence import FIELD_STATED
 from dh_bridge.translation.properties import capped, flattened
-from dh_bridge.translation.rungs import FIELD_STATED
-from dh_bridge.translation.slots import JOB_FIELD, Statements
+from dh_bridge.translation.repair import text_of
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 @facet(

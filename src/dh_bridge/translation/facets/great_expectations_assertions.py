@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.facts import PARTITION
 from dh_bridge.translation.reading.batches import part_of_batch
 from dh_bridge.translation.reading.beside import beside, of_run
 from dh_bridge.translation.reading.checks import INFO, RESULT, bare, note_unread, stated_checks, success_of
-from dh_bridge.translation.slots import PARTITION
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 
 class Expectation(Facet):

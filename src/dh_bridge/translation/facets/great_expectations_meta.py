@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import batch_spec
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import BATCH, Statements
 from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.slots import BATCH, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _BATCH = mapped("assertionRunEvent.batchSpec", "dataProcessInstanceProperties.customProperties")
 

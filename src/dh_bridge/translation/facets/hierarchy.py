@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facts import CONTAINER, INSIDE, Statements
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.hierarchies import containers_of
-from dh_bridge.translation.slots import CONTAINER, INSIDE, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class Level(Facet):

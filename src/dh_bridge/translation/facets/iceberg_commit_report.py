@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import AFFECTED_ROWS, METRIC, OPERATION, OPERATION_PROPERTIES, Statements
+from dh_bridge.translation.precedence import OPERATION_ICEBERG
 from dh_bridge.translation.properties import text, worded
 from dh_bridge.translation.reading.beside import beside
 from dh_bridge.translation.reading.iceberg import count, flat, metrics, snapshot, whole, zeros
-from dh_bridge.translation.rungs import OPERATION_ICEBERG
-from dh_bridge.translation.slots import AFFECTED_ROWS, METRIC, OPERATION, OPERATION_PROPERTIES, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class CommitMetrics(Facet):

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import EDGE_PROPERTIES, INPUT_FIELD, RUN_BY_DATASET, STATISTIC, Statements
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.beside import beside
 from dh_bridge.translation.reading.iceberg import count, metrics, snapshot, whole, zeros
 from dh_bridge.translation.reading.subsets import hashed
-from dh_bridge.translation.slots import EDGE_PROPERTIES, INPUT_FIELD, RUN_BY_DATASET, STATISTIC, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class ScanMetrics(Facet):

@@ -11,8 +11,8 @@ from dh_bridge.translation.facet import facet, kept
 from dh_bridge.translation.reading.statistics import EDGE_PROPERTY, RUN_PROPERTY, Statistics, counted
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 
 @facet(

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import JOB_EDGE, JOB_PROPERTIES, UPSTREAM_RUN, Statements
 from dh_bridge.translation.lineage.triggers import own_task
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.slots import JOB_EDGE, JOB_PROPERTIES, UPSTREAM_RUN, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class JobIdentifier(Facet):

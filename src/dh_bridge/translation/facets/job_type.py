@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import CONTENT_MODE, RUN_TYPE, SUBTYPES, Statements
 from dh_bridge.translation.identity.subtypes import job_subtype
+from dh_bridge.translation.precedence import TYPE_INTEGRATION, TYPE_JOB, TYPE_PROCESSING, TYPE_STREAMING
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.rungs import TYPE_INTEGRATION, TYPE_JOB, TYPE_PROCESSING, TYPE_STREAMING
-from dh_bridge.translation.slots import CONTENT_MODE, RUN_TYPE, SUBTYPES, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class EmissionPattern(Facet):

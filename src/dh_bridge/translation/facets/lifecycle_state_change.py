@@ -8,9 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.properties import capped, worded
-from dh_bridge.translation.rungs import OPERATION_LIFECYCLE
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     DATASET,
     DATASET_PROPERTIES,
     EDGE_PROPERTIES,
@@ -19,10 +17,12 @@ from dh_bridge.translation.slots import (
     OPERATION_PROPERTIES,
     Statements,
 )
+from dh_bridge.translation.precedence import OPERATION_LIFECYCLE
+from dh_bridge.translation.properties import capped, worded
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.context import Place
     from dh_bridge.translation.naming import Name
-    from dh_bridge.translation.place import Place
 
 
 class PreviousIdentifier(Facet):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, whole_statement
+from dh_bridge.translation.facts import DATASET_PROPERTIES, UPSTREAM_GONE, Statements
 from dh_bridge.translation.lineage.explicit import KEY, NO_SOURCE, Reading
 from dh_bridge.translation.lineage.sources import FieldEntry, Source, target_leaves
-from dh_bridge.translation.slots import DATASET_PROPERTIES, UPSTREAM_GONE, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class LineageOfDataset(Facet):

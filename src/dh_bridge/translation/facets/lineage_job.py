@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.facts import INPUT, NAMED_INPUT, UPSTREAM_RUN, Statements
 from dh_bridge.translation.lineage.explicit import Reading
 from dh_bridge.translation.lineage.sources import (
     DATASET_EDGES,
@@ -18,10 +19,9 @@ from dh_bridge.translation.lineage.sources import (
 )
 from dh_bridge.translation.lineage.transformations import descriptions_of, operation_of
 from dh_bridge.translation.runstate import ANY_TASK
-from dh_bridge.translation.slots import INPUT, NAMED_INPUT, UPSTREAM_RUN, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class Target(Facet):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, entity, facet, mapped, property_statement
+from dh_bridge.translation.facts import ALL, OWNER, Statements
 from dh_bridge.translation.properties import capped, text
 from dh_bridge.translation.reading.people import owner_urn
-from dh_bridge.translation.slots import ALL, OWNER, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class Owner(Facet):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.facts import JOB_EDGE, JOB_PROPERTIES, PARENT, RUN_TYPE, STUB_JOB, STUB_RUN, Statements
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.lineage.triggers import own_task, parent_job, started_by
+from dh_bridge.translation.precedence import TYPE_INHERITED
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.airflow import part
-from dh_bridge.translation.rungs import TYPE_INHERITED
-from dh_bridge.translation.slots import JOB_EDGE, JOB_PROPERTIES, PARENT, RUN_TYPE, STUB_JOB, STUB_RUN, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class Run(Facet):

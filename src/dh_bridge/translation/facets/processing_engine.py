@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facts import JOB_PROPERTIES, Statements
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.slots import JOB_PROPERTIES, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class ProcessingEngine(Facet):

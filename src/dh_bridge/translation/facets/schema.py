@@ -12,13 +12,13 @@ from dh_bridge.redaction import may_hold_secret, redacted
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.columns.hidden import shown
 from dh_bridge.translation.facet import Facet, facet, mapped
+from dh_bridge.translation.facts import INPUT_FIELD, SCHEMA, Statements
 from dh_bridge.translation.reading.beside import beside, fields_of, of_dataset, of_job
 from dh_bridge.translation.reading.operation_types import writes_whole_rows
-from dh_bridge.translation.slots import INPUT_FIELD, SCHEMA, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.memory import Memory
-    from dh_bridge.translation.place import Place
+    from dh_bridge.cache import Memory
+    from dh_bridge.translation.context import Place
 
 _OBJECTS = 8  # the objects of a schema take about eight times the facet's JSON
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import JOB_FIELD, Statements
+from dh_bridge.translation.precedence import PAGE_CODE
 from dh_bridge.translation.properties import PREFIX, flattened
-from dh_bridge.translation.rungs import PAGE_CODE
-from dh_bridge.translation.slots import JOB_FIELD, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _KEPT = ("type", "repoUrl", "path", "version", "tag", "branch", "pullRequestNumber")
 

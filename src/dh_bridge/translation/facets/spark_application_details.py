@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.mending import text_of
-from dh_bridge.translation.properties import flattened
-from dh_bridge.translation.rungs import (
+from dh_bridge.translation.facts import RUN_NAME, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.precedence import (
     NAME_APPLICATION,
     URL_SPARK_HISTORY,
     URL_SPARK_PROXY,
@@ -16,10 +15,11 @@ from dh_bridge.translation.rungs import (
     USER_TARGETS,
     page,
 )
-from dh_bridge.translation.slots import RUN_NAME, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.properties import flattened
+from dh_bridge.translation.repair import text_of
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _URL_RUNGS = {"historyUrl": URL_SPARK_HISTORY, "proxyUrl": URL_SPARK_PROXY, "uiWebUrl": URL_SPARK_UI}
 _PROPERTIES = "dataProcessInstanceProperties"

@@ -9,8 +9,8 @@ from dh_bridge.translation.facets.error_message import error_properties
 from dh_bridge.translation.reading.beside import beside
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 
 class SparkException(Facet):

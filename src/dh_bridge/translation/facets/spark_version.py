@@ -9,8 +9,8 @@ from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.reading.engine import unrepeated
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 _SAME = {"spark-version": "version", "openlineage-spark-version": "adapter"}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import SQL as SQL_TEXT
+from dh_bridge.translation.facts import Statements
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.slots import SQL as SQL_TEXT
-from dh_bridge.translation.slots import Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 class Sql(Facet):

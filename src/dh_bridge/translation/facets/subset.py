@@ -13,15 +13,15 @@ import msgspec
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, Leaf, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.mending import UNUSABLE, Mending, mended
+from dh_bridge.translation.facts import EDGE_PROPERTIES, INPUT_FIELD, PARTITION, RUN_BY_DATASET, Statements
 from dh_bridge.translation.reading.subsets import Condition, Rendering, part, together
-from dh_bridge.translation.slots import EDGE_PROPERTIES, INPUT_FIELD, PARTITION, RUN_BY_DATASET, Statements
+from dh_bridge.translation.repair import UNUSABLE, Mending, mended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.openlineage.events import Dataset
-    from dh_bridge.translation.place import Place, Role
+    from dh_bridge.translation.context import Place, Role
 
 
 #: What tells of the part of a dataset by itself, where all of a condition is a list of locations

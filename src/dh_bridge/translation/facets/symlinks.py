@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.envelope import BY_NAME
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
+from dh_bridge.translation.facts import DATASET, SIBLING, Statements
 from dh_bridge.translation.properties import worded
-from dh_bridge.translation.slots import DATASET, SIBLING, Statements
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.context import Place
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.naming.preference import Preference
-    from dh_bridge.translation.place import Place
 
 
 class Identifier(Facet):

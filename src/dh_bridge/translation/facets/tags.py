@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.facet import Facet, entity, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import ALL, COLUMN_TAG, OWNER, TAG, Statements
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.reading.people import stated_owner
-from dh_bridge.translation.slots import ALL, COLUMN_TAG, OWNER, TAG, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _SIMPLE = 20
 #: Every event of openlineage-python carries it: a property of its own says enough.

@@ -21,8 +21,8 @@ from dh_bridge.translation.reading.singular import asserted, is_singular, others
 from dh_bridge.translation.runs.skipped import is_skipped
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
-    from dh_bridge.translation.slots import Statements
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Statements
 
 
 class Test(Described):

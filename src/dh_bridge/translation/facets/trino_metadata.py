@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.mending import text_of
+from dh_bridge.translation.facts import RUN_NAME, Statements
+from dh_bridge.translation.precedence import NAME_QUERY
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.reading.bulk import without_bulk
-from dh_bridge.translation.rungs import NAME_QUERY
-from dh_bridge.translation.slots import RUN_NAME, Statements
+from dh_bridge.translation.repair import text_of
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _PROPERTIES = "dataProcessInstanceProperties"
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import STATISTIC, Statements
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.statistics import meaningful
-from dh_bridge.translation.slots import STATISTIC, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _KEPT = "dataProcessInstanceProperties.customProperties[openlineage.trino_query_statistics]"
 #: writtenRows is what the table got; outputPositions of an INSERT may be the one row that tells the count.

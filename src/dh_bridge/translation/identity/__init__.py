@@ -16,16 +16,16 @@ from dh_bridge.settings.identity import IdentitySettings
 from dh_bridge.translation.identity.airflow_plugin import AirflowPlugin
 from dh_bridge.translation.identity.compat import Compat
 from dh_bridge.translation.identity.dbt_nodes import DbtSource, UniqueIds
-from dh_bridge.translation.identity.families import Families, Producer, rows
 from dh_bridge.translation.identity.granularity import OPERATION, application_of, task_of
 from dh_bridge.translation.identity.hints import Hints, hints
 from dh_bridge.translation.identity.job import AIRFLOW, DBT, Job
 from dh_bridge.translation.identity.modes import DefaultMode, Mode, Sender
+from dh_bridge.translation.identity.normalize import PLACEHOLDER, Words
+from dh_bridge.translation.identity.producers import Families, Producer, rows
+from dh_bridge.translation.identity.resolved import Overlay, Seen
 from dh_bridge.translation.identity.rules import compiled
 from dh_bridge.translation.identity.runs import RunNames
-from dh_bridge.translation.identity.seen import Overlay, Seen
 from dh_bridge.translation.identity.splitting import Splitting
-from dh_bridge.translation.identity.words import PLACEHOLDER, Words
 
 if TYPE_CHECKING:
     from pathlib import Path

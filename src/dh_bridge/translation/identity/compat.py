@@ -14,7 +14,7 @@ import msgspec
 from dh_bridge.datahub.urns import escape_controls, run_urn
 from dh_bridge.settings.naming import FABRIC_TYPES
 from dh_bridge.translation.identity.job import ENDPOINT
-from dh_bridge.translation.identity.lints import COMPAT_REFUSED
+from dh_bridge.translation.identity.warnings import COMPAT_REFUSED
 
 if TYPE_CHECKING:
     from dh_bridge.settings.identity import CompatSettings

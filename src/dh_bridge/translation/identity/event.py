@@ -8,14 +8,14 @@ import msgspec
 
 from dh_bridge.translation.identity.hints import Hints, RunReference, hints
 from dh_bridge.translation.identity.job import ENDPOINT
-from dh_bridge.translation.identity.lints import FLOW_DOT, JOIN_RUN, flow_dot, run_lints
 from dh_bridge.translation.identity.subtypes import job_subtype, run_subtype
+from dh_bridge.translation.identity.warnings import FLOW_DOT, JOIN_RUN, flow_dot, run_lints
 
 if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.identity import Identity, Seen
     from dh_bridge.translation.identity.job import Job
-    from dh_bridge.translation.identity.lints import Sightings
+    from dh_bridge.translation.identity.warnings import Sightings
 
 _KINDS = {"run": "RunEvent", "job": "JobEvent", "dataset": "DatasetEvent"}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.urns import data_job_urn
-from dh_bridge.translation.identity.words import JOB_LIMIT, fitted
+from dh_bridge.translation.identity.normalize import JOB_LIMIT, fitted
 
 if TYPE_CHECKING:
     from dh_bridge.translation.identity.job import Job

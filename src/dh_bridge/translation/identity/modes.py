@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from dh_bridge.datahub.urns import data_flow_urn, data_job_urn
 from dh_bridge.settings.naming import FABRIC_TYPES
 from dh_bridge.translation.identity.job import Job
-from dh_bridge.translation.identity.lints import NAME_CUT
-from dh_bridge.translation.identity.splitting import Parts
-from dh_bridge.translation.identity.words import (
+from dh_bridge.translation.identity.normalize import (
     CLUSTER_LIMIT,
     DEFAULT_NAMESPACE,
     FLOW_LIMIT,
@@ -24,12 +22,14 @@ from dh_bridge.translation.identity.words import (
     cut,
     fitted,
 )
+from dh_bridge.translation.identity.splitting import Parts
+from dh_bridge.translation.identity.warnings import NAME_CUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dh_bridge.settings.identity import IdentitySettings
-    from dh_bridge.translation.identity.families import Families, Producer
+    from dh_bridge.translation.identity.producers import Families, Producer
     from dh_bridge.translation.identity.rules import Rule
     from dh_bridge.translation.identity.splitting import Splitting
 

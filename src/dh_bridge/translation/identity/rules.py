@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.translation.identity.words import DEFAULT_NAMESPACE, clean
+from dh_bridge.translation.identity.normalize import DEFAULT_NAMESPACE, clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,7 +9,7 @@ from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import run_urn
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.identity.words import Words
+    from dh_bridge.translation.identity.normalize import Words
 
 STREAMING = "STREAMING"
 AD_HOC = "BATCH_AD_HOC"

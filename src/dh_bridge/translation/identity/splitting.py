@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dh_bridge.errors import MappingError
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.identity.families import NameForm, Row
+    from dh_bridge.translation.identity.producers import NameForm, Row
 
 _GROUPS = {"flow", "job", "display"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from dh_bridge.translation.identity.words import clean
+from dh_bridge.translation.identity.normalize import clean
 
 _ACRONYMS = frozenset({"DAG", "SQL", "RDD", "ETL", "ELT", "ML", "API", "CDC"})
 _WORDS = re.compile(r"[^\s_-]+")

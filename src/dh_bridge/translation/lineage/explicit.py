@@ -13,23 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.fine_grained import OF_DATASET
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import PROPERTY_ASPECTS
-from dh_bridge.translation.lineage.homes import homes
-from dh_bridge.translation.lineage.sources import (
-    End,
-    FieldEntry,
-    Known,
-    Source,
-    called,
-    note_described,
-    note_dropped,
-    note_job,
-    note_nothing,
-    note_unpaired,
-)
-from dh_bridge.translation.lineage.transformations import descriptions_of, only_indirect, operation_of
-from dh_bridge.translation.properties import Joined, Member
-from dh_bridge.translation.runstate import ANY_TASK
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     DATASET,
     DATASET_PROPERTIES,
     EDGE_PROPERTIES,
@@ -50,12 +34,28 @@ from dh_bridge.translation.slots import (
     Slot,
     Statement,
 )
+from dh_bridge.translation.lineage.sources import (
+    End,
+    FieldEntry,
+    Known,
+    Source,
+    called,
+    note_described,
+    note_dropped,
+    note_job,
+    note_nothing,
+    note_unpaired,
+)
+from dh_bridge.translation.lineage.targets import homes
+from dh_bridge.translation.lineage.transformations import descriptions_of, only_indirect, operation_of
+from dh_bridge.translation.properties import Joined, Member
+from dh_bridge.translation.runstate import ANY_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.translation.context import Place
     from dh_bridge.translation.naming import Name
-    from dh_bridge.translation.place import Place
 
 KEY = "lineage"
 NO_SOURCE = "lineage.noSource"

@@ -15,10 +15,10 @@ from dh_bridge.translation.lineage.transformations import told_by
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.lineage.coverage import Told
     from dh_bridge.translation.lineage.entries import ColumnLineage, Entry
-    from dh_bridge.translation.lineage.losses import Told
     from dh_bridge.translation.naming import Name
-    from dh_bridge.translation.place import Place
     from dh_bridge.translation.properties import Member
 
 

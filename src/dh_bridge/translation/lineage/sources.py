@@ -9,9 +9,9 @@ from dh_bridge.translation.facet import Facet, Leaf, kept, mapped
 from dh_bridge.translation.lineage.transformations import Transformation, descriptions_of
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.context import Place
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.naming import Name
-    from dh_bridge.translation.place import Place
     from dh_bridge.translation.properties import Member
 
 

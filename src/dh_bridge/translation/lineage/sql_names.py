@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dh_bridge.translation.context import Place
     from dh_bridge.translation.naming import Name
-    from dh_bridge.translation.place import Place
 
 
 class Columns:

@@ -14,8 +14,8 @@ from dh_bridge.translation.reading.airflow import part
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dh_bridge.translation.context import Place
     from dh_bridge.translation.identity import Job
-    from dh_bridge.translation.place import Place
 
 
 def parent_job(namespace: str, name: str, run: dict[str, Any], job: dict[str, Any], at: Place) -> Job | None:

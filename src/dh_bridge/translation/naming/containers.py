@@ -15,7 +15,7 @@ from dh_bridge.translation.naming.patterns import Part, Template
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dh_bridge.translation.naming.sheets import ContainerRow
+    from dh_bridge.translation.naming.models import ContainerRow
 
 Place = tuple[str, str | None, str]
 """Platform, instance, environment."""

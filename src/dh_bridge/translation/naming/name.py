@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.errors import EventError
-from dh_bridge.translation.naming.trims import NeedsQuotes, dialect_case
+from dh_bridge.translation.naming.normalize import NeedsQuotes, dialect_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.bundled import table
-from dh_bridge.translation.naming.directory import Directory, Match
+from dh_bridge.translation.naming.models import System, systems
+from dh_bridge.translation.naming.namespace_index import Directory, Match
 from dh_bridge.translation.naming.namespaces import canonical, safe, variants
 from dh_bridge.translation.naming.preference import preference
 from dh_bridge.translation.naming.reader import Reader
 from dh_bridge.translation.naming.reverse import Reverse
 from dh_bridge.translation.naming.rules import Locations, Rule, rules
-from dh_bridge.translation.naming.sheets import System, systems
 from dh_bridge.translation.naming.vocabulary import check
 from dh_bridge.translation.naming.writing import Draft, Writer
 

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from dh_bridge.translation.naming.containers import Shelves
 from dh_bridge.translation.naming.fqn import Fqn
 from dh_bridge.translation.naming.names import Dotted, is_dotted, split, unwrapped
-from dh_bridge.translation.naming.patterns import Part, Pattern, Template, tokens
-from dh_bridge.translation.naming.trims import (
+from dh_bridge.translation.naming.normalize import (
     bigquery_decorator,
     bigquery_shard,
     case_of,
     partition_path,
     path_depth,
 )
+from dh_bridge.translation.naming.patterns import Part, Pattern, Template, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from dh_bridge.translation.naming.containers import Answer, Place
-    from dh_bridge.translation.naming.sheets import NameRow, System
+    from dh_bridge.translation.naming.models import NameRow, System
 
 DATASET_LEVELS = frozenset({"table", "file"})
 Kind = Literal["root", "raw", "dotted", "text"]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from dh_bridge.settings.naming import NamingSettings
+    from dh_bridge.translation.naming.models import System
     from dh_bridge.translation.naming.preference import Preference
-    from dh_bridge.translation.naming.sheets import System
 
 
 def check(settings: NamingSettings, systems: Collection[System], preference: Preference) -> None:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.translation.naming.completion import complete
 from dh_bridge.translation.naming.name import DROPPED, REFUSED, Name
+from dh_bridge.translation.naming.normalize import case_of, fitted
 from dh_bridge.translation.naming.reader import DATASET_LEVELS, Reader, Reading
 from dh_bridge.translation.naming.rules import FIRST_TIER
-from dh_bridge.translation.naming.trims import case_of, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dh_bridge.settings.naming import NamingRule, NamingSettings
-    from dh_bridge.translation.naming.directory import Match
+    from dh_bridge.translation.naming.namespace_index import Match
 
 _UNKNOWN = "unknown"
 _MALFORMED = "malformed"

@@ -9,13 +9,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
-from dh_bridge.translation.mending import text_of
-from dh_bridge.translation.properties import flattened, text
-from dh_bridge.translation.properties import kept as kept_text
-from dh_bridge.translation.reading.beside import of_job
-from dh_bridge.translation.reading.people import owner_urn
-from dh_bridge.translation.rungs import FIELD_DAG, TYPE_AIRFLOW_RUN, TYPE_EXTERNAL_TRIGGER
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     JOB_FIELD,
     JOB_PROPERTIES,
     OWNER,
@@ -24,12 +18,18 @@ from dh_bridge.translation.slots import (
     TAG,
     Statements,
 )
+from dh_bridge.translation.precedence import FIELD_DAG, TYPE_AIRFLOW_RUN, TYPE_EXTERNAL_TRIGGER
+from dh_bridge.translation.properties import flattened, text
+from dh_bridge.translation.properties import kept as kept_text
+from dh_bridge.translation.reading.beside import of_job
+from dh_bridge.translation.reading.people import owner_urn
+from dh_bridge.translation.repair import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dh_bridge.translation.context import Place
     from dh_bridge.translation.identity import Job
-    from dh_bridge.translation.place import Place
 
 #: a word of Airflow for how a run or task ended -> DataHub's; a word that is not here is none for an end
 OUTCOMES = {

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from dh_bridge.translation.facts import DATASET, INPUT, OUTPUT, Statements
 from dh_bridge.translation.reading.airflow import listed
-from dh_bridge.translation.slots import DATASET, INPUT, OUTPUT, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 #: Schemes whose path is database, schema and table; the name has dots instead. Value: the scheme of the namespace.
 _TABLES = {

@@ -6,12 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from dh_bridge.translation.facts import JOB_FIELD, RUN_URL, Statements
+from dh_bridge.translation.precedence import PAGE_UI, PAGE_UI_GUESSED, URL_AIRFLOW, URL_AIRFLOW_GUESSED, page
 from dh_bridge.translation.reading.engine import engine_of
-from dh_bridge.translation.rungs import PAGE_UI, PAGE_UI_GUESSED, URL_AIRFLOW, URL_AIRFLOW_GUESSED, page
-from dh_bridge.translation.slots import JOB_FIELD, RUN_URL, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})").match
 _PATHS = (3, 0)

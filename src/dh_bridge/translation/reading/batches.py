@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.assertions import said
-from dh_bridge.translation.place import Part
+from dh_bridge.translation.context import Part
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.subsets import Condition, Partition, part
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dh_bridge.openlineage.events import Dataset, Facets
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.translation.properties import digest_properties, text
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 
 def without_bulk(

@@ -20,15 +20,15 @@ from dh_bridge.translation.assertions import (
 )
 from dh_bridge.translation.envelope import BY_NAME
 from dh_bridge.translation.facet import Facet, Leaf, kept, mapped, withheld
+from dh_bridge.translation.facts import CHECKS, RESULTS, Statements
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.naming.names import Quoted, split
-from dh_bridge.translation.slots import CHECKS, RESULTS, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dh_bridge.openlineage.events import Dataset
-    from dh_bridge.translation.place import Mark, Place
+    from dh_bridge.translation.context import Mark, Place
 
 INFO = "assertionInfo"
 RESULT = "assertionRunEvent.result"

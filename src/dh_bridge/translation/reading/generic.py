@@ -19,16 +19,16 @@ from dh_bridge.translation.facet import (
     readable,
     withdrawn,
 )
+from dh_bridge.translation.facts import EDGE_PROPERTIES, RUN_BY_DATASET, Statements
 from dh_bridge.translation.properties import digest_properties, flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.given import configuration
-from dh_bridge.translation.slots import EDGE_PROPERTIES, RUN_BY_DATASET, Statements
 
 if TYPE_CHECKING:
     import msgspec
 
     from dh_bridge.openlineage.events import Facets
-    from dh_bridge.translation.place import Attach, Place
+    from dh_bridge.translation.context import Attach, Place
 
 #: How many facets that nobody knows are kept of one bag.
 MOST_UNKNOWN = 20

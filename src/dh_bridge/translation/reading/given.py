@@ -10,7 +10,7 @@ from dh_bridge.redaction import REDACTED, STRICT, names_only
 from dh_bridge.translation.properties import worded
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _MOST = 100
 _LONGEST_NAME = 200

@@ -11,7 +11,7 @@ from dh_bridge.translation.reading.statistics import meaningful
 if TYPE_CHECKING:
     from msgspec import Struct
 
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 Number = int | float
 _EXACT = 2**53  # a float beyond is one of several whole numbers

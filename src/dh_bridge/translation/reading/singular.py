@@ -15,7 +15,7 @@ from dh_bridge.translation.assertions import read
 
 if TYPE_CHECKING:
     from dh_bridge.translation.assertions import Check
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
 
 _PLATFORM = "dbt"
 _KEY = "dataQualityAssertions"

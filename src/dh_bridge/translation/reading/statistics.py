@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet
-from dh_bridge.translation.slots import STATISTIC, Statements
+from dh_bridge.translation.facts import STATISTIC, Statements
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.place import Place, Role
+    from dh_bridge.translation.context import Place, Role
 
 #: Spark writes Long.MAX_VALUE for "unknown" (OpenLineage pull request 4165).
 _UNKNOWN = 2**63 - 1

@@ -11,17 +11,17 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from dh_bridge.redaction import REDACTED, hides
+from dh_bridge.translation.context import Part
 from dh_bridge.translation.facet import Facet
-from dh_bridge.translation.place import Part
+from dh_bridge.translation.facts import PARTITION
 from dh_bridge.translation.properties import capped, text
-from dh_bridge.translation.slots import PARTITION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dh_bridge.translation.context import Role
     from dh_bridge.translation.fold import Slots
-    from dh_bridge.translation.laws import Stamp
-    from dh_bridge.translation.place import Role
+    from dh_bridge.translation.merge import Stamp
 
 Literals = Literal["keep", "hash", "drop"]
 

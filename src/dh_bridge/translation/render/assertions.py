@@ -13,13 +13,8 @@ from dh_bridge.translation.assertions import (
     check_partition,
     run_event,
 )
-from dh_bridge.translation.fold import first_rung, value
-from dh_bridge.translation.place import entry_of
-from dh_bridge.translation.properties import Joined
-from dh_bridge.translation.reading.subsets import part_of
-from dh_bridge.translation.render.ladders import combined
-from dh_bridge.translation.render.stamps import millis
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.context import entry_of
+from dh_bridge.translation.facts import (
     ASSERTION,
     ASSERTION_PROPERTIES,
     ASSERTION_URL,
@@ -34,16 +29,21 @@ from dh_bridge.translation.slots import (
     RUN_URL,
     SCHEMA,
 )
+from dh_bridge.translation.fold import first_rung, value
+from dh_bridge.translation.properties import Joined
+from dh_bridge.translation.reading.subsets import part_of
+from dh_bridge.translation.render.precedence import combined
+from dh_bridge.translation.render.stamps import millis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.translation.assertions.native import ColumnOf
     from dh_bridge.translation.columns import SchemaFields
+    from dh_bridge.translation.context import Mark, Part
     from dh_bridge.translation.fold import Cells, Slots
-    from dh_bridge.translation.laws import Cell, Stamp
+    from dh_bridge.translation.merge import Cell, Stamp
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.place import Mark, Part
     from dh_bridge.translation.reading.checks import Stated
     from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn
+from dh_bridge.translation.facts import CONTAINER
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.reading.hierarchies import subtype
-from dh_bridge.translation.slots import CONTAINER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,13 +9,7 @@ from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn, tag_urn
 from dh_bridge.translation.columns import SchemaFields, schema_metadata
-from dh_bridge.translation.fold import Slots, standing, value
-from dh_bridge.translation.properties import capped
-from dh_bridge.translation.render.containers import placed
-from dh_bridge.translation.render.ladders import combined, fields
-from dh_bridge.translation.render.shared import domain, people_and_tags
-from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     ALL,
     COLUMN_TAG,
     DATASET,
@@ -34,11 +28,17 @@ from dh_bridge.translation.slots import (
     UPSTREAM_GONE,
     UPSTREAM_MARK,
 )
+from dh_bridge.translation.fold import Slots, standing, value
+from dh_bridge.translation.properties import capped
+from dh_bridge.translation.render.containers import placed
+from dh_bridge.translation.render.precedence import combined, fields
+from dh_bridge.translation.render.shared import domain, people_and_tags
+from dh_bridge.translation.render.stamps import add, audit_stamp, escaped, remove
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.translation.laws import Cell, Stamp
+    from dh_bridge.translation.merge import Cell, Stamp
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
 

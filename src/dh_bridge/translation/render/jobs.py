@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.datahub import fine_grained
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
-from dh_bridge.translation.fold import Slots, value
-from dh_bridge.translation.properties import capped
-from dh_bridge.translation.render.ladders import combined, fields
-from dh_bridge.translation.render.runs import platform_instance
-from dh_bridge.translation.render.shared import domain, edge, people_and_tags
-from dh_bridge.translation.render.stamps import add, escaped, remove
-from dh_bridge.translation.runs.queries import sql_properties
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     FINE_LINEAGE,
     GONE,
     INPUT_EDGE,
@@ -30,12 +23,19 @@ from dh_bridge.translation.slots import (
     STUB_JOB,
     SUBTYPES,
 )
+from dh_bridge.translation.fold import Slots, value
+from dh_bridge.translation.properties import capped
+from dh_bridge.translation.render.precedence import combined, fields
+from dh_bridge.translation.render.runs import platform_instance
+from dh_bridge.translation.render.shared import domain, edge, people_and_tags
+from dh_bridge.translation.render.stamps import add, escaped, remove
+from dh_bridge.translation.runs.queries import sql_properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.translation.identity import Job
-    from dh_bridge.translation.laws import Cell
+    from dh_bridge.translation.merge import Cell
     from dh_bridge.translation.options import Options
 
 SQL_CAP = 100_000

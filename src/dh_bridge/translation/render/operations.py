@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.openlineage.events import TERMINAL
-from dh_bridge.translation.fold import Slots, value
-from dh_bridge.translation.reading.statistics import meaningful
-from dh_bridge.translation.reading.subsets import parts_of, whole
-from dh_bridge.translation.render.ladders import combined
-from dh_bridge.translation.render.profiles import profile_value
-from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
-from dh_bridge.translation.rungs import OPERATION_DBT, OPERATION_ICEBERG, OPERATION_SQL, TYPE_STREAMING
-from dh_bridge.translation.runs.contributions import actor_of, counts_of, io_of
-from dh_bridge.translation.runs.queries import queries_of, sql_digest
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     AFFECTED_ROWS,
     LIFECYCLE,
     METRIC,
@@ -26,11 +17,20 @@ from dh_bridge.translation.slots import (
     SCHEMA,
     SQL,
 )
+from dh_bridge.translation.fold import Slots, value
+from dh_bridge.translation.precedence import OPERATION_DBT, OPERATION_ICEBERG, OPERATION_SQL, TYPE_STREAMING
+from dh_bridge.translation.reading.statistics import meaningful
+from dh_bridge.translation.reading.subsets import parts_of, whole
+from dh_bridge.translation.render.precedence import combined
+from dh_bridge.translation.render.profiles import profile_value
+from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
+from dh_bridge.translation.runs.contributions import actor_of, counts_of, io_of
+from dh_bridge.translation.runs.queries import queries_of, sql_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dh_bridge.translation.laws import Stamp
+    from dh_bridge.translation.merge import Stamp
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.reading.operation_types import OperationTypes
     from dh_bridge.translation.runs.history import History

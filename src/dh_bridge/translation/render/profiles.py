@@ -10,7 +10,7 @@ import msgspec
 from dh_bridge.translation.reading.statistics import MOST_COLUMNS, MOST_QUANTILES, share_of
 
 if TYPE_CHECKING:
-    from dh_bridge.translation.laws import Cell
+    from dh_bridge.translation.merge import Cell
 
 _encode = msgspec.json.Encoder().encode
 

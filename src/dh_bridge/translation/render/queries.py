@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
 from dh_bridge.datahub.urns import platform_urn
+from dh_bridge.translation.facts import QUERY, QUERY_SUBJECT
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.render.jobs import SQL_CAP
 from dh_bridge.translation.render.stamps import audit_stamp
-from dh_bridge.translation.slots import QUERY, QUERY_SUBJECT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

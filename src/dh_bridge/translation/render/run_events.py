@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dh_bridge.translation.facts import DURATION, OUTCOME, RUN_URL, TRIES_LEFT
 from dh_bridge.translation.fold import value
+from dh_bridge.translation.precedence import URL_WHILE_RUNNING
 from dh_bridge.translation.reading.airflow import OUTCOMES
 from dh_bridge.translation.render.stamps import FULL_TABLE, message_id, millis
-from dh_bridge.translation.rungs import URL_WHILE_RUNNING
-from dh_bridge.translation.slots import DURATION, OUTCOME, RUN_URL, TRIES_LEFT
 
 if TYPE_CHECKING:
     from dh_bridge.translation.fold import Slots

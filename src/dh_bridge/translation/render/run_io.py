@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import Proposal, upsert
+from dh_bridge.translation.facts import INPUT, OUTPUT
 from dh_bridge.translation.render.shared import edge
 from dh_bridge.translation.runs.contributions import actor_of, edge_properties, io_of
-from dh_bridge.translation.slots import INPUT, OUTPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, create, upsert
 from dh_bridge.datahub.urns import platform_instance_urn, platform_urn
 from dh_bridge.openlineage.times import iso
-from dh_bridge.translation.fold import Slots, first_rung, value
-from dh_bridge.translation.identity.subtypes import run_subtype
-from dh_bridge.translation.properties import capped, text
-from dh_bridge.translation.render.ladders import combined
-from dh_bridge.translation.render.run_events import page_of, run_event
-from dh_bridge.translation.render.run_io import run_io
-from dh_bridge.translation.render.stamps import audit_stamp
-from dh_bridge.translation.rungs import TYPE_AIRFLOW_RUN, TYPE_JOB, TYPE_START_REASON, names
-from dh_bridge.translation.runs.contributions import actor_of, counts_of, run_user
-from dh_bridge.translation.runs.heritage import type_of
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     ATTEMPT,
     INPUT,
     OUTPUT,
@@ -30,12 +20,22 @@ from dh_bridge.translation.slots import (
     STUB_RUN,
     UPSTREAM_RUN,
 )
+from dh_bridge.translation.fold import Slots, first_rung, value
+from dh_bridge.translation.identity.subtypes import run_subtype
+from dh_bridge.translation.precedence import TYPE_AIRFLOW_RUN, TYPE_JOB, TYPE_START_REASON, names
+from dh_bridge.translation.properties import capped, text
+from dh_bridge.translation.render.precedence import combined
+from dh_bridge.translation.render.run_events import page_of, run_event
+from dh_bridge.translation.render.run_io import run_io
+from dh_bridge.translation.render.stamps import audit_stamp
+from dh_bridge.translation.runs.ancestry import type_of
+from dh_bridge.translation.runs.contributions import actor_of, counts_of, run_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.translation.identity import Job
-    from dh_bridge.translation.laws import Cell
+    from dh_bridge.translation.merge import Cell
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState

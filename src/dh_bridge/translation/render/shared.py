@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.settings.domains import domain_of
+from dh_bridge.translation.facts import ALL, OWNER, TAG
 from dh_bridge.translation.fold import standing
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.render.stamps import add, audit_stamp, escaped
-from dh_bridge.translation.slots import ALL, OWNER, TAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -34,7 +34,7 @@ def leaves(document: Any) -> Iterator[tuple[Path, Any]]:
 def noted_leaves(document: Any, noted: Mapping[str, str], about: Mapping[str, str]) -> Iterator[Found]:
     """Yield every leaf, and what the walk said of it.
 
-    By places (see :class:`~dh_bridge.translation.place.Place`), ``noted`` is where leaves ended, ``about`` which datasets are named.
+    By places (see :class:`~dh_bridge.translation.context.Place`), ``noted`` is where leaves ended, ``about`` which datasets are named.
     """
     place = "$"
     note, datasets = noted.get(place), (about[place],) if place in about else ()

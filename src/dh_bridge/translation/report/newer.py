@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.facts import RUN_TYPE, SQL
 from dh_bridge.translation.fold import value
-from dh_bridge.translation.rungs import TYPE_JOB
-from dh_bridge.translation.runs.nameless import nameless
-from dh_bridge.translation.slots import RUN_TYPE, SQL
+from dh_bridge.translation.precedence import TYPE_JOB
+from dh_bridge.translation.runs.unnamed_jobs import nameless
 
 if TYPE_CHECKING:
     from collections.abc import Collection

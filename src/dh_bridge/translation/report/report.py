@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.search_texts import too_long
 from dh_bridge.redaction import REDACTED, names_of, replaced
+from dh_bridge.translation.context import ABOUT
 from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT, NAMES
 from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
 from dh_bridge.translation.facets import misplaced, registry
-from dh_bridge.translation.place import ABOUT
 from dh_bridge.translation.report.leaves import document, noted_leaves
 from dh_bridge.translation.report.written import CUT, MOVED
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dh_bridge.openlineage.events import Event
-    from dh_bridge.translation.place import Attach
+    from dh_bridge.translation.context import Attach
     from dh_bridge.translation.report.leaves import Found, Path
     from dh_bridge.translation.report.written import Aspects, Written
 

@@ -8,12 +8,7 @@ from dh_bridge.datahub.search_texts import cut_fields
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.assertions import untold_context
 from dh_bridge.translation.envelope import OF_JOB, OF_RUN, SOURCES
-from dh_bridge.translation.render.assertions import runtime_context
-from dh_bridge.translation.render.ladders import too_many
-from dh_bridge.translation.runs.joined import left
-from dh_bridge.translation.runs.nameless import is_nameless
-from dh_bridge.translation.runstate import ANY_TASK
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     CHECKS,
     DATASET_PROPERTIES,
     EXPLICIT,
@@ -27,6 +22,11 @@ from dh_bridge.translation.slots import (
     UPSTREAM,
     UPSTREAM_FIELD,
 )
+from dh_bridge.translation.render.assertions import runtime_context
+from dh_bridge.translation.render.precedence import too_many
+from dh_bridge.translation.runs.foreign_owned import left
+from dh_bridge.translation.runs.unnamed_jobs import is_nameless
+from dh_bridge.translation.runstate import ANY_TASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,18 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import corpuser_urn, is_urn
-from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
-from dh_bridge.translation.laws import BEFORE
-from dh_bridge.translation.reading.people import with_domain
-from dh_bridge.translation.rungs import PAGE_CODE
-from dh_bridge.translation.runs.leaving import forget_columns, tell_seen
-from dh_bridge.translation.runs.nameless import keep_on_run, nameless
-from dh_bridge.translation.runs.queries import sql_text, tell_queries
-from dh_bridge.translation.runs.retiring import tell_checked
-from dh_bridge.translation.runs.silent import tell_silent
-from dh_bridge.translation.runs.upstreams import pour_upstreams
-from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     ASSERTION,
     ASSERTION_URL,
     CHECK,
@@ -42,12 +31,23 @@ from dh_bridge.translation.slots import (
     Slot,
     Statement,
 )
+from dh_bridge.translation.fold import Cells, first_rung, fold, merge, pour, value
+from dh_bridge.translation.merge import BEFORE
+from dh_bridge.translation.precedence import PAGE_CODE
+from dh_bridge.translation.reading.people import with_domain
+from dh_bridge.translation.runs.assertion_expiry import tell_checked
+from dh_bridge.translation.runs.edge_expiry import forget_columns, tell_seen
+from dh_bridge.translation.runs.eventless_tasks import tell_silent
+from dh_bridge.translation.runs.queries import sql_text, tell_queries
+from dh_bridge.translation.runs.unnamed_jobs import keep_on_run, nameless
+from dh_bridge.translation.runs.upstreams import pour_upstreams
+from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from dh_bridge.translation.fold import Slots
-    from dh_bridge.translation.laws import Cell, Stamp
+    from dh_bridge.translation.merge import Cell, Stamp
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runs.history import History
 

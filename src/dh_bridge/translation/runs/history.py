@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from dh_bridge.openlineage.events import TERMINAL
-from dh_bridge.translation.laws import Stamp
+from dh_bridge.translation.merge import Stamp
 
 #: Within one attempt FAIL beats ABORT beats COMPLETE, whatever their times.
 _STRENGTH = {"COMPLETE": 1, "ABORT": 2, "FAIL": 3}

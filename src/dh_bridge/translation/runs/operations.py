@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.events import TERMINAL
+from dh_bridge.translation.facts import DATASET, FOLDED, INPUT, OUTPUT, PARENT, STATISTIC
 from dh_bridge.translation.fold import pour, value
 from dh_bridge.translation.identity.granularity import APPLICATION
 from dh_bridge.translation.runs.contributions import io_of
-from dh_bridge.translation.slots import DATASET, FOLDED, INPUT, OUTPUT, PARENT, STATISTIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.translation.laws import Cell, Stamp
+    from dh_bridge.translation.merge import Cell, Stamp
     from dh_bridge.translation.runstate import RunState
 
 OPERATION_OWNER = "?operation"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.facts import INPUT, NAMED_INPUT, STUB_RUN, UPSTREAM_RUN
 from dh_bridge.translation.fold import pour
-from dh_bridge.translation.slots import INPUT, NAMED_INPUT, STUB_RUN, UPSTREAM_RUN
 
 if TYPE_CHECKING:
     from dh_bridge.translation.fold import Slots

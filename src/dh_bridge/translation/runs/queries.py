@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.guid import datahub_guid
 from dh_bridge.datahub.urns import query_urn
-from dh_bridge.translation.fold import fold, value
-from dh_bridge.translation.properties import capped
-from dh_bridge.translation.slots import (
+from dh_bridge.translation.facts import (
     FINE_LINEAGE,
     INPUT,
     JOB_PROPERTIES,
@@ -23,10 +21,12 @@ from dh_bridge.translation.slots import (
     UPSTREAM,
     UPSTREAM_FIELD,
 )
+from dh_bridge.translation.fold import fold, value
+from dh_bridge.translation.properties import capped
 
 if TYPE_CHECKING:
     from dh_bridge.translation.fold import Slots
-    from dh_bridge.translation.laws import Cell, Stamp
+    from dh_bridge.translation.merge import Cell, Stamp
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState

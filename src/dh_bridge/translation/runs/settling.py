@@ -10,26 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.facts import FOLDED, RESULTS, RUN_ALIAS, TEMPORARY, WRITTEN
 from dh_bridge.translation.fold import Cells, fold
-from dh_bridge.translation.laws import BEFORE
-from dh_bridge.translation.rungs import TYPE_BATCHES, TYPE_RESTARTS, TYPE_STREAMING
+from dh_bridge.translation.merge import BEFORE
+from dh_bridge.translation.precedence import TYPE_BATCHES, TYPE_RESTARTS, TYPE_STREAMING
+from dh_bridge.translation.runs.collapse import run_through
 from dh_bridge.translation.runs.contributions import contribute, outputs_of, settle_placeholders, settle_snapshots
+from dh_bridge.translation.runs.foreign_owned import matched
 from dh_bridge.translation.runs.history import History, failing, history, only
-from dh_bridge.translation.runs.joined import matched
 from dh_bridge.translation.runs.operations import carried
 from dh_bridge.translation.runs.other_runs import RUN, take_over
 from dh_bridge.translation.runs.skipped import withdraw_skipped
-from dh_bridge.translation.runs.through import run_through
 from dh_bridge.translation.runstate import kinds_of
-from dh_bridge.translation.slots import FOLDED, RESULTS, RUN_ALIAS, TEMPORARY, WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dh_bridge.translation.facts import Slot
     from dh_bridge.translation.fold import Slots
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
-    from dh_bridge.translation.slots import Slot
 
 #: URN of a run -> the shared cells of that URN: what other runs say of it
 Others = Callable[[str], "Slots"]

@@ -13,17 +13,17 @@ import msgspec
 
 from dh_bridge.translation.assertions import outcome
 from dh_bridge.translation.assertions.check import said
+from dh_bridge.translation.facts import CHECKS, OUTPUT, PARENT, RESULTS, RUN_PROPERTIES
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.properties import kept
 from dh_bridge.translation.reading.checks import RESULT_NOTE
 from dh_bridge.translation.runs.contributions import io_of
 from dh_bridge.translation.runs.history import history
-from dh_bridge.translation.slots import CHECKS, OUTPUT, PARENT, RESULTS, RUN_PROPERTIES
 
 if TYPE_CHECKING:
     from dh_bridge.translation.assertions import AssertionTable, Check
-    from dh_bridge.translation.laws import Stamp
-    from dh_bridge.translation.place import Place
+    from dh_bridge.translation.context import Place
+    from dh_bridge.translation.merge import Stamp
     from dh_bridge.translation.reading.checks import Stated
     from dh_bridge.translation.runstate import RunState
 

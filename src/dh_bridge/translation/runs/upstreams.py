@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dh_bridge.translation.facts import EXPLICIT, INPUT, OUTPUT, UPSTREAM
 from dh_bridge.translation.fold import Cells, fold
 from dh_bridge.translation.runs.queries import query_behind
 from dh_bridge.translation.runstate import ANY_TASK, RunState
-from dh_bridge.translation.slots import EXPLICIT, INPUT, OUTPUT, UPSTREAM
 
 if TYPE_CHECKING:
     from dh_bridge.translation.options import Options

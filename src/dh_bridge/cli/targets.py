@@ -1,0 +1,79 @@
+"""Places that commands look into: a server, a catalogue, a file of URNs, a ledger that is there."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.cli.console import say
+from dh_bridge.delivery import open_destination
+from dh_bridge.errors import SettingsError
+from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.review.state import Listed
+from dh_bridge.sinks.base import shown
+from dh_bridge.sinks.catalog import CatalogSink
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
+
+    from dh_bridge.delivery import Destination
+    from dh_bridge.settings import Settings
+    from dh_bridge.sinks.base import Readable
+
+
+@contextmanager
+def opened_place(target: str, settings: Settings) -> Iterator[tuple[Readable, Iterable[str] | None, Settings]]:
+    """Open a place to read from; yield it, all its URNs (None: it cannot list them), and the settings with its profile."""
+    scheme, colon, path = target.partition(":")
+    if not colon:
+        listed = Listed(target)
+        yield listed, listed.urns, settings
+    elif scheme == "catalog":
+        with CatalogSink(Catalog(path, readonly=True)) as sink:
+            yield sink, sink.catalog.entities(), settings
+    elif scheme == "rest":
+        destination = _server(target, settings)
+        with destination.sink as server:
+            yield cast("Readable", server), None, destination.settings
+    else:
+        raise click.UsageError(f"{shown(target)!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs")
+
+
+def existing(file: Path) -> Catalog:
+    """Open a catalogue or ledger to write into; a SinkError when there is none, for only what delivers makes a new one."""
+    Catalog(file, readonly=True).close()
+    return Catalog(file)
+
+
+@contextmanager
+def opened_outbox(
+    place: Path | None, settings: Settings, *, readonly: bool = False
+) -> Iterator[tuple[Catalog, Outbox]]:
+    """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
+    place = place or settings.ledger.file
+    if place is None:
+        raise SettingsError("no ledger is named", where="--ledger", now="name its file")
+    with Catalog(place, readonly=True) if readonly else existing(place) as file:
+        yield file, Outbox(file.connection)
+
+
+def say_unread(urns: Collection[str]) -> None:
+    """Name the entities that were not compared, since the token's user may not read them."""
+    if urns:
+        say(
+            f"not compared: {len(urns):,} entities, such as {min(urns)}: the token's user may not read them (403);"
+            " give it the privilege to view entities"
+        )
+
+
+def _server(target: str, settings: Settings) -> Destination:
+    """Open a server; what is wrong with its address is wrong with ``--against``."""
+    try:
+        return open_destination(target, settings)
+    except SettingsError as error:
+        where = "--against" if error.where == "--to" else error.where
+        raise SettingsError(error.what, where=where, now=error.now) from error
