@@ -85,7 +85,11 @@ def marker() -> str:
 
 def tokens() -> Iterator[tuple[str, str, str]]:
     """Yield (issuer, token, marker) for every prefix of the rules."""
-    letters = {"hex": "0123456789abcdef", "upper": "ABCDEFGHJKLMNPQRSTUVWXYZ234567"}
+    letters = {
+        "hex": "0123456789abcdef",
+        "upper": "ABCDEFGHJKLMNPQRSTUVWXYZ234567",
+        "base32": "ABCDEFGHJKLMNPQRSTUVWXYZ234567",
+    }
     for row in load_yaml(FILE.read_text(encoding="utf-8"), str(FILE))["tokens"]:
         for prefix in row["prefixes"]:
             size = row.get("most") or max(row["least"], 24)
@@ -157,6 +161,16 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     "column description": lambda text: event(outputs=[dataset(schema=facet(fields=[{"name": "a", "type": "int", "description": text}]))]),
     "nested column description": lambda text: event(
         outputs=[dataset(schema=facet(fields=[{"name": "a", "type": "struct", "fields": [{"name": "b", "type": "int", "description": text}]}]))]
+    ),
+    "column name": lambda text: event(outputs=[dataset(schema=facet(fields=[{"name": text, "type": "int"}]))]),
+    "column type": lambda text: event(outputs=[dataset(schema=facet(fields=[{"name": "a", "type": text}]))]),
+    "member of a column": lambda text: event(outputs=[dataset(schema=facet(fields=[{"name": "a", "type": "int", "note": text}], note=text))]),
+    "column of the lineage": lambda text: event(
+        inputs=[dataset(name="shop.public.source")],
+        outputs=[dataset(columnLineage=facet(note=text, fields={text: {"inputFields": [{"namespace": "postgres://db:5432", "name": "shop.public.source", "field": text}]}}))],
+    ),
+    "dataset of the lineage": lambda text: event(
+        outputs=[dataset(columnLineage=facet(fields={"a": {"inputFields": [{"namespace": "postgres://db:5432", "name": f"shop.{text}", "field": "b"}]}}))],
     ),
     "lineage description": lambda text: event(
         inputs=[dataset(name="shop.public.source")],

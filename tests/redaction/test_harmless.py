@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from markers import PLACES, dataset, event, facet
+from markers import PLACES, dataset, event, facet, planted
 
 from dh_bridge import Bridge
 from dh_bridge.datahub.proposal import ndjson_line
@@ -76,6 +76,21 @@ def test_text_is_redacted_once():
     ]
     for text in said:
         assert redacted(redacted(text)) == redacted(text) != text
+
+
+def test_masked_text_stays_when_it_is_masked_again():
+    texts = {text for one in planted() for text in strings(one.event)}
+    assert len(texts) > 1_000
+    assert [text for text in texts if redacted(redacted(text)) != redacted(text)] == []
+
+
+def strings(value):
+    """Yield every text of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from strings(member)
 
 
 def test_prose_is_not_looked_at():

@@ -64,6 +64,8 @@ SAID = {
     f'{{"user": "ann", "apiKey": "{SECRET}", "n": 1}}': '{"user": "ann", "apiKey": ***, "n": 1}',
     f"{{'client_secret': '{SECRET} x', 'a': 'b'}}": "{'client_secret': ***, 'a': 'b'}",
     f"Command 'load --db-password {SECRET} --rows 5' failed": "Command 'load --db-password *** --rows 5' failed",
+    f"options:\n--db-password {SECRET}\n--rows 5": "options:\n--db-password ***\n--rows 5",
+    f"exec '--db-password {SECRET}'": "exec '--db-password ***'",
     f"AWS_SECRET_ACCESS_KEY={SECRET}\nAWS_REGION=eu": "AWS_SECRET_ACCESS_KEY=***\nAWS_REGION=eu",
     f"at postgres://ann:{SECRET}@db/shop": "at postgres://ann:***@db/shop",
     f"-Djavax.net.ssl.trustStorePassword={SECRET} -Da=b": "-Djavax.net.ssl.trustStorePassword=*** -Da=b",

@@ -76,7 +76,7 @@ class Catalog(Closing):
                 # taken for an inner one of it, and stay with nobody.
                 self.connection.execute("ROLLBACK")
             busy = "locked" in str(error) or "busy" in str(error)
-            if not isinstance(error, sqlite3.OperationalError):
+            if not isinstance(error, sqlite3.OperationalError) or "no such" in str(error):  # a table, or a column
                 raise DamageError(error, where=self.path) from error
             now = "another program writes to it; try again" if busy else ""
             raise SinkError(f"cannot be written: {error}", where=self.path, now=now, retryable=busy) from error

@@ -67,6 +67,9 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             )
             self.error, self.completed = _NoRoomError(why), True
             return len(data)
+        except ValueError:  # int() refuses a length of thousands of digits
+            self.error, self.completed = BadRequest("a header holds a number that cannot be read"), True
+            return len(data)
         if isinstance(self.error, RequestEntityTooLarge):
             self.error.body = f"more than {self.adj.max_request_body_size - 1:,} bytes (receiver.body_bytes)"
         if self.chunked and not self.completed and self.body_rcv is not None:

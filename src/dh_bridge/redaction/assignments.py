@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dh_bridge.redaction.mode import MASK
+from dh_bridge.redaction.mode import MASK, REDACTED
 from dh_bridge.redaction.names import secret_name
 from dh_bridge.redaction.rules import rules
 
@@ -27,10 +27,14 @@ _PASSWORDS = ("password", "passwd", "passphrase", "pwd", "_key", "-key", "apikey
 _FLAG = re.compile(r"(?<![\w-])(--?[A-Za-z][\w-]{1,60})[ \t]+(?=[^\s-])")
 _SCHEME = re.compile(r"\b(bearer|basic|token|apikey|negotiate)[ \t]{1,4}([\w\-.~+/=]{6,4000})", re.IGNORECASE)
 _AUTHORIZATION = re.compile(
-    r"(authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:[A-Za-z]{3,12}[ \t]{1,4})?)([^\s\"',]{4,4000})", re.IGNORECASE
+    r"(authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:[A-Za-z]{3,12}[ \t]{1,4})?)"
+    r"(?!\*{3})([^\s\"',]{4,})(?=[\s\"',]|\Z)(?![ \t]{1,4}\*{3})",
+    re.IGNORECASE,
 )
 _SYMBOLS = frozenset("!@#$%^&*+=~?")
 _LEAST, _LEAST_OF_DIGITS, _LEAST_OF_BEARER = 6, 8, 20
+_MAX_NAMES = 2_000
+"""Names of secrets in one text whose values are looked at, one by one. A text with more is hidden from there on."""
 
 
 def without_assignments(text: str) -> str:
@@ -41,7 +45,7 @@ def without_assignments(text: str) -> str:
         lower = text.lower()
         if "bearer" in lower or "basic " in lower or "token " in lower or "apikey " in lower or "negotiate" in lower:
             text = _SCHEME.sub(_after_scheme, text)
-        if " -" in text or text[0] == "-":
+        if "-" in text:
             text = _without_flags(text)
     return _without_values(text) if "=" in text or ":" in text or "%3D" in text else text
 
@@ -61,7 +65,7 @@ def looks_secret(value: str) -> bool:
 
 def _without_values(text: str) -> str:
     parts: list[str] = []
-    done = 0
+    done = names = 0
     for sign in _SIGN.finditer(text):
         start = sign.start()
         if start < done or start < 2:
@@ -76,6 +80,9 @@ def _without_values(text: str) -> str:
         name, quoted = _name_before(text, start)
         if not name or not secret_name(name):
             continue
+        names += 1
+        if names > _MAX_NAMES:
+            return "".join([*parts, text[done:start], REDACTED])
         span = _value_behind(text, sign.end(), sign[0], name, quoted=quoted)
         if span is not None:
             parts += text[done : span[0]], MASK
@@ -108,7 +115,7 @@ def _value_behind(text: str, start: int, sign: str, name: str, *, quoted: bool) 
     limit = min(len(text), start + 8)
     while begin < limit and text[begin] in _SPACES:
         begin += 1
-    if begin >= len(text):
+    if begin >= len(text) or text.startswith(MASK, begin):
         return None
     spaced = begin > start
     inner = begin

@@ -12,6 +12,7 @@ from dh_bridge.bundled import MAPPINGS, load_yaml, text_of, typed
 _ALPHABETS = {
     "hex": "0-9a-f",
     "upper": "A-Z0-9",
+    "base32": "A-Z2-7",
     "alnum": "A-Za-z0-9",
     "word": r"\w\-",
     "dotted": r"\w\-.",
@@ -22,6 +23,9 @@ _ALPHABETS = {
 }
 _CAPITAL = re.compile("[A-Z]")
 _DIGIT = re.compile("[0-9]")
+_SEPARATORS = re.compile("[^A-Za-z0-9]+")
+#: A part of a name that people give: ``orders``, ``Customer360``, ``v2``, ``ACCOUNTS``, ``2024``.
+_WORD = re.compile("[A-Za-z]?[a-z]{0,20}[0-9]{0,8}|[A-Z]{1,20}[0-9]{0,8}")
 
 
 class TokenRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,6 +78,8 @@ class Token:
 
     def __init__(self, prefix: str, row: TokenRow) -> None:
         self._before = row.before
+        self._prefix = prefix
+        self._random = row.alphabet not in ("hex", "base32")
         self._mixed = row.mixed
         most = "" if row.most is None else row.most
         end = "(?![A-Za-z0-9])" if row.most is not None else ""
@@ -89,9 +95,16 @@ class Token:
         for match in self.expression.finditer(text):
             if self._mixed and not (_CAPITAL.search(match[0]) and _DIGIT.search(match[0])):
                 continue
+            if self._random and _is_name(match[0][len(self._prefix) :]):
+                continue
             parts += text[done : max(done, match.start() - self._before)], mask
             done = match.end()
         return "".join([*parts, text[done:]]) if parts else text
+
+
+def _is_name(text: str) -> bool:
+    """Return whether what stands behind a prefix is a name that people give, such as ``customer_orders_2024``."""
+    return all(_WORD.fullmatch(part) for part in _SEPARATORS.split(text))
 
 
 class Rules:
