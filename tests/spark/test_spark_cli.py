@@ -174,7 +174,7 @@ def test_a_batch_of_a_stream_that_is_not_delivered_or_not_noted_is_repeated(tmp_
         assert f"Error: Spark: IsADirectoryError: [Errno 21] Is a directory: '{tmp_path}'" in done.stderr
     done = invoke(*said)
     assert done.exit_code == 0, done.output
-    assert "written for DataHub 0.15.0, as no profile is chosen" in done.stderr
+    assert "written for DataHub 1.7, the newest version" in done.stderr
     assert held(database) == dumped(Bridge(Settings()).translate(read_events([CLIENT])).proposals)
     assert session.read.parquet(str(bad)).count() == 1
     done = invoke(*said)
@@ -247,7 +247,7 @@ def test_what_may_not_be_written_is_counted_and_what_a_place_does_not_take_is_ke
         "dataJobInfo",
     }
     assert re.search(r"left out by writes.aspects: status: [1-9]", done.stderr)
-    assert "written for DataHub 0.15.0, as no profile is chosen" in done.stderr
+    assert "written for DataHub 1.7, the newest version" in done.stderr
     Refusing(monkeypatch, SinkError("answers 401", where="catalog:c.db"))
     done = invoke(*said, "--to", f"catalog:{tmp_path / 'c.db'}", "--undelivered", tmp_path / "late")
     assert done.exit_code == 3
