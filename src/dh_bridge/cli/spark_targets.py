@@ -104,7 +104,9 @@ class Target(NamedTuple):
         late, refused = 0, list[Failure]()
         try:
             # opened for each batch: a stream's are worked on by a thread of Spark's, and a SQLite file belongs to one thread
-            with open_destination(self.name, self.settings, run_id=self.options.run_id).sink as sink:
+            continues = batch is not None  # a stream knows the runs of its batches, as a ledger does
+            destination = open_destination(self.name, self.settings, run_id=self.options.run_id, ledger=continues)
+            with destination.sink as sink:
                 for done in targets.deliver(proposals, sink):
                     self.outcome.deliver(done)
                     late += sum(one.retryable for one in done.failed)

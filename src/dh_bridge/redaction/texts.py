@@ -47,8 +47,8 @@ def capped_input(text: str) -> str:
     """Return ``text``, of one that is longer than any aspect holds its head and tail: patterns are to see no more."""
     if len(text) <= MAX_TEXT:
         return text
-    left = len(text) - MAX_TEXT
-    return text[: MAX_TEXT - _TAIL] + _LEFT_OUT.format(left) + text[-_TAIL:]
+    mark = _LEFT_OUT.format(len(text) - MAX_TEXT)
+    return text[: MAX_TEXT - _TAIL - len(mark)] + mark + text[-_TAIL:]
 
 
 @lru_cache(maxsize=16384)

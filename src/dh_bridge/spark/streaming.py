@@ -119,7 +119,8 @@ class Batch:
                 pieces = self._hold(pieces.unionByName(self._taken_back(anew, pieces)))
             changed = self._shared(anew, pieces)
             news = changed.unionByName(every)
-            taker(as_proposals(news.filter(f"kind = '{PROPOSAL}'")), self._bad, self._number)
+            proposals = self._completed(as_proposals(news.filter(f"kind = '{PROPOSAL}'")), old, anew)
+            taker(proposals, self._bad, self._number)
             if rejected is not None:
                 rejected(as_rejected(news))
             state.write("events", self._new.unionByName(self._again(anew, touched)))
@@ -131,6 +132,19 @@ class Batch:
         finally:
             for frame in self._held:
                 frame.unpersist()
+
+    @staticmethod
+    def _completed(proposals: DataFrame, old: DataFrame, anew: DataFrame) -> DataFrame:
+        """Return the proposals; a CREATE of a run that earlier batches wrote in part is an UPSERT, as it knows all of them."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - Spark's custom
+
+        earlier = (
+            among(old.filter("raw IS NOT NULL"), anew).selectExpr("key AS entity_urn", "true AS continued").distinct()
+        )
+        continued = (F.col("change_type") == "CREATE") & F.col("continued").isNotNull()
+        change = F.when(continued, F.lit("UPSERT")).otherwise(F.col("change_type"))
+        joined = proposals.join(few(earlier), "entity_urn", "left")
+        return joined.withColumn("change_type", change).select(*proposals.columns)
 
     def _again(self, anew: DataFrame, touched: DataFrame) -> DataFrame:
         """Return the keys of runs that are folded anew without events of the batch, so that their pieces of now count."""
