@@ -173,13 +173,14 @@ class ArraySink(_Stream):
                 self.left_out[LEFT_OUT] += len(proposals) - len(kept)
                 proposals = kept
         version = None if self._options is None else self._options.profile
-        failed = [
-            Failure(proposal, reason)
-            for proposal in proposals
-            if (reason := unreadable_urn(proposal.entity_urn, version)) is not None
-        ]
-        refused = {id(failure.proposal) for failure in failed}
-        taken = [proposal for proposal in proposals if id(proposal) not in refused]
+        taken: list[Proposal] = []
+        failed: list[Failure] = []
+        for proposal in proposals:
+            reason = unreadable_urn(proposal.entity_urn, version)
+            if reason is None:
+                taken.append(proposal)
+            else:
+                failed.append(Failure(proposal, reason))
         items = b",\n".join([array_item(proposal, metadata, keyed=self._keyed) for proposal in taken])
         if items:
             self._write(self._start + items)

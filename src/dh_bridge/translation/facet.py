@@ -246,7 +246,7 @@ def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statem
             at.reached(path, "kept", *(f"{aspect}.customProperties[{name}]" for aspect in PROPERTY_ASPECTS[at.attach]))
     properties = {}
     for path, values in found.items():
-        # masked here, too: the masking of events does not look into the long facets of columns
+        # masked here, too: in facets of columns the masking of events hides no value by its name, which may be a column
         written = kept_unmasked(f"{at.key}.{path}", values[0] if len(values) == 1 else values)
         if written is not None:
             properties[f"{at.key}.{path}"] = written
