@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import dh_bridge
+from dh_bridge.sinks import abilities
+from dh_bridge.sinks.abilities import Around
+from dh_bridge.sinks.base import SINKS
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src" / "dh_bridge"
@@ -120,3 +123,96 @@ def test_every_room_is_on_the_floor_plan():
 def test_the_changelog_begins_with_this_version():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)[0] == dh_bridge.__version__
+
+
+# -- sinks declare what they are -----------------------------------------------------------------------------------------
+
+ASKED_IN = {"sinks/base.py", "sinks/abilities.py"}
+"""The modules that look for abilities of sinks and know schemes; each sink knows its own, in its own module."""
+OTHER_WORDS = {
+    ("cli/path_conflicts.py", "file:"): "a URI of Hadoop",
+    ("cli/spark.py", "file"): "a file system of Hadoop",
+    ("sdk/plain.py", "kind"): "an attribute of numpy's types",
+    ("spark/topics.py", "kafka"): "a word of an error of Spark's",
+}
+"""(module, text) -> what a comparison with it is about, where it is not about sinks."""
+NO_SINKS = ("openlineage", "translation", "redaction", "learning", "datahub")
+"""Packages that know no sinks; their schemes are those of datasets' namespaces."""
+
+
+def members_of_sinks():
+    protocols = [
+        one for one in vars(abilities).values() if isinstance(one, type) and getattr(one, "_is_protocol", False)
+    ]
+    names = {name for one in [*protocols, Around] for name in vars(one) if not name.startswith("_")}
+    return (names | {"left_out", "kind"}) - {"emit", "close"}
+
+
+def texts_of(node):
+    return {inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant) and isinstance(inner.value, str)}
+
+
+def looks_past_the_declaration(tree, schemes, members, classes):
+    """Yield (line, text) of each look for a method of a sink, comparison with a scheme, and check for a class of sinks."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            yield from ((node.lineno, text) for side in sides for text in texts_of(side) & schemes)
+        elif isinstance(node, ast.match_case):
+            yield from ((node.pattern.lineno, text) for text in texts_of(node.pattern) & schemes)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in {"startswith", "removeprefix", "partition", "endswith"}:
+                yield from ((node.lineno, text) for one in node.args for text in texts_of(one) & schemes)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in {"getattr", "hasattr"}:
+                yield from ((node.lineno, text) for text in texts_of(node.args[1]) & members)
+            elif node.func.id in {"isinstance", "issubclass"}:
+                named = {one.id for one in ast.walk(node.args[1]) if isinstance(one, ast.Name)}
+                yield from ((node.lineno, name) for name in named & classes)
+
+
+def sink_classes():
+    classes = set()
+    for path in (SRC / "sinks").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        classes |= {
+            node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name.endswith("Sink")
+        }
+    return classes
+
+
+SCHEMES = set(SINKS) | {f"{scheme}:" for scheme in SINKS}
+
+
+def test_modules_ask_the_declaration_of_a_sink():
+    """A new sink needs no changes in commands and entry points, as none of them looks for its methods or its scheme."""
+    found = {}
+    for path in MODULES:
+        name = path.relative_to(SRC).as_posix()
+        if name.partition("/")[0] in NO_SINKS or name in ASKED_IN:
+            continue
+        own = name.split("/")[1].removesuffix(".py") if name.startswith("sinks/") else ""
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for line, text in looks_past_the_declaration(
+            tree, SCHEMES - {own, f"{own}:"}, members_of_sinks(), sink_classes()
+        ):
+            if (name, text) not in OTHER_WORDS:
+                found[f"{name}:{line}"] = text
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'scheme == "kafka"',
+        'scheme in ("rest", "kafka")',
+        'target.startswith("rest:")',
+        'target.startswith(("x", "catalog:"))',
+        'getattr(sink, "until", None)',
+        'hasattr(sink, "read")',
+        "isinstance(sink, CatalogSink)",
+        'match scheme:\n    case "file":\n        pass',
+    ],
+)
+def test_what_looks_past_the_declaration_is_found(line):
+    assert list(looks_past_the_declaration(ast.parse(line), SCHEMES, members_of_sinks(), sink_classes()))

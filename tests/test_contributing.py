@@ -96,10 +96,6 @@ def test_a_sink_is_added_by_its_recipe(checkout):
     recipe = RECIPES["Add a sink"]
     command = re.search(r"```console\n\$ (.+)\n```", recipe)[1]
     run(checkout, "bash", "-c", command)
-    contracts = (checkout / ".importlinter").read_text(encoding="utf-8")
-    added = contracts.replace("| dh_bridge.sinks.memory", "| dh_bridge.sinks.memory | dh_bridge.sinks.queue")
-    assert added != contracts
-    (checkout / ".importlinter").write_text(added, encoding="utf-8")
     scheme, case = re.findall(r"```diff\n(.+?)```", recipe, re.DOTALL)
     inserted(checkout / "src/dh_bridge/sinks/base.py", scheme)
     inserted(checkout / "tests/sinks/sink_contract.py", case)

@@ -16,7 +16,8 @@ from dh_bridge.delivery import new_run_id, open_destination, plain
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Noted
 from dh_bridge.settings import Settings
-from dh_bridge.sinks.base import Delivery, tells_what_is_there
+from dh_bridge.sinks.abilities import can_read
+from dh_bridge.sinks.base import Delivery
 from dh_bridge.sinks.memory import MemorySink
 
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
@@ -207,7 +208,7 @@ def test_only_what_may_be_written_is(tmp_path):
 def test_a_guarded_server_still_tells_its_version(gms):
     destination = opened(f"rest:{gms.url}", GUARDED.model_copy(update={"profile": None}))
     assert destination.version == "1.4.0.2"
-    assert tells_what_is_there(destination.sink)
+    assert can_read(destination.sink)
 
 
 def test_without_a_switch_nothing_stands_between():

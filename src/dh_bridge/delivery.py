@@ -23,28 +23,28 @@ from dh_bridge.review.completing import CompletingRuns
 from dh_bridge.review.merging import Merging
 from dh_bridge.settings.datahubenv import accounts, place_of
 from dh_bridge.settings.kafka import registry_url
+from dh_bridge.sinks.abilities import Around, can_read, names_version
 from dh_bridge.sinks.base import (
-    Around,
+    METADATA_SERVICE,
     Sink,
+    SinkKind,
     SinkOptions,
-    known_scheme,
+    address,
+    find_kind,
+    kind_of,
     open_sink,
-    shown,
-    tells_version,
-    tells_what_is_there,
+    target_kind,
 )
+from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.settings import Settings
     from dh_bridge.settings.writes import WritesSettings
     from dh_bridge.sinks.base import Delivery, Failure
 
-_REST = "rest:"
-_SERVERS = ("rest", "kafka")
-_UNSAID = ("rest:", "kafka:")
 _LOGINS = ("token", "token_file", "oauth")
 _ASKED_FIRST = "is that DataHub's address? its version is asked first, unless the setting `profile` tells it"
 _SOON = 3.0
@@ -57,7 +57,7 @@ class Destination(NamedTuple):
     """An open sink, the settings with the profile that its server wants, what was said to the sink, and the server's version.
 
     ``place`` is where the sink leads, fit to be kept: a server's address without secrets, a file's whole path. ``answered``: the
-    version is what the server said now, not the last time.
+    version is what the server said now, not the last time. ``kind`` is that of the target: the sink of a dry run is another one.
     """
 
     sink: Sink
@@ -65,22 +65,20 @@ class Destination(NamedTuple):
     options: SinkOptions
     version: str | None
     place: str
+    kind: SinkKind
     answered: bool = True
 
     @property
     def creates(self) -> bool:
         """Whether the target can write an aspect only where it is absent."""
-        scheme = self.place.partition(":")[0]
-        if scheme == "kafka" or (scheme == "file" and getattr(self.sink, "late", False)):
-            return drops_creates_silently(self.settings.profile)
-        return True
+        return not self.kind.versioned or drops_creates_silently(self.settings.profile)
 
     def described(self, target: str, identity: str | None = None) -> str:
         """Return, for people, where ``target`` leads, as what it is written and under which id.
 
         A target that leaves its address to settings and environment is shown with it.
         """
-        target = self.place if target in _UNSAID else target
+        target = self.place if self.kind.server and not address(target) else target
         since = "" if self.answered else "does not answer; the last time "
         version = f" ({since}DataHub {self.version})" if self.version else ""
         named = f", identity {identity}" if identity else ""
@@ -140,11 +138,10 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     """
     environ = os.environ if environ is None else environ
     known = known or Noted()
-    scheme = known_scheme(target)
+    kind = target_kind(target)
     options = SinkOptions(
+        **_areas(kind, settings, target, environ),
         file_format=file_format,
-        rest=rest_area(settings, target, environ) if scheme in _SERVERS else {},
-        kafka=registry_url(plain(settings.kafka), environ) if scheme == "kafka" else {},
         run_id=run_id or new_run_id(),
         pipeline_name=settings.pipeline_name,
         profile=settings.profile,
@@ -152,21 +149,31 @@ def open_destination(  # noqa: PLR0913 - what flags may say
     )
     version, answered = None, True
     asks = settings.profile is None and bool(options.rest.get("server"))
-    if asks and scheme == "kafka":  # before its sink is opened, which writes patches in the form of that version
+    if asks and not kind.names_version:  # before its sink is opened, which writes patches in the form of that version
         version, answered = _server_version(options, known.version)
         settings = written_for(version, settings)
         options = msgspec.structs.replace(options, profile=settings.profile)
-    sink = open_sink("memory:") if dry_run and scheme != "rest" else open_sink(target, options)
-    if asks and scheme == "rest":
+    tried = dry_run and not kind.names_version
+    sink = MemorySink() if tried else open_sink(target, options)
+    if asks and kind.names_version:
         try:
             version, answered = _server_version(options, known.version, sink)
             settings = written_for(version, settings)
         except BaseException:
             sink.close()
             raise
-    return Destination(
-        around(sink, settings, ledger=ledger), settings, options, version, _place(target, options), answered
-    )
+    kind = kind if tried else kind_of(sink)  # of a file the format may decide
+    place = f"{kind.scheme}:{kind.located(address(target), options)}"
+    return Destination(around(sink, settings, ledger=ledger), settings, options, version, place, kind, answered)
+
+
+def _areas(kind: SinkKind, settings: Settings, target: str, environ: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return the areas of the settings that the sinks of a kind read."""
+    areas: dict[str, Callable[[], dict[str, Any]]] = {
+        "rest": lambda: rest_area(settings, target, environ),
+        "kafka": lambda: registry_url(plain(settings.kafka), environ),
+    }
+    return {name: areas[name]() for name in kind.areas}
 
 
 def written_for(version: str | None, settings: Settings) -> Settings:
@@ -180,21 +187,9 @@ def written_for(version: str | None, settings: Settings) -> Settings:
     return settings.model_copy(update={"profile": newest_profile() if newest else version})
 
 
-def _place(target: str, options: SinkOptions) -> str:
-    """Return where a target leads, whatever named it."""
-    scheme, _, path = target.partition(":")
-    if scheme == "rest":
-        path = shown(options.rest["server"]).rstrip("/")
-    elif scheme == "kafka":
-        path = f"{path or options.kafka['bootstrap']}, topic {options.kafka['topic']}"
-    elif path not in {"", "-"}:  # standard output
-        path = str(Path(path).absolute())
-    return f"{scheme}:{path}"
-
-
 def need_ledger(target: str, settings: Settings) -> None:
     """Refuse, with a SettingsError, to deliver without a ledger what only a ledger can hold back; those call it who have none."""
-    if settings.max_new_entities_per_hour is not None and known_scheme(target) in _SERVERS:
+    if settings.max_new_entities_per_hour is not None and target_kind(target).server:
         raise SettingsError(
             "what is too much waits in a ledger, and there is none",
             where="max_new_entities_per_hour",
@@ -218,14 +213,14 @@ def around(sink: Sink, settings: Settings, *, ledger: bool = False) -> Sink:
     ``ledger``: a ledger knows the runs, so that nothing of them needs to be read from the target.
     """
     join, keep_schemas = settings.state == "read", settings.schema_.write == "if_absent"
-    if (join or keep_schemas) and tells_what_is_there(sink):
+    if (join or keep_schemas) and can_read(sink):
         sink = Merging(sink, join=join, keep_schemas=keep_schemas, pipeline=settings.pipeline_name)
-    elif join and sink.name != "memory":
+    elif join and kind_of(sink).persistent:
         with sink:  # left by an error, it leaves what is there alone
             raise SettingsError(
                 f"{sink.name}: cannot be read", where="state", now="deliver to rest: or catalog:, or set none"
             )
-    if not ledger and tells_what_is_there(sink):
+    if not ledger and can_read(sink):
         sink = CompletingRuns(sink, prefix=settings.properties.prefix + ".")
     if settings.writes.entities or settings.writes.aspects:
         sink = Guarded(sink, settings.writes)
@@ -246,12 +241,12 @@ def _server_version(options: SinkOptions, last: str | None, sink: Sink | None = 
     """
     try:
         if sink is not None and not last:
-            return (sink.version() if tells_version(sink) else None), True
+            return (sink.version() if names_version(sink) else None), True
         rest = dict(options.rest)
         if last:
             rest |= {"retries": 0, "timeout": min(rest["timeout"], _SOON)}
-        with open_sink(_REST, msgspec.structs.replace(options, file_format=None, rest=rest)) as server:
-            return (server.version() if tells_version(server) else None), True
+        with open_sink(METADATA_SERVICE, msgspec.structs.replace(options, file_format=None, rest=rest)) as server:
+            return (server.version() if names_version(server) else None), True
     except SinkError as error:
         if not error.retryable:
             raise
@@ -268,7 +263,8 @@ def rest_area(settings: Settings, target: str, environ: Mapping[str, str]) -> di
     """
     area = plain(settings.rest)
     found = accounts(environ, Path(environ.get("HOME") or Path.home()))
-    named = target.removeprefix(_REST) if target.startswith(_REST) else ""
+    kind = find_kind(target)
+    named = address(target) if kind is not None and kind.names_version else ""
     if named and area["server"] and place_of(named) != place_of(area["server"]):
         area |= dict.fromkeys(_LOGINS)
         area["headers"] = {}

@@ -18,7 +18,8 @@ from dh_bridge.datahub.profiles import profile
 from dh_bridge.delivery import open_destination, rest_area
 from dh_bridge.errors import BridgeError
 from dh_bridge.settings.loading import examine
-from dh_bridge.sinks.base import tells_what_is_there
+from dh_bridge.sinks.abilities import can_read
+from dh_bridge.sinks.base import METADATA_SERVICE
 from dh_bridge.sinks.rest.options import address
 from dh_bridge.translation.options import Options
 
@@ -196,9 +197,9 @@ def _connections(config: Path | str | None, flags: Sequence[Flag], *, connect: b
 def _asked(settings: Settings, server: str) -> Finding:
     """Ask the server who it is, and read an entity that every server has: that needs the token."""
     try:
-        destination = open_destination("rest:", settings.model_copy(update={"profile": None}))
+        destination = open_destination(METADATA_SERVICE, settings.model_copy(update={"profile": None}))
         with destination.sink as sink:
-            if tells_what_is_there(sink):
+            if can_read(sink):
                 sink.read({_EVERYWHERE: ["corpUserKey"]})
     except BridgeError as error:
         return Finding("connections", "rest", WRONG, error.fault, error.now)

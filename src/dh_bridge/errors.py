@@ -52,7 +52,9 @@ class SettingsError(BridgeError):
 
 
 class SinkError(BridgeError):
-    """A delivery that failed; ``retryable`` says whether trying again can help."""
+    """A delivery that failed; ``retryable``: trying again can help, but not before ``after`` seconds (0: nobody said)."""
+
+    after = 0.0
 
     def __init__(self, what: str, *, where: str = "", now: str = "", retryable: bool = False) -> None:
         super().__init__(what, where=where, now=now)

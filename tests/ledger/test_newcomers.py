@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from told import compiled
 
@@ -11,6 +13,7 @@ from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.openlineage.read import events_of
+from dh_bridge.sinks.abilities import Readable
 from dh_bridge.sinks.base import Delivery, Present
 from dh_bridge.sinks.memory import MemorySink
 
@@ -25,8 +28,10 @@ class Clock:
         return self.now
 
 
-class Readable(MemorySink):
+class Inhabited(MemorySink, Readable):
     """A place that has some entities already, and that can be gone."""
+
+    kind = replace(MemorySink.kind, readable=True)
 
     def __init__(self, *there):
         super().__init__()
@@ -129,7 +134,7 @@ def test_within_the_hour_nothing_more_goes(file, clock):
 
 
 def test_what_is_there_is_not_new(file, clock):
-    sink = Readable(urn("a"), urn("b"))
+    sink = Inhabited(urn("a"), urn("b"))
     found = ledger(file, sink, clock, 0)
     found.take(tables("a", "b", "c"))
     assert sorted(datasets(sink)) == [urn("a"), urn("b")]
@@ -150,7 +155,7 @@ def test_what_was_let_through_goes_on_being_written(file, clock):
 
 
 def test_a_place_that_does_not_answer_gets_nothing_and_loses_nothing(file, clock):
-    sink = Readable()
+    sink = Inhabited()
     sink.gone = True
     found = ledger(file, sink, clock, 10)
     _, delivery = found.take(tables("a"))
@@ -185,7 +190,7 @@ def test_what_was_dropped_takes_nobodys_place(file, clock):
 
 
 def test_a_pause_holds_them_too(file, clock):
-    sink = Readable()
+    sink = Inhabited()
     found = ledger(file, sink, clock, 10)
     found.courier.outbox.pause(paused=True)
     found.take(tables("a"))

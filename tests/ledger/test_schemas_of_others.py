@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from samples import dataset, event
 from told import NOW, compiled, read, settings
@@ -10,6 +12,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
 from dh_bridge.review.merging import Merging
 from dh_bridge.settings import Settings
+from dh_bridge.sinks.abilities import Readable
 from dh_bridge.sinks.base import Present
 from dh_bridge.sinks.memory import MemorySink
 
@@ -18,8 +21,10 @@ ALL = settings(profile="1.7")
 LEFT = Settings(profile="1.7", schema={"write": "if_absent"})
 
 
-class Shared(MemorySink):
+class Shared(MemorySink, Readable):
     """A place that other pipelines write to as well; ``theirs``: the schemas there are another one's."""
+
+    kind = replace(MemorySink.kind, readable=True)
 
     theirs = True
     looks = 0

@@ -16,7 +16,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.settings import Settings
-from dh_bridge.sinks.base import Around
+from dh_bridge.sinks.abilities import Around
 from dh_bridge.sinks.catalog import CatalogSink
 
 ALL = settings(profile="1.7")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -14,6 +15,7 @@ from dh_bridge.datahub.proposal import create, upsert
 from dh_bridge.delivery import around, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.review.completing import RunMerger
+from dh_bridge.sinks.abilities import Readable
 from dh_bridge.sinks.base import Delivery
 from dh_bridge.sinks.memory import MemorySink
 
@@ -201,8 +203,10 @@ def test_a_ledger_reads_nothing(server, tmp_path):
 # -- targets that cannot ------------------------------------------------------------------------------------------------
 
 
-class Blind(MemorySink):
+class Blind(MemorySink, Readable):
     """A target that may be written, but not be read."""
+
+    kind = replace(MemorySink.kind, readable=True)
 
     def __init__(self, *, retryable):
         super().__init__()

@@ -12,6 +12,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.review.plan import plan
 from dh_bridge.review.state import Listed, State
 from dh_bridge.review.verdicts import verdict
+from dh_bridge.sinks.abilities import Readable
 from dh_bridge.sinks.base import Present
 from dh_bridge.sinks.catalog import CatalogSink
 
@@ -22,7 +23,7 @@ OURS = {"run_id": "dh_bridge-1", "pipeline_name": "dh_bridge"}
 THEIRS = {"run_id": "snowflake-2", "pipeline_name": "nightly snowflake"}
 
 
-class Place:
+class Place(Readable):
     """A place that has what it is given."""
 
     def __init__(self, **held: dict[str, Present]) -> None:

@@ -243,7 +243,8 @@ def test_the_end_of_the_process_waits_so_long_for_all_of_them_and_no_longer(monk
             pipeline = Pipeline({"profile": "1.4", "rest": QUICK | {"timeout": 0.1}}, sink=target, on_error="warn")
             with pytest.warns(RuntimeWarning, match="not told yet"):
                 work(pipeline)
-            pipeline.sink._connection._options = msgspec.structs.replace(pipeline.sink._connection._options, timeout=60)
+            connection = pipeline.sink._sink._connection
+            connection._options = msgspec.structs.replace(connection._options, timeout=60)
         began = time.monotonic()
         with pytest.warns(RuntimeWarning) as found:
             pipeline_module._at_exit()

@@ -1,6 +1,7 @@
 """What every sink promises. A test module of a sink gives a ``target``: how to open it, and how to read back what arrived.
 
-A new sink joins by adding its case to ``CASES`` in test_sink_contract.py; it must then pass every promise there.
+A new sink joins by adding its case to ``CASES``; it must then pass every promise of test_sink_contract.py, and show each ability
+that its kind declares.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 DATASET = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 CAFE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.café_☃_𝄞,PROD)"
 RUN = "urn:li:dataProcessInstance:0f6e2a3c"
+CREATE = msgspec.structs.replace(upsert("dataset", DATASET, "subTypes", {"typeNames": ["Table"]}), change_type="CREATE")
+"""A proposal that is to be written only where the aspect is absent."""
 
 
 @dataclass
@@ -37,9 +42,9 @@ class Case:
     options: Callable[[Path], SinkOptions] = lambda folder: SinkOptions()  # noqa: ARG005 - most are told nothing
     needs: tuple[str, ...] = ()
 
-    def open(self, folder: Path) -> Sink:
+    def open(self, folder: Path, options: SinkOptions | None = None) -> Sink:
         """Open the sink that delivers into ``folder``."""
-        return open_sink(self.target(folder), self.options(folder))
+        return open_sink(self.target(folder), options or self.options(folder))
 
 
 class BrokenOffError(Exception):

@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import time
+from collections import Counter
+from dataclasses import fields, replace
+from pathlib import Path
 
 import msgspec
 import pytest
-from sink_contract import CASES, PARTS, BrokenOffError, leave, proposals
+from sink_contract import CASES, CREATE, DATASET, PARTS, BrokenOffError, leave, proposals
 
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Delivery
+from dh_bridge.sinks import abilities
+from dh_bridge.sinks.abilities import Around, open_readonly
+from dh_bridge.sinks.base import SINKS, Delivery, SinkKind, address, kind_of, local_path, target_kind
+from dh_bridge.sinks.memory import MemorySink
 
 
 @pytest.fixture(
@@ -92,3 +102,143 @@ def test_a_sink_is_named_after_its_scheme(case, sink, tmp_path):
 def test_an_error_in_the_block_comes_through(case, tmp_path):
     with pytest.raises(BrokenOffError):
         leave(case.open(tmp_path))
+
+
+# -- abilities -----------------------------------------------------------------------------------------------------------
+
+PROTOCOLS = {
+    "readable": abilities.Readable,
+    "lists_entities": abilities.Listing,
+    "names_version": abilities.Versioned,
+    "deadline": abilities.Hurried,
+    "own_ledger": abilities.LedgerHolder,
+    "learns_patch_forms": abilities.PatchLearner,
+}
+"""Ability -> what a sink that declares it has."""
+BEHAVIOURS = {"versioned", "atomic_on_close"}
+"""Abilities that add no method."""
+
+
+def has(sink, protocol):
+    """Return whether a sink has all members of a protocol, looked up in its class so that nothing is opened for it."""
+    own = {name for name in vars(protocol) if not name.startswith("_")}
+    return all(hasattr(type(sink), name) or name in vars(sink) for name in own)
+
+
+def test_every_ability_is_covered_here():
+    described = inspect.getdoc(SinkKind).partition("Abilities of its sinks:")[2]
+    documented = {
+        line.partition(":")[0].strip() for line in described.splitlines() if line.startswith("    ") and ": " in line
+    }
+    declared = {one.name for one in fields(SinkKind)} & documented
+    assert declared == set(PROTOCOLS) | BEHAVIOURS
+
+
+def test_a_sink_is_of_the_kind_that_its_target_has(case, sink, tmp_path):
+    assert kind_of(sink) == replace(target_kind(case.target(tmp_path)), by_ending=kind_of(sink).by_ending)
+    assert kind_of(sink).scheme in SINKS
+
+
+@pytest.mark.parametrize("ability", PROTOCOLS)
+def test_a_sink_has_the_abilities_that_it_declares_and_no_others(case, sink, ability):
+    assert has(sink, PROTOCOLS[ability]) is getattr(kind_of(sink), ability), case.name
+
+
+@pytest.mark.parametrize("ability", PROTOCOLS)
+def test_an_ability_that_is_declared_and_not_implemented_is_found(ability):
+    sink = MemorySink()
+    sink.kind = replace(sink.kind, **{ability: True})
+    assert has(sink, PROTOCOLS[ability]) is not getattr(kind_of(sink), ability)
+
+
+def test_a_sink_around_another_has_its_abilities(sink):
+    outer = Around(sink)
+    assert outer.kind is sink.kind
+    if outer.kind.readable:
+        assert outer.read({DATASET: []}) == sink.read({DATASET: []})
+        assert outer.forbidden == sink.forbidden
+    if outer.kind.lists_entities:
+        assert list(outer.urns()) == list(sink.urns())
+    if outer.kind.names_version:
+        assert outer.version() == sink.version()
+    if outer.kind.own_ledger:
+        assert outer.catalog is sink.catalog
+    if outer.kind.learns_patch_forms:
+        assert outer.patch_forms is sink.patch_forms
+
+
+def test_what_arrived_can_be_read_where_the_kind_says_so(sink):
+    if not kind_of(sink).readable:
+        pytest.skip("cannot be read")
+    assert sink.read({DATASET: ["subTypes", "datasetKey"]}) == {}
+    sink.emit(proposals())
+    present = sink.read({DATASET: ["subTypes", "datasetKey"]})
+    assert present[DATASET]["subTypes"].value == {"typeNames": ["Table"]}
+    assert list(sink.forbidden) == []
+
+
+def test_what_arrived_is_listed_where_the_kind_says_so(case, sink, tmp_path):
+    if not kind_of(sink).lists_entities:
+        pytest.skip("lists no entities")
+    sink.emit(proposals())
+    assert DATASET in set(sink.urns())
+    sink.close()
+    with open_readonly(case.target(tmp_path)) as reader:
+        assert DATASET in set(reader.urns())
+        assert DATASET in reader.read({DATASET: []})
+
+
+def test_the_version_of_the_server_is_named_where_the_kind_says_so(case, sink):
+    if not kind_of(sink).names_version:
+        pytest.skip("names no version")
+    assert case.name.endswith(f" {sink.version()}") or sink.version() in case.name
+
+
+def test_nothing_is_sent_after_the_deadline_where_the_kind_says_so(case, sink, tmp_path):
+    if not kind_of(sink).deadline:
+        pytest.skip("knows no deadline")
+    sink.until(time.monotonic() - 1)
+    with pytest.raises(SinkError) as caught:
+        sink.emit(proposals())
+    assert caught.value.retryable
+    assert case.arrived(sink, tmp_path) == []
+
+
+def test_nothing_is_there_before_close_where_the_kind_says_so(case, sink, tmp_path):
+    target = case.target(tmp_path)
+    path = local_path(target)
+    if path is None:
+        assert not kind_of(sink).atomic_on_close
+        pytest.skip("is no local file")
+    sink.emit(proposals())
+    assert Path(path).exists() is not kind_of(sink).atomic_on_close
+    sink.close()
+    assert Path(path).is_file()
+
+
+@pytest.mark.parametrize("version", ["1.3", "1.7"])
+def test_creates_are_left_out_by_version_where_the_kind_says_so(case, tmp_path, version):
+    options = msgspec.structs.replace(case.options(tmp_path), profile=version)
+    with case.open(tmp_path, options) as sink:
+        if not kind_of(sink).versioned:
+            pytest.skip("does not depend on the version")
+        assert sink.emit([CREATE]) == Delivery(int(version != "1.3"), [])
+        assert sink.left_out.total() == int(version == "1.3")
+
+
+def test_the_state_of_runs_is_in_the_target_where_the_kind_says_so(case, sink, tmp_path):
+    if not kind_of(sink).own_ledger:
+        pytest.skip("needs a ledger")
+    assert isinstance(sink.catalog, Catalog)
+    assert sink.catalog.path == address(case.target(tmp_path))
+
+
+def test_the_form_of_patches_is_known_where_the_kind_says_so(sink):
+    if not kind_of(sink).learns_patch_forms:
+        pytest.skip("learns none")
+    sink.emit(proposals())
+    assert isinstance(sink.patch_forms, PatchForms)
+
+
+def test_every_sink_counts_what_it_leaves_out(sink):
+    assert isinstance(abilities.left_out(sink), Counter)

@@ -15,7 +15,8 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Delivery, Present, Readable, SinkOptions, Versioned, open_sink
+from dh_bridge.sinks.abilities import Readable, Versioned
+from dh_bridge.sinks.base import Delivery, Present, SinkOptions, open_sink
 from dh_bridge.sinks.rest import batches
 
 JOB = "urn:li:dataJob:(urn:li:dataFlow:(airflow,shop,prod),load)"

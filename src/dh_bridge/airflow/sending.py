@@ -10,7 +10,7 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.delivery import hurried_settings, need_ledger, open_destination
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.rest.responses import LaterError
+from dh_bridge.sinks.abilities import left_out, set_deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def _delivered(events: list[dict[str, Any]], settings: Settings, deadline: float
         try:
             return _tried(events, settings, deadline)
         except SinkError as error:
-            wait = max(error.after if isinstance(error, LaterError) else 0.0, pause)
+            wait = max(error.after, pause)
             if not error.retryable or time.monotonic() + wait >= deadline:
                 raise
         time.sleep(wait)
@@ -84,8 +84,7 @@ def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) ->
         settings.airflow.to, hurried_settings(settings, max(0.1, deadline - time.monotonic()))
     )
     with destination.sink as sink:
-        if (until := getattr(sink, "until", None)) is not None:  # REST, which may take many requests for one emit
-            until(deadline)
+        set_deadline(sink, deadline)  # one emit may take many requests
         translation = Bridge(destination.settings).translate(events)
         waiting: list[Proposal] = translation.proposals
         delivered, refused, pause = 0, [], _FIRST_PAUSE
@@ -103,9 +102,9 @@ def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) ->
             if waiting:
                 time.sleep(pause)
                 pause *= 2
-    left_out = [LEFT_OUT] if LEFT_OUT in getattr(destination.sink, "left_out", ()) else []
+    rules = [LEFT_OUT] if LEFT_OUT in left_out(destination.sink) else []
     problems = [f"{one.proposal.entity_urn} {one.proposal.aspect_name}: {one.reason}" for one in refused]
-    return Sent(delivered, _mistakes(translation) + problems + [f"left out by {rule}" for rule in left_out])
+    return Sent(delivered, _mistakes(translation) + problems + [f"left out by {rule}" for rule in rules])
 
 
 def _mistakes(translation: Translation) -> list[str]:

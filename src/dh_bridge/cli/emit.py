@@ -22,12 +22,14 @@ from dh_bridge.cli.options import (
     utf_8,
     with_settings,
 )
-from dh_bridge.cli.path_conflicts import need_apart, place_of
+from dh_bridge.cli.path_conflicts import need_apart
 from dh_bridge.cli.queue import held
 from dh_bridge.cli.summary import Outcome, events_of
 from dh_bridge.delivery import Destination, need_ledger, open_destination
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger, Nowhere, noted, opened, trial
+from dh_bridge.sinks.abilities import left_out
+from dh_bridge.sinks.base import address, local_path, target_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -92,7 +94,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
     any number of calls, as often as they like, and only what changed is sent. What a server does not take now waits in the ledger.
     """
     place = ledger or settings.ledger.file
-    need_apart(events, {"--report": report, "--dead-letters": dead, "--ledger": place, "--to": place_of(target)})
+    need_apart(events, {"--report": report, "--dead-letters": dead, "--ledger": place, "--to": local_path(target)})
     with Outcome(report=report, dead=dead, fail_on=fail_on) as outcome:
         try:
             if place is None and not dry_run:
@@ -105,7 +107,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
                 run_id=run_id,
                 dry_run=dry_run,
                 known=known,
-                ledger=place is not None or place_of(target, ("catalog",)) is not None,
+                ledger=place is not None or target_kind(target).own_ledger,
             )
             with destination.sink, _tried(target, place) if dry_run else nullcontext(place) as place:
                 _announce(target, destination, dry_run=dry_run)
@@ -123,8 +125,7 @@ def emit(  # noqa: PLR0913 - one parameter per option
 
 def _tried(target: str, place: Path | None) -> AbstractContextManager[Path | None]:
     """Return what gives a copy of the ledger to a dry run; a catalogue is its own ledger."""
-    catalog = place_of(target, ("catalog",))
-    return trial(place if catalog is None else Path(catalog))
+    return trial(Path(address(target)) if target_kind(target).own_ledger else place)
 
 
 def _ledger(  # noqa: PLR0913 - what the flags say
@@ -152,7 +153,7 @@ def _announce(target: str, destination: Destination, *, dry_run: bool) -> None:
 
 def _gate(target: str, destination: Destination, *, unasked: bool) -> Gate:
     """Return what tells and asks before the first write; a file is no place where entities are new."""
-    asks = not unasked and not target.startswith("file:")
+    asks = not unasked and target_kind(target).asks_before_new_entities
     return Gate(destination.sink, destination.settings.ask_new_entities if asks else None)
 
 
@@ -173,7 +174,7 @@ def _deliver(
                 gate(translation)
                 with outcome.waiting(len(translation.proposals)):
                     outcome.deliver(destination.sink.emit(translation.proposals))
-    outcome.counts.filtered.update(getattr(destination.sink, "left_out", {}))
+    outcome.counts.filtered.update(left_out(destination.sink))
 
 
 def _deliver_by(ledger: Ledger, items: Iterable[Event | DeadLetter], outcome: Outcome, *, writes: bool) -> None:

@@ -26,7 +26,7 @@ class _EventsPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
         scheme, colon, _ = str(value).partition(":")
-        if colon and not Path(value).exists() and scheme in import_module("dh_bridge.sinks.base").SINKS:
+        if colon and not Path(value).exists() and import_module("dh_bridge.sinks.base").find_kind(str(value)):
             self.fail(
                 f"{scheme}: begins a place, not a file of events: places stand behind --to or --against.", param, ctx
             )
@@ -43,7 +43,10 @@ class _CatalogPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
-        return super().convert(str(value).removeprefix("catalog:"), param, ctx)
+        targets = import_module("dh_bridge.sinks.base")
+        kind = targets.find_kind(str(value))
+        path = targets.address(str(value)) if kind is not None and kind.own_ledger else str(value)
+        return super().convert(path, param, ctx)
 
 
 events_path = _EventsPath(exists=True, allow_dash=True)

@@ -13,7 +13,6 @@ from dh_bridge.openlineage.folders import is_read
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_FILES = ("file", "catalog")
 _PATTERN = frozenset("*?[{")
 
 
@@ -48,9 +47,3 @@ def need_folders_apart(events: Sequence[str], written: Mapping[str, str | None])
 
 def _plain(path: str) -> str:
     return path.rstrip("/") if "://" in path else str(Path(path.removeprefix("file:")).resolve())
-
-
-def place_of(target: str, schemes: Sequence[str] = _FILES) -> str | None:
-    """Return the file or folder that a target of one of ``schemes`` is, None for another, such as a server."""
-    scheme, _, path = target.partition(":")
-    return path if scheme in schemes and path not in ("", "-") else None

@@ -22,7 +22,7 @@ from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import refuse_beside_catalogue
 from dh_bridge.ledger.pruning import forget, forget_checks, old_runs, retired_checks
-from dh_bridge.sinks.base import known_scheme
+from dh_bridge.sinks.base import address, target_kind
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def prune(  # noqa: PLR0913 - one parameter per option
     for servers that show removed checks all the same. One that is made again comes back whole.
     """
     place, now = _place(target, settings, ledger, hard), int(time.time() * 1000)
-    own = target.startswith("catalog:")
+    own = target_kind(target).own_ledger
     if retired and not (own or hard or dry_run):
         raise SettingsError("emit has removed them softly", where="--retired", now="name a list with --hard FILE")
     with existing(place) as file:
@@ -120,14 +120,13 @@ def prune(  # noqa: PLR0913 - one parameter per option
 
 def _place(target: str, settings: Settings, ledger: Path | None, hard: str | None) -> Path:
     """Return the file that knows what is ours; a SettingsError for options that do not fit the target."""
-    scheme, path = known_scheme(target), target.partition(":")[2]
-    if scheme == "catalog":
+    if target_kind(target).own_ledger:
         refuse_beside_catalogue(ledger)
         if hard is not None:
             raise SettingsError(
                 "is for servers", where="--hard", now="leave it out: a catalogue deletes what is ours itself"
             )
-        return Path(path)
+        return Path(address(target))
     place = ledger or settings.ledger.file
     if place is None:
         raise SettingsError("no ledger is named, and only it knows our runs", where="--ledger", now="name its file")

@@ -20,6 +20,7 @@ from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.delivery import plain
 from dh_bridge.ledger.sent import Sent
 from dh_bridge.settings.kafka import registry_url
+from dh_bridge.sinks.base import address, find_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,14 +60,17 @@ def import_(  # noqa: PLR0913 - one parameter per option
     """
     from dh_bridge.sinks.kafka.refusals import Refusals  # noqa: PLC0415 - an optional extra
 
-    scheme, colon, place = source.partition(":")
-    if scheme != "kafka" or not colon:
+    kind = find_kind(source)
+    if kind is None or not kind.refuses_later:
         raise click.UsageError("only Kafka refuses later: write kafka:BROKERS")
     area = registry_url(plain(settings.kafka), os.environ)
     found = others = 0
     if dry_run and group is not None:
         raise click.UsageError("--dry-run reads without a --group, which would remember where it stopped")
-    with _letters(ledger, settings, keep=not dry_run) as letters, Refusals(place, area, group=group) as refusals:
+    with (
+        _letters(ledger, settings, keep=not dry_run) as letters,
+        Refusals(address(source), area, group=group) as refusals,
+    ):
         for row in refusals.rows():
             ours = everyone or row.get("pipelineName") in (settings.pipeline_name, None)
             if not ours or run_id not in (None, row.get("runId")):

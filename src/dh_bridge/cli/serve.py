@@ -15,12 +15,13 @@ from dh_bridge.cli import EXIT_DELIVERY
 from dh_bridge.cli.console import escaped, json_line, say, visible
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import dead_option, profile_option, remember_option, with_settings
-from dh_bridge.cli.path_conflicts import need_apart, place_of
+from dh_bridge.cli.path_conflicts import need_apart
 from dh_bridge.cli.summary import written_to
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.masking import Masking
 from dh_bridge.receiver.running import receiving
 from dh_bridge.redaction import OFF
+from dh_bridge.sinks.base import local_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,7 +51,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
     where the server is down. A key (receiver.token, OpenLineage's apiKey) keeps others out. GET /health and GET /metrics tell how it
     is. Ctrl-C or SIGTERM ends it: what was answered is told first.
     """
-    need_apart((), {"--dead-letters": dead, "--ledger": ledger or settings.ledger.file, "--to": place_of(target)})
+    need_apart((), {"--dead-letters": dead, "--ledger": ledger or settings.ledger.file, "--to": local_path(target)})
     _log_to_stderr()
     stop = Event()
     with ExitStack() as stack:

@@ -13,13 +13,14 @@ import click
 from dh_bridge.cli.console import say
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import fail_option, profile_option, with_settings
-from dh_bridge.cli.path_conflicts import need_folders_apart, place_of
+from dh_bridge.cli.path_conflicts import need_folders_apart
 from dh_bridge.cli.spark_errors import plainly
 from dh_bridge.cli.spark_sources import batch_events, check, pairs, parts_wanted, stream_events
-from dh_bridge.cli.spark_targets import Batches, bury, delivery, leave_out, need_known
+from dh_bridge.cli.spark_targets import Batches, bury, delivery, leave_out, need_known, written_path
 from dh_bridge.cli.summary import Outcome, assumed_version
 from dh_bridge.errors import SinkError
 from dh_bridge.session import Translation
+from dh_bridge.sinks.base import find_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,7 +134,8 @@ def stream(  # noqa: PLR0913 - one parameter per option
     """Follow a landing folder or a topic; after each batch the target holds what all events so far come to."""
     from dh_bridge.spark.streaming import stream as started  # noqa: PLC0415 - as above
 
-    if target.startswith("file:") and target.endswith(".json"):
+    kind = find_kind(target)
+    if kind is not None and kind.atomic_on_close:
         raise click.UsageError("a stream cannot write one JSON array: end the file in .ndjson, or write ndjson:DIR")
     check(said, followed=True)
     need_known(target)
@@ -163,7 +165,7 @@ def stream(  # noqa: PLR0913 - one parameter per option
 def _written(said: dict[str, Any], target: str) -> dict[str, str | None]:
     """Return the folders that a command writes."""
     return {
-        "--to": place_of(target, ("parquet", "ndjson", "file")),
+        "--to": written_path(target),
         "--bad-records": said["bad_records"],
         "--undelivered": said["undelivered"],
     }

@@ -11,7 +11,7 @@ from dh_bridge.datahub.creates import drops_creates_silently
 from dh_bridge.delivery import need_ledger, open_destination
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.openlineage.events import told
-from dh_bridge.sinks.base import Failure, SinkOptions, known_scheme
+from dh_bridge.sinks.base import Failure, SinkOptions, address, find_kind, local_path, target_kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,10 +34,18 @@ def need_known(target: str) -> None:
         raise SettingsError(f"{target} needs a folder", where="--to", now=f"write --to {target}DIR")
     if not target.startswith(_FOLDERS):
         try:
-            known_scheme(target)
+            target_kind(target)
         except SettingsError as error:
             now = f"write parquet:DIR, ndjson:DIR, or {error.now}"
             raise SettingsError(error.what, where=error.where, now=now) from error
+
+
+def written_path(target: str) -> str | None:
+    """Return the folder or the file of proposals that a target writes, which Spark would read as events; else None."""
+    if target.startswith(_FOLDERS):
+        return address(target) or None
+    kind = find_kind(target)
+    return None if kind is None or kind.readable else local_path(target)
 
 
 def delivery(
@@ -72,7 +80,9 @@ class Target(NamedTuple):
         """Deliver what ``writes`` lets be written, and count the rest."""
         from dh_bridge.spark import targets  # noqa: PLC0415 - Spark is loaded by the commands that need it
 
-        creates = not self.name.startswith("kafka:") or drops_creates_silently(self.settings.profile)
+        kind = find_kind(self.name)
+        parallel = kind is not None and kind.parallel
+        creates = not parallel or drops_creates_silently(self.settings.profile)
         proposals, left_out = targets.permitted(proposals, self.settings.writes, creates=creates)
         self.outcome.counts.filtered.update(left_out)
         if self.name.startswith(_FOLDERS):
@@ -83,7 +93,7 @@ class Target(NamedTuple):
                     targets.write_batch(proposals, self.name, batch)
             self.outcome.delivered += proposals.count()
             return 0
-        return (self._from_executors if self.name.startswith("kafka:") else self._from_driver)(proposals, batch)
+        return (self._from_executors if parallel else self._from_driver)(proposals, batch)
 
     def _from_executors(self, proposals: DataFrame, batch: int | None) -> int:
         from dh_bridge.spark import executors  # noqa: PLC0415 - as above

@@ -13,8 +13,8 @@ from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.review.state import Listed
-from dh_bridge.sinks.base import shown
-from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.sinks.abilities import open_readonly
+from dh_bridge.sinks.base import find_kind, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
     from dh_bridge.delivery import Destination
     from dh_bridge.settings import Settings
-    from dh_bridge.sinks.base import Readable
+    from dh_bridge.sinks.abilities import Readable
 
 
 @contextmanager
 def opened_place(target: str, settings: Settings) -> Iterator[tuple[Readable, Iterable[str] | None, Settings]]:
     """Open a place to read from; yield it, all its URNs (None: it cannot list them), and the settings with its profile."""
-    scheme, colon, path = target.partition(":")
-    if not colon:
+    kind = find_kind(target)
+    if ":" not in target:
         listed = Listed(target)
         yield listed, listed.urns, settings
-    elif scheme == "catalog":
-        with CatalogSink(Catalog(path, readonly=True)) as sink:
-            yield sink, sink.catalog.entities(), settings
-    elif scheme == "rest":
+    elif kind is not None and kind.lists_entities:
+        with open_readonly(target) as sink:
+            yield sink, sink.urns(), settings
+    elif kind is not None and kind.readable:
         destination = _server(target, settings)
         with destination.sink as server:
             yield cast("Readable", server), None, destination.settings

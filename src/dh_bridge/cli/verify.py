@@ -19,6 +19,7 @@ from dh_bridge.delivery import around
 from dh_bridge.ledger.rerender import Recall
 from dh_bridge.review.state import State
 from dh_bridge.review.verdicts import verdict
+from dh_bridge.sinks.base import find_kind
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def verify(  # noqa: PLR0913 - one parameter per option
     if not events and teller is None:
         raise click.UsageError("name EVENTS, or the --ledger that has sent what came of them")
     with Outcome() as outcome, opened_place(target, settings) as (place, known, chosen), State(place) as state:
-        if known is not None and not target.startswith("catalog:"):
+        if known is not None and find_kind(target) is None:
             raise click.UsageError("a file of URNs holds no aspects: use rest:URL or catalog:FILE")
         said = _told(events, chosen, outcome) if teller is None else _sent(teller, delivery, chosen, sample)
         written = around(state, settings, ledger=teller is not None)

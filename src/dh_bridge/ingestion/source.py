@@ -24,6 +24,8 @@ from dh_bridge.ledger import noted, opened, trial
 from dh_bridge.openlineage.folders import SUFFIXES
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.session import Counts
+from dh_bridge.sinks.abilities import left_out
+from dh_bridge.sinks.base import SinkKind
 from dh_bridge.sinks.memory import MemorySink
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ class _Hand(MemorySink):
     """
 
     name = "datahub ingest"
+    kind = SinkKind(scheme=name, versioned=True)
 
     def __init__(self, version: str | None) -> None:
         super().__init__()
@@ -132,7 +135,7 @@ class OpenLineageSource(Source):
             self.report.add(translation)
             for proposal in self._hand.empty():
                 yield self._work_unit(proposal)
-        self.report.counts.filtered.update(getattr(self._sink, "left_out", {}))
+        self.report.counts.filtered.update(left_out(self._sink))
         if self._settings.profile is None:
             self.report.info(
                 "Neither the settings nor a server state a DataHub version: the newest one is assumed",

@@ -15,7 +15,8 @@ from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
-from dh_bridge.sinks.base import Around, Closing, Delivery
+from dh_bridge.sinks.abilities import Around, holds_ledger, learns_patch_forms
+from dh_bridge.sinks.base import Closing, Delivery, SinkKind, address, find_kind, kind_of
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -79,10 +80,10 @@ def noted(place: Path | None, target: str) -> Noted:
     A SettingsError when it cannot stand beside ``target``: a catalogue and its ledger are one file, and what that says was
     sent is in it, and nowhere else.
     """
-    scheme, _, path = target.partition(":")
-    if scheme == "catalog":
+    kind = find_kind(target)
+    if kind is not None and kind.own_ledger:
         refuse_beside_catalogue(place)
-        there = _noted(Path(path))
+        there = _noted(Path(address(target)))
         if there.target is not None or there.waits:  # of a place that took nothing so far nobody noted where it is
             raise SettingsError(
                 f"is the ledger of {there.target or 'another target'}, not a catalogue",
@@ -123,7 +124,7 @@ class _Noting(Around):
             with self._file.transaction():
                 Outbox(self._file.connection).write_note(_TARGET, self._target)
             self._target = None
-        forms: PatchForms | None = getattr(self._sink, "patch_forms", None)
+        forms = self._sink.patch_forms if learns_patch_forms(self._sink) else None
         if forms is not None and forms.learned and (note := msgspec.json.encode(forms)) != self._forms:
             with self._file.transaction():
                 Outbox(self._file.connection).write_note(_PATCH_FORMS, note.decode())
@@ -135,6 +136,7 @@ class Nowhere(Closing):
     """A sink for trials: takes everything and keeps nothing."""
 
     name = "nowhere"
+    kind = SinkKind(scheme=name, persistent=False)
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Take a batch."""
@@ -183,12 +185,10 @@ def opened(  # noqa: PLR0913 - what a door may choose
     ``version`` of the server is noted, for a day on which it does not answer, and so is ``target``, where the sink leads:
     :func:`noted` has both.
     """
-    own = getattr(sink, "catalog", None)
-    if isinstance(own, Catalog):
+    if holds_ledger(sink):
         refuse_beside_catalogue(place)
-        yield Ledger(
-            own, Options(settings, stateful=True), sink, full=full, report=report, gate=gate, delivery=delivery
-        )
+        options = Options(settings, stateful=True)
+        yield Ledger(sink.catalog, options, sink, full=full, report=report, gate=gate, delivery=delivery)
     elif place is None:
         if full:
             raise SettingsError(
@@ -196,7 +196,7 @@ def opened(  # noqa: PLR0913 - what a door may choose
             )
         yield None
     else:
-        if getattr(sink, "late", False):
+        if kind_of(sink).atomic_on_close:
             raise SettingsError(
                 "a JSON array is there only when it is whole, and takes the place of an older one",
                 where="--ledger",

@@ -21,6 +21,7 @@ from dh_bridge.ledger.sent import DAY, Sent
 from dh_bridge.ledger.withheld import Withheld
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.session import Call, Translation, counted
+from dh_bridge.sinks.abilities import holds_ledger
 from dh_bridge.sinks.base import Delivery
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Ledger:
         settings = options.settings.ledger
         self._file = file
         self._sink = sink
-        self._inside = getattr(sink, "catalog", None) is file
+        self._inside = holds_ledger(sink) and sink.catalog is file
         self._clock = clock
         self._ticks = ticks
         self._batch = settings.batch

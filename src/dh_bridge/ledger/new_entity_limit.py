@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.sinks.base import absent, tells_what_is_there
+from dh_bridge.sinks.abilities import absent, can_read
 
 if TYPE_CHECKING:
     import sqlite3
@@ -90,4 +90,4 @@ class Newcomers:
 def new_at(sink: Sink, urns: Iterable[str]) -> set[str]:
     """Return which entities a place does not have; all of them where it cannot be read. A SinkError as that of reading."""
     found = lasting(urns)
-    return absent(sink, sorted(found)) if tells_what_is_there(sink) else found
+    return absent(sink, sorted(found)) if can_read(sink) else found

@@ -128,7 +128,7 @@ class Courier:
                 self.last = None
                 yield from self._delivered()
                 self._rest = 0.0 if self.broken is None else min(max(2 * self._rest, REST), LONGEST)
-                asked: float = min(getattr(self.broken, "after", 0.0), LONGEST_ASKED)
+                asked = 0.0 if self.broken is None else min(self.broken.after, LONGEST_ASKED)
                 self._until = self._ticks() + max(self._rest, asked)
                 return
         self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)

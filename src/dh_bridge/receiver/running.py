@@ -19,7 +19,7 @@ from dh_bridge.receiver.ingest_queue import Intake
 from dh_bridge.receiver.metrics import Meters
 from dh_bridge.receiver.sending import Sender, ledger_of
 from dh_bridge.receiver.web import Web
-from dh_bridge.sinks.base import known_scheme
+from dh_bridge.sinks.base import target_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,7 +64,7 @@ def receiving(
     used or is not installed, a SinkError why the target or the ledger cannot be opened.
     """
     place = place or settings.ledger.file
-    if known_scheme(target) != "catalog" and place is None:
+    if not target_kind(target).own_ledger and place is None:
         raise SettingsError(
             "START and COMPLETE of a run come in requests of their own, and must not be lost in between",
             where="--ledger",

@@ -16,6 +16,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger import opened
 from dh_bridge.ledger.outbox_relay import LONGEST
 from dh_bridge.receiver.outage_log import News
+from dh_bridge.sinks.abilities import set_deadline
 from dh_bridge.sinks.base import Closing
 
 if TYPE_CHECKING:
@@ -80,9 +81,7 @@ class Sender(Closing):
     def close(self) -> None:
         """Deliver what waits once more, as far as the place takes it by then, and end; the rest stays in the ledger."""
         self._end = time.monotonic() + _LAST
-        until = getattr(self._destination.sink, "until", None)
-        if until is not None:
-            until(self._end)  # or it would try again, or rest, while nobody waits for it any more
+        set_deadline(self._destination.sink, self._end)  # or it would try again while nobody waits for it any more
         self._ended.set()
         self._woken.set()
         self._thread.join(_LAST + _MARGIN)

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Around, Delivery, forbidden
+from dh_bridge.sinks.abilities import Around
+from dh_bridge.sinks.base import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Present, Readable, ReadableSink
+    from dh_bridge.sinks.abilities import Readable, ReadableSink
+    from dh_bridge.sinks.base import Present
 
 log = logging.getLogger("dh_bridge.delivery")
 
@@ -55,7 +57,7 @@ class CompletingRuns(Around):
         if not chosen:
             return self._sink.emit(proposals)
         present = self._present({proposals[at].entity_urn for at in chosen})
-        unread = set(forbidden(self._readable))
+        unread = set(self._readable.forbidden)
         merged = dict(enumerate(proposals))
         newer_runs: set[str] = set()
         for at in chosen:

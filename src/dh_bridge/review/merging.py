@@ -9,13 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.sinks.base import Around, Delivery, forbidden
+from dh_bridge.sinks.abilities import Around
+from dh_bridge.sinks.base import Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Present, Readable, ReadableSink
+    from dh_bridge.sinks.abilities import Readable, ReadableSink
+    from dh_bridge.sinks.base import Present
 
 
 SETS = frozenset(("inputs", "outputs", "inputEdges", "outputEdges", "upstreamInstances", "subjects"))
@@ -55,7 +57,7 @@ class Merging(Around):
             if self._reads(one):
                 wanted.setdefault(one.entity_urn, set()).add(one.aspect_name)
         found = self._readable.read(wanted) if wanted else {}
-        unread = set(forbidden(self._readable))
+        unread = set(self._readable.forbidden)
         present = {(urn, name): one.value for urn, aspects in found.items() for name, one in aspects.items()}
         sent: list[Proposal] = []
         originals: dict[int, Proposal] = {}

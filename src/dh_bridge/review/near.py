@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dh_bridge.datahub.urns import dataset_urn, is_urn, parse
 from dh_bridge.settings.naming import FABRIC_TYPES, PATTERN_SIGNS
 from dh_bridge.settings.yaml_source import literal
-from dh_bridge.sinks.base import absent
+from dh_bridge.sinks.abilities import absent
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
-    from dh_bridge.sinks.base import Readable
+    from dh_bridge.sinks.abilities import Readable
 
 _PLATFORM = "urn:li:dataPlatform:"
 _QUOTES = str.maketrans("", "", '"`[]')

@@ -10,16 +10,17 @@ from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.datahub.urns import entity_type, key_aspect
 from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Closing, Present, forbidden
+from dh_bridge.sinks.abilities import Readable
+from dh_bridge.sinks.base import Closing, Present, SinkKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Delivery, Readable
+    from dh_bridge.sinks.base import Delivery
 
 
-class Listed:
+class Listed(Readable):
     """A place of which only the URNs are known: a file with one on each line."""
 
     def __init__(self, path: str) -> None:
@@ -53,7 +54,7 @@ class Change(NamedTuple):
     taken: frozenset[str] = frozenset()
 
 
-class State(Closing):
+class State(Closing, Readable):
     """A sink that writes to a copy; ``exists`` says which entities the place has, ``points`` counts points in time.
 
     ``refused`` says what the copy would not take, and why: the place would not either. ``unread`` are the entities that we may
@@ -61,6 +62,7 @@ class State(Closing):
     """
 
     name = "review"
+    kind = SinkKind(scheme=name, persistent=False, readable=True)
 
     def __init__(self, place: Readable) -> None:
         self.exists: dict[str, bool] = {}
@@ -92,7 +94,7 @@ class State(Closing):
                 new.setdefault(one.entity_urn, set()).add(one.aspect_name)
         found = self.place.read({urn: {*names, key_aspect(urn)} for urn, names in new.items()}) if new else {}
         seeds = []
-        self.unread.update(new.keys() & set(forbidden(self.place)))
+        self.unread.update(new.keys() & set(self.place.forbidden))
         for urn, names in new.items():
             if urn in self.unread:
                 continue

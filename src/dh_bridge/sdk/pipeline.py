@@ -25,6 +25,7 @@ from dh_bridge.sdk.run import Run, told_run
 from dh_bridge.sdk.waiting import Waiting
 from dh_bridge.session import PLATFORM
 from dh_bridge.settings.loading import settings_of
+from dh_bridge.sinks.abilities import is_sink, set_deadline
 from dh_bridge.sinks.base import Closing
 from dh_bridge.translation.options import Options
 
@@ -78,7 +79,7 @@ class Pipeline(Closing):
         _every.add(self)
         self._target = sink if isinstance(sink, str) else None
         self._sink = None if isinstance(sink, str) else sink
-        if self._sink is not None and not hasattr(sink, "emit"):
+        if self._sink is not None and not is_sink(self._sink):
             raise SettingsError(f"{sink!r} is no sink", where="sink", now='a target is a text, e.g. "catalog:shop.db"')
         self._waiting = Waiting(self._place) if on_error == "warn" else None
         try:
@@ -108,8 +109,8 @@ class Pipeline(Closing):
             if destination.settings.profile != self.options.settings.profile:
                 self.options = Options(destination.settings)
             self._sink = destination.sink
-        if self._end < math.inf and (until := getattr(self._sink, "until", None)) is not None:
-            until(self._end)
+        if self._end < math.inf:
+            set_deadline(self._sink, self._end)
         return self._sink
 
     def run(  # noqa: PLR0913 - what may be said of a run

@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from dh_bridge.delivery import refused
+from dh_bridge.errors import SinkError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ class Waiting:
         try:
             failed = self._place().emit(batch).failed if batch else []
         except Exception as error:  # noqa: BLE001 - a sink of the caller's may raise anything
-            if getattr(error, "retryable", True):
+            if not isinstance(error, SinkError) or error.retryable:
                 self._leave_alone(began)
                 self._keep(batch, error)
             else:

@@ -1,4 +1,8 @@
-"""What a sink is: a place that takes proposals, and says which of them it did not take.
+"""A sink is a place that takes proposals, and reports which of them it did not take.
+
+``SINKS`` declares every kind of target: what a command has to know of it before it is opened, and which abilities its sinks
+have beside emit and close (:mod:`dh_bridge.sinks.abilities`). All other modules ask these two, so a new sink touches its own
+module and one row of ``SINKS``. tests/sinks/test_sink_contract.py checks that every declared ability is implemented.
 
 Sinks know no settings module: a door makes :class:`SinkOptions` of settings, flags and environment, and ``open_sink`` hands
 them to the sink's ``open_target(place, options)``. A sink turns its area (``options.rest``, ``options.kafka``) into a struct
@@ -10,17 +14,17 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import msgspec
 
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.proposal import Proposal
-from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -105,68 +109,70 @@ class Sink(Protocol):
     ) -> None: ...
 
 
-class Around(Closing):
-    """A sink around another one: what it does not do itself is done, or known, by the inner sink.
+@dataclass(frozen=True, kw_only=True)
+class SinkKind:
+    """What a kind of target is, and which abilities its sinks have beside emit and close.
 
-    ``left_out`` counts by its rule what the sinks on the way did not let through.
+    What a command knows before it opens the target:
+
+    Attributes:
+        scheme: what a target of this kind begins with, and the name of its sinks.
+        module: the module whose ``open_target(place, options)`` opens it; empty for a sink that is no target of a command.
+        persistent: what arrives is kept when the process ends.
+        local_file: the place is the path of a file on this machine; opening it for writing creates the file.
+        server: the target is a service that others share: it has a login, and ``max_new_entities_per_hour`` holds for it.
+        areas: the areas of the settings that its sinks read, fields of :class:`SinkOptions`.
+        asks_before_new_entities: an entity can be new there; in a file of proposals none is.
+        parallel: several processes may deliver at once.
+        refuses_later: it accepts every proposal, and reports in a topic what could not be written.
+        sign: what an address of this kind looks like, for a message to a user who left out the scheme.
+        located: returns where a target leads, fit to be kept: without secrets, a file with its whole path.
+        by_ending: ending of a file -> the kind that such a file has, where it differs.
+
+    Abilities of its sinks:
+
+    Attributes:
+        readable: ``read`` returns what is there, and ``forbidden`` what may not be read (``Readable``).
+        lists_entities: ``urns`` returns all entities, and the module has ``open_readonly(place)`` (``Listing``).
+        names_version: ``version`` asks DataHub for its version (``Versioned``); opening the target writes nothing.
+        versioned: it cannot ask: which proposals it may write follows from the version in ``SinkOptions.profile``, and it
+            counts in ``left_out`` those that it does not write.
+        deadline: ``until`` bounds how long emit and read may take (``Hurried``).
+        atomic_on_close: nothing can be read there before ``close``, which replaces what was there before.
+        own_ledger: the target keeps the state of runs itself, in its ``catalog`` (``LedgerHolder``).
+        learns_patch_forms: ``patch_forms`` tells which form of patches the server takes (``PatchLearner``).
     """
 
-    def __init__(self, sink: Sink) -> None:
-        self.name = sink.name
-        shared: Counter[str] | None = getattr(sink, "left_out", None)
-        self.left_out: Counter[str] = Counter() if shared is None else shared
-        self._sink = sink
-
-    def emit(self, proposals: Sequence[Proposal]) -> Delivery:
-        """Hand a batch to the inner sink."""
-        return self._sink.emit(proposals)
-
-    def close(self) -> None:
-        """Close the inner sink."""
-        self._sink.close()
-
-    def __enter__(self) -> Self:
-        self._sink.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        self._sink.__exit__(kind, error, trace)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._sink, name)
+    scheme: str
+    module: str = ""
+    persistent: bool = True
+    local_file: bool = False
+    server: bool = False
+    areas: tuple[str, ...] = ()
+    asks_before_new_entities: bool = True
+    parallel: bool = False
+    refuses_later: bool = False
+    sign: re.Pattern[str] | None = None
+    located: Callable[[str, SinkOptions], str] = lambda place, _options: place
+    by_ending: Mapping[str, SinkKind] = field(default_factory=dict)
+    readable: bool = False
+    lists_entities: bool = False
+    names_version: bool = False
+    versioned: bool = False
+    deadline: bool = False
+    atomic_on_close: bool = False
+    own_ledger: bool = False
+    learns_patch_forms: bool = False
 
 
-def tells_version(sink: object) -> TypeGuard[Versioned]:
-    """Say whether a sink, or the one inside it, is Versioned; since Python 3.12 isinstance does not look inside."""
-    return hasattr(sink, "version")
+PLAIN = SinkKind(scheme="")
+"""The kind of a caller's own sink that declares none: it has emit and close."""
 
 
-def tells_what_is_there(sink: Sink) -> TypeGuard[ReadableSink]:
-    """Say whether a sink, or the one inside it, is Readable."""
-    return hasattr(sink, "read")
-
-
-def absent(place: Readable, urns: Iterable[str]) -> set[str]:
-    """Return which of the entities a place does not have."""
-    asked = {urn: [key_aspect(urn)] for urn in urns}
-    return asked.keys() - place.read(asked).keys() if asked else set()
-
-
-@runtime_checkable
-class Versioned(Protocol):
-    """A sink whose server tells its version: the profile follows it unless somebody chose one."""
-
-    def version(self) -> str | None:
-        """Return the server's version, None when it does not say; a SinkError when it does not answer."""
-        ...
-
-
-def forbidden(place: object) -> Collection[str]:
-    """Return the entities that a place was asked for and that we may not read: whether they exist is not known."""
-    urns: Collection[str] = getattr(place, "forbidden", ())
-    return urns
+def kind_of(sink: object) -> SinkKind:
+    """Return the kind of an open sink, ``PLAIN`` for one that declares none."""
+    kind: SinkKind = getattr(sink, "kind", PLAIN)
+    return kind
 
 
 class Present(msgspec.Struct, frozen=True):
@@ -178,41 +184,80 @@ class Present(msgspec.Struct, frozen=True):
     actor: str | None = None
 
 
-@runtime_checkable
-class Readable(Protocol):
-    """A sink that also says what is there."""
-
-    def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
-        """Return the present aspects by URN and name: ``wanted`` names URNs and their aspects, none of them meaning all.
-
-        An entity that exists has an entry, empty where it has none of the aspects, if its key aspect is asked for.
-        """
-        ...
-
-
-class ReadableSink(Sink, Readable, Protocol):
-    """A sink that also says what is there."""
-
-
 _ADDRESS = re.compile(r"(?P<scheme>.*?://)(?:[^/@?#]*@)?(?P<place>[^@?#]*)(?:[?#][^@]*)?", re.DOTALL)
 """An address; one with another @ is none, and nobody knows where a password ends."""
 
+
+def _server_place(_place: str, options: SinkOptions) -> str:
+    return shown(options.rest["server"]).rstrip("/")
+
+
+def _topic_place(place: str, options: SinkOptions) -> str:
+    return f"{place or options.kafka['bootstrap']}, topic {options.kafka['topic']}"
+
+
+def _file_place(place: str, _options: SinkOptions) -> str:
+    return place if place in _NO_FILES else str(Path(place).absolute())
+
+
+_NO_FILES = ("", "-")
+"""Places that are no files: none is named, or it is standard output."""
+
+_FILE = SinkKind(
+    scheme="file",
+    module="dh_bridge.sinks.file",
+    local_file=True,
+    asks_before_new_entities=False,
+    sign=re.compile(r"(?!.*://).*\.(nd)?json"),
+    located=_file_place,
+)
+
+JSON_ARRAY = replace(_FILE, versioned=True, atomic_on_close=True)
+"""The kind of a file with one JSON array."""
+
+METADATA_SERVICE = "rest:"
+"""The target that is DataHub's metadata service, at the address of the settings or of the environment."""
+
 SINKS = {
-    "memory": "dh_bridge.sinks.memory",
-    "file": "dh_bridge.sinks.file",
-    "catalog": "dh_bridge.sinks.catalog",
-    "rest": "dh_bridge.sinks.rest.sink",
-    "kafka": "dh_bridge.sinks.kafka.sink",
+    kind.scheme: kind
+    for kind in (
+        SinkKind(scheme="memory", module="dh_bridge.sinks.memory", persistent=False),
+        replace(_FILE, by_ending={".json": JSON_ARRAY}),
+        SinkKind(
+            scheme="catalog",
+            module="dh_bridge.sinks.catalog",
+            local_file=True,
+            readable=True,
+            lists_entities=True,
+            own_ledger=True,
+            sign=re.compile(r"(?!.*://).*\.db"),
+            located=_file_place,
+        ),
+        SinkKind(
+            scheme="rest",
+            module="dh_bridge.sinks.rest.sink",
+            server=True,
+            areas=("rest",),
+            readable=True,
+            names_version=True,
+            deadline=True,
+            learns_patch_forms=True,
+            sign=re.compile("https?://"),
+            located=_server_place,
+        ),
+        SinkKind(
+            scheme="kafka",
+            module="dh_bridge.sinks.kafka.sink",
+            server=True,
+            areas=("rest", "kafka"),
+            parallel=True,
+            refuses_later=True,
+            versioned=True,
+            located=_topic_place,
+        ),
+    )
 }
-"""Scheme of a target -> the module whose ``open_target(place, options)`` opens it; imported when first asked for."""
-
-
-_SIGNS = {
-    "rest": re.compile("https?://"),
-    "file": re.compile(r"(?!.*://).*\.(nd)?json"),
-    "catalog": re.compile(r"(?!.*://).*\.db"),
-}
-"""Scheme -> what a place of that kind looks like, for one who left the scheme out."""
+"""Scheme of a target -> its kind; the module is imported when a target is opened."""
 
 
 def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
@@ -220,20 +265,49 @@ def open_sink(target: str, options: SinkOptions | None = None) -> Sink:
 
     A SettingsError names the known schemes, or what the sink cannot heed; a SinkError says why a place cannot be written.
     """
-    module = SINKS[known_scheme(target)]
-    opener = cast("Callable[[str, SinkOptions], Sink]", import_module(module).open_target)
-    return opener(target.partition(":")[2], options or SinkOptions())
+    opener = cast("Callable[[str, SinkOptions], Sink]", load_sink(target).open_target)
+    return opener(address(target), options or SinkOptions())
 
 
-def known_scheme(target: str) -> str:
-    """Return the scheme of a target; a SettingsError names those that keep what they are given, and the one that fits."""
+def load_sink(target: str) -> Any:
+    """Import and return the module of a target; a SettingsError as that of :func:`target_kind`."""
+    return import_module(target_kind(target).module)
+
+
+def address(target: str) -> str:
+    """Return a target without its scheme."""
+    return target.partition(":")[2]
+
+
+def local_path(target: str) -> str | None:
+    """Return the path of the local file that a target writes; None for another target."""
+    kind, path = find_kind(target), address(target)
+    return path if kind is not None and kind.local_file and path not in _NO_FILES else None
+
+
+def find_kind(target: str) -> SinkKind | None:
+    """Return the kind of a target; None if it has none of the known schemes."""
     scheme, colon, place = target.partition(":")
-    if colon and scheme in SINKS:
-        return scheme
-    lasting = [name for name in SINKS if name != "memory"]
+    kind = SINKS.get(scheme) if colon else None
+    return None if kind is None else kind.by_ending.get(Path(place).suffix.lower(), kind)
+
+
+def target_kind(target: str) -> SinkKind:
+    """Return the kind of a target.
+
+    Raises:
+        SettingsError: the scheme is unknown; the message names the persistent kinds, and the target that was probably meant.
+    """
+    kind = find_kind(target)
+    if kind is not None:
+        return kind
+    scheme, colon, place = target.partition(":")
+    lasting = [name for name, other in SINKS.items() if other.persistent]
     near = get_close_matches(scheme.lower(), SINKS, 1, cutoff=0.7) if colon or scheme in SINKS else []
     meant = [f"{name}:{shown(place)}" for name in near]
-    meant += [f"{name}:{shown(target)}" for name, sign in _SIGNS.items() if sign.match(target.lower())]
+    meant += [
+        f"{name}:{shown(target)}" for name, kind in SINKS.items() if kind.sign and kind.sign.match(target.lower())
+    ]
     now = f"use one of {', '.join(f'{name}:' for name in lasting)}" + (f"; did you mean {meant[0]}?" if meant else "")
     raise SettingsError(f"{shown(target)!r} is no known target", where="--to", now=now)
 

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Closing, Present
+from dh_bridge.sinks.abilities import Readable
+from dh_bridge.sinks.base import SINKS, Closing, Present
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.sinks.base import Delivery, SinkOptions
 
 
-class CatalogSink(Closing):
+class CatalogSink(Closing, Readable):
     """Applies each batch to ``catalog`` in one transaction; it owns the catalogue and closes it."""
 
     name = "catalog"
+    kind = SINKS[name]
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
@@ -40,6 +42,10 @@ class CatalogSink(Closing):
                 found[urn] = {name: Present(value) for name, value in aspects.items() if not names or name in names}
         return found
 
+    def urns(self) -> Iterable[str]:
+        """Return the URNs of all entities."""
+        return self.catalog.entities()
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
@@ -59,3 +65,8 @@ def open_target(place: str, options: SinkOptions) -> CatalogSink:
     if options.file_format:
         raise SettingsError("catalog: has one format", where="--format", now="leave it out")
     return CatalogSink(Catalog(place))
+
+
+def open_readonly(place: str) -> CatalogSink:
+    """Return the sink of a catalogue that is there, opened to be read; a SinkError when there is none."""
+    return CatalogSink(Catalog(place, readonly=True))

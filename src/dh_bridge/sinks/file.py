@@ -22,7 +22,7 @@ from dh_bridge.datahub.generic_aspect import aspect_text, keyed_patches
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Closing, Delivery, Failure
+from dh_bridge.sinks.base import JSON_ARRAY, SINKS, Closing, Delivery, Failure, SinkKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +68,7 @@ class _Stream(Closing):
     """
 
     name = "file"
+    kind: SinkKind = SINKS[name]
 
     def __init__(self, place: str, written: str, mode: str) -> None:
         self._place = place
@@ -152,7 +153,7 @@ class ArraySink(_Stream):
     ``left_out`` counts the CREATE proposals that a server of the profile would report as errors.
     """
 
-    late = True
+    kind = JSON_ARRAY
 
     def __init__(self, place: str, options: SinkOptions | None = None) -> None:
         self._options = options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Closing, Delivery
+from dh_bridge.sinks.base import SINKS, Closing, Delivery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ class MemorySink(Closing):
     """Keeps every proposal in ``proposals``, in order; they stay readable after close."""
 
     name = "memory"
+    kind = SINKS[name]
 
     def __init__(self) -> None:
         self.proposals: list[Proposal] = []

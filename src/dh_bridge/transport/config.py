@@ -13,7 +13,7 @@ from dh_bridge.delivery import need_ledger
 from dh_bridge.errors import SettingsError
 from dh_bridge.settings import Settings
 from dh_bridge.settings.loading import flags_of, load
-from dh_bridge.sinks.base import known_scheme
+from dh_bridge.sinks.base import METADATA_SERVICE, target_kind
 
 _WHERE = "transport"
 _KEYS = ("to", "config", "ledger", "settings")
@@ -29,7 +29,7 @@ class DataHubConfig(Config):
     ``dh_bridge.yml``), ``ledger`` (a file that remembers runs, as ``--ledger``) and ``settings`` (any settings by their keys).
     """
 
-    to: str = "rest:"
+    to: str = METADATA_SERVICE
     settings: Settings = field(default_factory=Settings)
 
     @classmethod
@@ -44,7 +44,7 @@ class DataHubConfig(Config):
         target = said.get("to") or cls.to
         if not isinstance(target, str):
             raise SettingsError("`to` is no text", where=_WHERE, now="e.g. rest:http://localhost:8080")
-        known_scheme(target)
+        target_kind(target)
         file = said.get("config") or None
         if not isinstance(file, str | None):
             raise SettingsError("`config` is no text", where=_WHERE, now="e.g. dh_bridge.yml")

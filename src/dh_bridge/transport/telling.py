@@ -10,6 +10,7 @@ from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.delivery import refused
 from dh_bridge.errors import BridgeError, EventError
 from dh_bridge.log_throttle import LogThrottle, kind_of
+from dh_bridge.sinks.abilities import left_out
 from dh_bridge.transport.runs import TRIES, Run
 from dh_bridge.window import BYTES
 
@@ -116,7 +117,7 @@ class InMemory:
             if other.alone and not other.waits:
                 self._forget(other.key)
         self._let_go()
-        if not self._warned and LEFT_OUT in getattr(self._sink, "left_out", ()):
+        if not self._warned and LEFT_OUT in left_out(self._sink):
             self._warned = True
             log.warning("left out by %s", LEFT_OUT)
         return problems

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import ExitStack
-from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, finalize
@@ -20,7 +19,7 @@ from dh_bridge.ledger import noted, opened
 from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
-from dh_bridge.sinks.base import SINKS, known_scheme, shown
+from dh_bridge.sinks.base import load_sink, shown, target_kind
 from dh_bridge.translation.facets import registry
 from dh_bridge.transport.config import DataHubConfig
 from dh_bridge.transport.telling import InMemory, Teller, WithLedger
@@ -111,7 +110,7 @@ class _Telling:
         SQLite keeps its locks in memory: a process that is forked inside of a transaction finds the file locked for ever.
         """
         settings = self.config.settings
-        writes = settings.ledger.file is not None or known_scheme(self.config.to) == "catalog"
+        writes = settings.ledger.file is not None or target_kind(self.config.to).own_ledger
         return writes and self._lock.acquire(timeout=_STILL)
 
     def let_go(self) -> None:
@@ -179,7 +178,7 @@ class _Telling:
         place = settings.ledger.file
         known = noted(place, target)
         with ExitStack() as stack:
-            keeps_runs = place is not None or known_scheme(target) == "catalog"
+            keeps_runs = place is not None or target_kind(target).own_ledger
             destination = open_destination(target, settings, known=known, ledger=keeps_runs)
             sink = stack.enter_context(destination.sink)
             ledger = stack.enter_context(
@@ -200,7 +199,7 @@ class _Telling:
 def _load(target: str) -> None:
     """Import what the first event needs: a process that is forked while a thread imports waits for that thread without end."""
     registry()
-    import_module(SINKS[known_scheme(target)])
+    load_sink(target)
 
 
 def _at_end(telling: _Telling) -> None:

@@ -11,7 +11,7 @@ from dh_bridge.datahub.generic_aspect import keyed_patches
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Closing, Delivery, Failure
+from dh_bridge.sinks.base import SINKS, Closing, Delivery, Failure
 from dh_bridge.sinks.kafka.envelope import Envelope, compile_envelope
 from dh_bridge.sinks.kafka.errors import is_content, is_refused, sink_error
 from dh_bridge.sinks.kafka.options import kafka_options
@@ -41,6 +41,7 @@ class KafkaSink(Closing):
     """
 
     name = "kafka"
+    kind = SINKS[name]
 
     def __init__(self, kafka: KafkaOptions, options: SinkOptions) -> None:
         self.where = f"kafka:{kafka.bootstrap}"

@@ -9,7 +9,7 @@ import msgspec
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import Closing, Delivery, Failure
+from dh_bridge.sinks.base import SINKS, Closing, Delivery, Failure
 from dh_bridge.sinks.rest.batches import BATCH, SINGLE, Item, batch_body, cut, item, single_body
 from dh_bridge.sinks.rest.connection import Connection
 from dh_bridge.sinks.rest.options import TARGET, RestOptions
@@ -40,6 +40,7 @@ class RestSink(Closing):
     """
 
     name = "rest"
+    kind = SINKS[name]
 
     def __init__(self, connection: Connection, rest: RestOptions, options: SinkOptions) -> None:
         self.where = connection.where
