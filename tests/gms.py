@@ -27,11 +27,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.generic_aspect import operations
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import Payload, Proposal
 from dh_bridge.datahub.search_texts import long_texts
+from dh_bridge.datahub.timeseries import is_timeseries
 from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.datahub.validation import validator
 from dh_bridge.datahub.versions import parse_version

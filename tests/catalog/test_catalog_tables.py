@@ -5,15 +5,16 @@ import sqlite3
 import pytest
 from catalog_sample import LOAD, shop
 
-from dh_bridge.catalog.schema import VERSION
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.errors import SinkError
+from dh_bridge.storage import migrations
+from dh_bridge.storage.migrations import newest_version
 
 
 def test_a_new_file_says_what_it_is(tmp_path):
     Catalog(tmp_path / "c.db").close()
     plain = sqlite3.connect(tmp_path / "c.db")
-    assert plain.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    assert plain.execute("PRAGMA user_version").fetchone() == (newest_version(),)
     assert plain.execute("PRAGMA application_id").fetchone()[0].to_bytes(4, "big") == b"dhBr"
     assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     plain.close()
@@ -42,10 +43,10 @@ def test_another_program_s_database_is_refused_and_left_alone(tmp_path):
 def test_a_file_of_a_newer_release_is_refused(tmp_path):
     Catalog(tmp_path / "c.db").close()
     plain = sqlite3.connect(tmp_path / "c.db")
-    plain.execute(f"PRAGMA user_version = {VERSION + 1}")
+    plain.execute(f"PRAGMA user_version = {newest_version() + 1}")
     plain.close()
     for readonly in (False, True):
-        with pytest.raises(SinkError, match=f"version {VERSION + 1}, newer than {VERSION}"):
+        with pytest.raises(SinkError, match=f"version {newest_version() + 1}, newer than {newest_version()}"):
             Catalog(tmp_path / "c.db", readonly=readonly)
 
 
@@ -99,7 +100,7 @@ def test_any_file_name_will_do(tmp_path, name):
 
 
 def test_a_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
-    monkeypatch.setattr("dh_bridge.catalog.schema._MIGRATIONS", ("CREATE TABLE a (b); CREATE TABLE a (b)",))
+    monkeypatch.setattr(migrations, "migrations", lambda: {1: "CREATE TABLE a (b); CREATE TABLE a (b)"})
     with pytest.raises(SinkError, match="already exists"):
         Catalog(tmp_path / "c.db")
     monkeypatch.undo()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.datahub.timeseries import is_timeseries
 
 EVENTS = str(Path(__file__).resolve().parents[2] / "examples" / "events" / "spark.ndjson")
 

@@ -10,10 +10,11 @@ from gen_runs import group
 from told import Told, read, settings
 
 from dh_bridge.catalog.dump import dump
-from dh_bridge.catalog.schema import _APPLICATION, _MIGRATIONS, VERSION
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
 from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.storage.connection import _APPLICATION
+from dh_bridge.storage.migrations import migrations, newest_version
 from dh_bridge.translation.options import Options
 
 FIRST, LATER = ([one for i in numbers for one in group(7, i)] for numbers in (range(4), range(4, 8)))
@@ -54,9 +55,9 @@ def test_a_copy_goes_on_where_the_ledger_was(way, tmp_path):
 
 def test_a_catalogue_of_the_first_version_becomes_a_ledger(tmp_path):
     with closing(sqlite3.connect(tmp_path / "old.db")) as old:
-        old.executescript(_MIGRATIONS[0] + f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = 1;")
+        old.executescript(migrations()[1] + f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = 1;")
     with Catalog(tmp_path / "old.db") as file:
-        assert file.connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+        assert file.connection.execute("PRAGMA user_version").fetchone() == (newest_version(),)
         told = ledger(file)
         told.take(read(FIRST))
         told.take(read(LATER))
@@ -67,7 +68,7 @@ def test_who_is_below_whom_is_kept_from_version_five(tmp_path):
     """It stood among the tokens of kin."""
     rows = [("under urn:li:dataProcessInstance:up", 1), ("hands down BATCH MANUAL", 1), ("under x", 2), ("run y", 2)]
     with closing(sqlite3.connect(tmp_path / "old.db")) as old:
-        old.executescript("".join(_MIGRATIONS[:5]))
+        old.executescript("".join(migrations()[version] for version in range(1, 6)))
         old.executemany("INSERT INTO kin (token, run) VALUES (?, ?)", rows)
         old.commit()
         old.executescript(f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = 5;")

@@ -804,7 +804,7 @@ assert told.close()
 
 def test_a_fork_waits_for_what_another_thread_writes_to_sqlite(tmp_path, monkeypatch):
     """SQLite keeps its locks in memory: forked inside of a transaction, a process would find the file locked for ever."""
-    monkeypatch.setattr("dh_bridge.catalog.schema._BUSY_MILLIS", 500)
+    monkeypatch.setattr("dh_bridge.storage.connection._BUSY_MILLIS", 500)
     told = DataHubTransport(DataHubConfig(f"catalog:{tmp_path / 'told.db'}"))
     told.emit(event("START"))
     writes = threading.Event()

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from dh_bridge.catalog import timeseries
 from dh_bridge.catalog.edges import COLUMN_LINEAGE, COLUMNS, column_edges, entity_type, key_relations, relations
 from dh_bridge.catalog.patch_layout import PatchError
 from dh_bridge.catalog.patching import Draft
+from dh_bridge.datahub import timeseries
 from dh_bridge.datahub.urns import key_aspect
 from dh_bridge.sinks.base import Failure
 

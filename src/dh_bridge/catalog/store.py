@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from dh_bridge.catalog.batch import Batch
-from dh_bridge.catalog.damage import DamageError, diagnose
-from dh_bridge.catalog.schema import connect
-from dh_bridge.errors import SinkError
-from dh_bridge.sinks.base import Closing, Delivery
+from dh_bridge.sinks.base import Delivery
+from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from dh_bridge.datahub.proposal import Proposal
 
@@ -33,13 +28,12 @@ _RAW_NAMES = (
 """Custom properties that keep the pair a URN was made of: datasets, jobs and flows."""
 
 
-class Catalog(Closing):
+class Catalog(Database):
     """Latest aspects, points in time, relationships and lineage; one thread at a time, any number of readers beside it."""
 
     def __init__(self, path: str | Path, *, readonly: bool = False) -> None:
         """Open the file, making it unless ``readonly``; ``:memory:`` keeps it in memory. A SinkError says what is wrong."""
-        self.path = str(path)
-        self.connection = connect(path, readonly=readonly)
+        super().__init__(path, readonly=readonly)
         self._ids: dict[str, int] = {}
 
     def apply(self, proposals: Sequence[Proposal]) -> Delivery:
@@ -54,38 +48,12 @@ class Catalog(Closing):
             batch.write()
         return Delivery(len(proposals) - len(batch.failed), batch.failed)
 
-    @contextmanager
-    def transaction(self, *, keep: bool = True) -> Iterator[None]:
-        """Make what happens inside one transaction, the inner ones included: all of it stays, or nothing (not ``keep``)."""
-        inner = self.connection.in_transaction
-        try:
-            self.connection.execute("SAVEPOINT inner_one" if inner else "BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._undo(inner=inner)
-                raise
-            if keep:
-                self.connection.execute("RELEASE inner_one" if inner else "COMMIT")
-            else:
-                self._undo(inner=inner)
-        except sqlite3.Error as error:
-            self._ids.clear()
-            if not inner and self.connection.in_transaction:
-                # Where WAL cannot be, readers hold up a COMMIT, which leaves the transaction open: the next one would be
-                # taken for an inner one of it, and stay with nobody.
-                self.connection.execute("ROLLBACK")
-            busy = "locked" in str(error) or "busy" in str(error)
-            if not isinstance(error, sqlite3.OperationalError) or "no such" in str(error):  # a table, or a column
-                raise DamageError(error, where=self.path) from error
-            now = "another program writes to it; try again" if busy else ""
-            raise SinkError(f"cannot be written: {error}", where=self.path, now=now, retryable=busy) from error
+    def _rolled_back(self) -> None:
+        self._ids.clear()  # rows that were numbered inside are gone
+
+    def _committed(self) -> None:
         if len(self._ids) > _IDS_KEPT:
             self._ids.clear()
-
-    def _undo(self, *, inner: bool) -> None:
-        self._ids.clear()  # rows that were numbered inside are gone
-        self.connection.execute("ROLLBACK TO inner_one" if inner else "ROLLBACK")
 
     def aspects(self, urn: str) -> dict[str, Any]:
         """Return the latest aspects of an entity by name; empty for an unknown one."""
@@ -159,18 +127,3 @@ class Catalog(Closing):
         bags = [value.get("customProperties") or {} for value in self.aspects(urn).values()]
         pairs = {(bag[one], bag[two]) for bag in bags for one, two in _RAW_NAMES if one in bag and two in bag}
         return sorted(pairs)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        """Close the file; a SinkError instead of an error whose reason is that the file is damaged."""
-        try:
-            fault = None if error is None else diagnose(self.connection, self.path, error)
-        finally:
-            self.close()
-        if fault is not None:
-            raise fault from error
-
-    def close(self) -> None:
-        """Close the file; a second call does nothing."""
-        self.connection.close()

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dh_bridge.catalog.store import Catalog
     from dh_bridge.ledger.new_entity_limit import Newcomers
     from dh_bridge.ledger.outbox import Outbox, Waiting
     from dh_bridge.ledger.outbox_relay import Courier
     from dh_bridge.settings import Settings
+    from dh_bridge.storage.database import Database
 
 _SHOWN = 100
 """Dead letters that the table shows one by one; --json has all of them."""
@@ -155,7 +155,7 @@ def resume(*, settings: Settings, ledger: Path | None, dry_run: bool) -> None:
 
 
 @contextmanager
-def _changed(place: Path | None, settings: Settings, *, dry_run: bool) -> Iterator[tuple[Catalog, Outbox]]:
+def _changed(place: Path | None, settings: Settings, *, dry_run: bool) -> Iterator[tuple[Database, Outbox]]:
     """Yield the ledger that is named and its outbox, to be changed in one transaction, which a dry run takes back."""
     with opened_outbox(place, settings) as (file, outbox):
         with file.transaction(keep=not dry_run):

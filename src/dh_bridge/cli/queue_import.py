@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from dh_bridge.catalog.store import Catalog
     from dh_bridge.ledger.outbox import Outbox
     from dh_bridge.settings import Settings
+    from dh_bridge.storage.database import Database
 
 
 @click.command("import")
@@ -90,7 +90,7 @@ def import_(  # noqa: PLR0913 - one parameter per option
 class _Letters:
     """Buries refusals in a ledger, each in a transaction; one that is read twice is buried once, ``keep`` says whether at all."""
 
-    def __init__(self, file: Catalog, outbox: Outbox, *, keep: bool) -> None:
+    def __init__(self, file: Database, outbox: Outbox, *, keep: bool) -> None:
         self.buried = 0
         self._keep = keep
         self._file = file

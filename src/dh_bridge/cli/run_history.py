@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.catalog.store import Catalog
 from dh_bridge.cli.console import echo, json_line, styled, visible, write
 from dh_bridge.ledger.run_history import story
+from dh_bridge.storage.database import Database
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def tell(file: str, run: str, settings: Settings, *, as_json: bool) -> None:
     """Write the story of a run to stdout; with ``as_json`` an object for each event, and one for what they come to."""
-    with Catalog(file, readonly=True) as opened:
+    with Database(file, readonly=True) as opened:
         found = story(opened.connection, run, Options(settings, stateful=True), where=file)
     if as_json:
         write(json_line(_row(time, told)) for time, told in found.events)

@@ -15,6 +15,7 @@ from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.review.state import Listed
 from dh_bridge.sinks.abilities import open_readonly
 from dh_bridge.sinks.base import find_kind, shown
+from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -52,12 +53,12 @@ def existing(file: Path) -> Catalog:
 @contextmanager
 def opened_outbox(
     place: Path | None, settings: Settings, *, readonly: bool = False
-) -> Iterator[tuple[Catalog, Outbox]]:
+) -> Iterator[tuple[Database, Outbox]]:
     """Yield the ledger that is named and its outbox; a SinkError when there is none, for a queue makes no new file."""
     place = place or settings.ledger.file
     if place is None:
         raise SettingsError("no ledger is named", where="--ledger", now="name its file")
-    with Catalog(place, readonly=True) if readonly else existing(place) as file:
+    with Database(place, readonly=True) if readonly else existing(place) as file:
         yield file, Outbox(file.connection)
 
 

@@ -1,7 +1,23 @@
 """States that outlive a call: what every run said, what runs share, what was sent (state mode *ledger*)."""
 
-from dh_bridge.ledger.factory import Noted, Nowhere, noted, opened, refuse_beside_catalogue, trial
-from dh_bridge.ledger.ledger import Ledger
-from dh_bridge.ledger.outbox import Outbox
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dh_bridge.ledger.factory import Noted, Nowhere, noted, opened, refuse_beside_catalogue, trial
+    from dh_bridge.ledger.ledger import Ledger
+    from dh_bridge.ledger.outbox import Outbox
 
 __all__ = ["Ledger", "Noted", "Nowhere", "Outbox", "noted", "opened", "refuse_beside_catalogue", "trial"]
+
+_MODULES = {"Ledger": "ledger", "Outbox": "outbox"}
+"""Name -> its module; those of all other names are in ``factory``."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load the public names when they are first asked for: the tables in ``schema`` are needed to open any catalogue."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'factory')}"), name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from dh_bridge.catalog.damage import DamageError
 from dh_bridge.errors import BridgeError
+from dh_bridge.storage.damage import DamageError
 from dh_bridge.translation.state_codec import Reader
 from dh_bridge.translation.state_codec import packed as written
 from dh_bridge.translation.state_codec import unpacked as read

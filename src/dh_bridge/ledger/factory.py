@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from dh_bridge.catalog.schema import copy
-from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger.ledger import Ledger
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.sinks.abilities import Around, holds_ledger, learns_patch_forms
 from dh_bridge.sinks.base import Closing, Delivery, SinkKind, address, find_kind, kind_of
+from dh_bridge.storage.connection import copy
+from dh_bridge.storage.database import Database
 from dh_bridge.translation.options import Options
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _noted(place: Path | None) -> Noted:
     if place is None or not place.is_file():
         return Noted()
     try:
-        with Catalog(place, readonly=True) as file:
+        with Database(place, readonly=True) as file:
             outbox = Outbox(file.connection)
             holds = "SELECT EXISTS (SELECT 1 FROM aspect), EXISTS (SELECT 1 FROM outbox)"
             aspects, waiting = file.connection.execute(holds).fetchone()
@@ -111,7 +111,7 @@ class _Noting(Around):
     It also notes the form of patches that the server takes, where its answers showed another form than its version does.
     """
 
-    def __init__(self, sink: Sink, file: Catalog, target: str) -> None:
+    def __init__(self, sink: Sink, file: Database, target: str) -> None:
         super().__init__(sink)
         self._file = file
         self._target: str | None = target
@@ -202,7 +202,7 @@ def opened(  # noqa: PLR0913 - what a door may choose
                 where="--ledger",
                 now="write a .ndjson file beside a ledger",
             )
-        with Catalog(place) as file:
+        with Database(place) as file:
             if version is not None:
                 with file.transaction():
                     Outbox(file.connection).write_note(_VERSION, version)

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import orjson
 
-from dh_bridge.catalog.timeseries import document_id
 from dh_bridge.datahub.proposal import Proposal, Remembered
+from dh_bridge.datahub.timeseries import document_id
 
 #: the time of what is not to be sent again for its age alone
 FOREVER = 1 << 60

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from dh_bridge.catalog.damage import diagnose
 from dh_bridge.ledger.fold import LedgerFold
 from dh_bridge.ledger.outbox_relay import Courier
 from dh_bridge.ledger.rerender import Deliveries
@@ -23,12 +22,13 @@ from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.session import Call, Translation, counted
 from dh_bridge.sinks.abilities import holds_ledger
 from dh_bridge.sinks.base import Delivery
+from dh_bridge.storage.damage import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dh_bridge.catalog.store import Catalog
     from dh_bridge.sinks.base import Failure, Sink
+    from dh_bridge.storage.database import Database
     from dh_bridge.translation.options import Options
 
 BYTES = 64 * 1024 * 1024
@@ -61,7 +61,7 @@ class Ledger:
 
     def __init__(  # noqa: PLR0913 - what a door may choose
         self,
-        file: Catalog,
+        file: Database,
         options: Options,
         sink: Sink,
         *,

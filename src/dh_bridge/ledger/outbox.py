@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from dh_bridge.catalog.timeseries import document_id, is_timeseries
 from dh_bridge.datahub.proposal import Proposal, ndjson_line
+from dh_bridge.datahub.timeseries import document_id, is_timeseries
 from dh_bridge.ledger.row_estimate import Tally
 
 if TYPE_CHECKING:

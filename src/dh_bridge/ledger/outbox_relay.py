@@ -15,12 +15,12 @@ from dh_bridge.sinks.base import Delivery, Failure
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-    from dh_bridge.catalog.store import Catalog
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.ledger.outbox import Waiting
     from dh_bridge.ledger.withheld import Withheld
     from dh_bridge.settings import Settings
     from dh_bridge.sinks.base import Sink
+    from dh_bridge.storage.database import Database
 
 
 REST, LONGEST = 5.0, 60.0
@@ -46,7 +46,7 @@ class Courier:
 
     def __init__(  # noqa: PLR0913 - what the ledger shares with it
         self,
-        file: Catalog,
+        file: Database,
         sink: Sink,
         settings: Settings,
         forget: Callable[[Iterable[Failure]], None],

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.catalog.store import Catalog
     from dh_bridge.settings import LedgerSettings
+    from dh_bridge.storage.database import Database
 
 _LEDGER = "SELECT key, job, coalesce(ended / 1000, touched) FROM run WHERE key GLOB ? ORDER BY key"
 _CATALOG = """
@@ -59,7 +60,7 @@ def old_runs(file: Catalog, before: int, keep: int, *, catalogue: bool) -> list[
     return sorted(found)
 
 
-def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings, *, removed: int | None = None) -> None:
+def forget(file: Database, urns: Iterable[str], settings: LedgerSettings, *, removed: int | None = None) -> None:
     """Let the ledger forget runs as if they had never been, but for what they said of others; the caller opens the transaction.
 
     ``removed``: when they were removed softly (milliseconds): one that is told of again is to be visible again.
@@ -83,7 +84,7 @@ def forget(file: Catalog, urns: Iterable[str], settings: LedgerSettings, *, remo
             sent.note_removal(urn, removed)
 
 
-def retired_checks(file: Catalog, rule: str) -> list[str]:
+def retired_checks(file: Database, rule: str) -> list[str]:
     """Return the URNs of the checks that have retired by ``rule`` (`assertions.retire`), but for those that were pruned before."""
     if rule == "off":
         raise SettingsError("no check ever retires", where="assertions.retire", now="say when, such as runs:5")
@@ -92,14 +93,14 @@ def retired_checks(file: Catalog, rule: str) -> list[str]:
     return [urn for (urn,) in rows if retired(urn, shared.cells, rule) and not sent.is_buried(urn)]
 
 
-def forget_checks(file: Catalog, urns: Iterable[str]) -> None:
+def forget_checks(file: Database, urns: Iterable[str]) -> None:
     """Note that checks are gone for good: nothing is sent of them until they are made again, and then all; in a transaction."""
     sent = Sent(file.connection)
     for urn in urns:
         sent.bury(urn)
 
 
-def _in_ledger(file: Catalog) -> Iterator[_Known]:
+def _in_ledger(file: Database) -> Iterator[_Known]:
     for row in file.connection.execute(_LEDGER, (f"{RUN}*",)):
         yield _Known(*row)
 

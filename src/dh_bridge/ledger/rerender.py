@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator
 
-    from dh_bridge.catalog.store import Catalog
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.storage.database import Database
     from dh_bridge.translation.options import Options
 
 _AT_ONCE = 500
@@ -52,7 +52,7 @@ class Deliveries:
 class Recall:
     """Renders anew what was sent: by one ``delivery`` and by none after it, or ever (None). ``gone`` counts what cannot be."""
 
-    def __init__(self, file: Catalog, options: Options, delivery: str | None) -> None:
+    def __init__(self, file: Database, options: Options, delivery: str | None) -> None:
         self._file = file
         self._options = options
         self._span = (0, _EVER) if delivery is None else Deliveries(file.connection).span(delivery, where=file.path)

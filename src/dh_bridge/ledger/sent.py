@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.patches import KEYED, REQUIRED
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
+from dh_bridge.datahub.timeseries import is_timeseries
 from dh_bridge.datahub.urns import entity_type
 from dh_bridge.ledger.fingerprints import (
     FOREVER,

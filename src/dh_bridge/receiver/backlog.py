@@ -8,9 +8,9 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger.outbox import Outbox
 from dh_bridge.sinks.base import Closing
+from dh_bridge.storage.database import Database
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ class Backlog(Closing):
     """Looks into the ledger ``place``, whoever delivers from it; any thread may ask."""
 
     def __init__(self, place: Path) -> None:
-        self._file: Catalog | None = Catalog(place, readonly=True)
+        self._file: Database | None = Database(place, readonly=True)
         self._outbox = Outbox(self._file.connection)
         self._lock = Lock()
         self._found = Waits()

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dh_bridge.catalog.store import Catalog
-from dh_bridge.catalog.timeseries import is_timeseries
 from dh_bridge.datahub.proposal import upsert
+from dh_bridge.datahub.timeseries import is_timeseries
 from dh_bridge.datahub.urns import entity_type, key_aspect
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.abilities import Readable

@@ -4,7 +4,7 @@ from hashlib import md5
 
 import pytest
 
-from dh_bridge.catalog.timeseries import PointError, document_id, is_timeseries
+from dh_bridge.datahub.timeseries import PointError, document_id, is_timeseries
 
 URN = "urn:li:dataset:(urn:li:dataPlatform:x,a,PROD)"
 WHOLE = {"partition": "FULL_TABLE_SNAPSHOT", "type": "FULL_TABLE"}

@@ -11,10 +11,8 @@ import zlib
 
 import msgspec
 
-from dh_bridge.datahub.profiles import known_profiles, profile
-from dh_bridge.datahub.proposal import upsert
-from dh_bridge.datahub.validation import validator
 from dh_bridge.errors import AspectError, SinkError
+from dh_bridge.storage.migrations import owners
 
 REMEDY = "restore a backup, or move the file away and run the command again: `emit` makes a new file, and sends everything again"
 _LONGEST = 300
@@ -57,29 +55,13 @@ def diagnose(
 
 
 def _fault(connection: sqlite3.Connection) -> str | None:
-    """Return the first fault of a file; None when SQLite and the schemas of DataHub find none."""
+    """Return the first fault of a file; None when neither SQLite nor the owners of the tables find one."""
     try:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if found != "ok":
             return str(found).strip().replace("\n", " ")
-        return _broken_aspect(connection)
+        return next((fault for owner in owners() if (fault := owner.find_fault(connection)) is not None), None)
     except (sqlite3.Error, MemoryError, OverflowError, UnicodeDecodeError) as error:
         return str(error) or type(error).__name__
-
-
-def _broken_aspect(connection: sqlite3.Connection) -> str | None:
-    check = validator(profile(known_profiles()[-1])).finding
-    rows = connection.execute(
-        "SELECT urn, type, name, value FROM aspect JOIN entity ON entity.id = entity"
-        " UNION ALL SELECT urn, type, aspect, value FROM point JOIN entity ON entity.id = entity"
-    )
-    for urn, kind, name, value in rows:
-        try:
-            broken = check(upsert(kind, urn, name, msgspec.json.decode(value))) is not None
-        except (msgspec.DecodeError, AspectError, AttributeError, LookupError, TypeError, ValueError, RecursionError):
-            broken = True
-        if broken:
-            return f"the aspect {name} of {urn} is not valid"
-    return None

@@ -1,0 +1,1 @@
+"""One SQLite file for a catalogue, a ledger or both: connections, transactions, migrations and damage."""

@@ -1,0 +1,74 @@
+"""Migrations: who owns tables in the file, and how an older file is brought up to date.
+
+Catalogue and ledger share a file, so that a batch is one transaction, and its ``PRAGMA user_version`` counts the migrations of
+both. Each owner declares its tables in a module with ``MIGRATIONS`` (version -> statements) and ``find_fault``; the storage
+loads these modules by name, as it lies below their packages.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OWNERS = ("dh_bridge.catalog.schema", "dh_bridge.ledger.schema")
+"""The modules that own tables."""
+
+
+class Owner(Protocol):
+    """A module that owns tables."""
+
+    MIGRATIONS: Mapping[int, str]
+
+    def find_fault(self, connection: sqlite3.Connection, /) -> str | None:
+        """Return what is wrong with the rows of its tables; None when nothing is."""
+        ...
+
+
+@cache
+def owners() -> tuple[Owner, ...]:
+    """Return the modules that own tables."""
+    return tuple(cast("Owner", import_module(name)) for name in OWNERS)
+
+
+@cache
+def migrations() -> dict[int, str]:
+    """Return the migrations of all owners in the order of their versions."""
+    found = sorted((version, text) for owner in owners() for version, text in owner.MIGRATIONS.items())
+    if [version for version, _ in found] != list(range(1, len(found) + 1)):
+        raise AssertionError("every version of the file needs one migration")
+    return dict(found)
+
+
+def newest_version() -> int:
+    """Return the ``user_version`` of a file that this release writes."""
+    return len(migrations())
+
+
+def user_version(connection: sqlite3.Connection) -> int:
+    """Return the version of a file, 0 if it is empty."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def migrate(connection: sqlite3.Connection, *, application_id: int) -> None:
+    """Run the migrations that a file has not seen, in one transaction; two openers at once run them once."""
+    if user_version(connection) == newest_version():
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        seen = user_version(connection)
+        for version, text in migrations().items():
+            if version > seen:
+                for statement in text.split(";"):
+                    if statement.strip():
+                        connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {application_id}")
+        connection.execute(f"PRAGMA user_version = {newest_version()}")
+    except sqlite3.Error:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")

@@ -1,0 +1,62 @@
+"""Migrations: each owner of tables brings its own, and one file has those of both."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dh_bridge.catalog import schema as catalog_schema
+from dh_bridge.ledger import schema as ledger_schema
+from dh_bridge.storage import migrations
+from dh_bridge.storage.database import Database
+
+
+def tables(schema):
+    return {name for text in schema.MIGRATIONS.values() for name in re.findall(r"CREATE TABLE (\w+)", text)}
+
+
+def test_each_table_has_one_owner_and_all_are_there(tmp_path):
+    assert tables(catalog_schema) & tables(ledger_schema) == set()
+    with Database(tmp_path / "c.db") as file:
+        found = {name for (name,) in file.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert found - {"sqlite_sequence"} == (tables(catalog_schema) | tables(ledger_schema)) - {"handed"}
+
+
+def test_views_and_tables_have_different_names(tmp_path):
+    with Database(tmp_path / "c.db") as file:
+        names = [name.lower() for (name,) in file.connection.execute("SELECT name FROM sqlite_master")]
+    assert len(names) == len(set(names))
+
+
+def test_two_migrations_of_one_version_are_refused(monkeypatch):
+    migrations.migrations.cache_clear()
+    monkeypatch.setattr(ledger_schema, "MIGRATIONS", {**ledger_schema.MIGRATIONS, 1: ""})
+    try:
+        with pytest.raises(AssertionError, match="one migration"):
+            migrations.migrations()
+    finally:
+        monkeypatch.undo()
+        migrations.migrations.cache_clear()
+
+
+def test_what_an_owner_finds_wrong_is_said(tmp_path):
+    with Database(tmp_path / "c.db") as file:
+        file.connection.execute("INSERT INTO entity VALUES (1, 'urn:li:tag:a', 'tag')")
+        file.connection.execute("INSERT INTO aspect VALUES (1, 'status', '{')")
+        assert "urn:li:tag:a" in next(
+            filter(None, (owner.find_fault(file.connection) for owner in migrations.owners()))
+        )
+
+
+def insert_and_break_off(file):
+    with file.transaction():
+        file.connection.execute("INSERT INTO note VALUES ('a', 'b')")
+        raise KeyError
+
+
+def test_an_error_inside_leaves_nothing_behind(tmp_path):
+    with Database(tmp_path / "c.db") as file:
+        with pytest.raises(KeyError):
+            insert_and_break_off(file)
+        assert file.connection.execute("SELECT count(*) FROM note").fetchone() == (0,)
