@@ -10,12 +10,13 @@ from dh_bridge.bridge import Bridge
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.delivery import hurried_settings, need_ledger, open_destination
 from dh_bridge.errors import SinkError
+from dh_bridge.retry_buffer import Backoff, RetryBuffer
 from dh_bridge.sinks.abilities import left_out, set_deadline
+from dh_bridge.sinks.base import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.session import Translation
     from dh_bridge.settings import Settings
 
@@ -66,16 +67,15 @@ def _late() -> SinkError:
 
 
 def _delivered(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
-    pause = _FIRST_PAUSE
+    backoff = Backoff(_FIRST_PAUSE)
     while True:
         try:
             return _tried(events, settings, deadline)
         except SinkError as error:
-            wait = max(error.after, pause)
+            wait = backoff.next(asked=error.after)
             if not error.retryable or time.monotonic() + wait >= deadline:
                 raise
         time.sleep(wait)
-        pause *= 2
 
 
 def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) -> Sent:
@@ -86,22 +86,19 @@ def _tried(events: list[dict[str, Any]], settings: Settings, deadline: float) ->
     with destination.sink as sink:
         set_deadline(sink, deadline)  # one emit may take many requests
         translation = Bridge(destination.settings).translate(events)
-        waiting: list[Proposal] = translation.proposals
-        delivered, refused, pause = 0, [], _FIRST_PAUSE
-        while waiting:
+        buffer, backoff = RetryBuffer(translation.proposals), Backoff(_FIRST_PAUSE)
+        delivered, refused = 0, list[Failure]()
+        while buffer:
             if time.monotonic() >= deadline:  # nobody waits for us any more: what came late is not written late, too
                 raise _late()
-            delivery = sink.emit(waiting)
-            delivered += delivery.delivered
-            refused += [failure for failure in delivery.failed if not failure.retryable]
-            again = [failure for failure in delivery.failed if failure.retryable]
-            waiting = [failure.proposal for failure in again]
-            if waiting and time.monotonic() + pause >= deadline:
-                refused += again
+            done = buffer.send(sink)
+            delivered += done.delivered
+            refused += done.permanent
+            if buffer and time.monotonic() + (pause := backoff.next()) >= deadline:
+                refused += done.retryable
                 break
-            if waiting:
+            if buffer:
                 time.sleep(pause)
-                pause *= 2
     rules = [LEFT_OUT] if LEFT_OUT in left_out(destination.sink) else []
     problems = [f"{one.proposal.entity_urn} {one.proposal.aspect_name}: {one.reason}" for one in refused]
     return Sent(delivered, _mistakes(translation) + problems + [f"left out by {rule}" for rule in rules])

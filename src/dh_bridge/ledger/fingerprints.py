@@ -1,15 +1,17 @@
-"""What is noted of what was sent: hashes in place of values, by which the same is known again."""
+"""What is noted of what was sent: hashes in place of values (:mod:`dh_bridge.datahub.aspect_diff`), with times."""
 
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
-import orjson
 
-from dh_bridge.datahub.proposal import Proposal, Remembered
+from dh_bridge.datahub.aspect_diff import REMOVED
 from dh_bridge.datahub.timeseries import document_id
+
+if TYPE_CHECKING:
+    from dh_bridge.datahub.proposal import Proposal
 
 #: the time of what is not to be sent again for its age alone
 FOREVER = 1 << 60
@@ -28,21 +30,6 @@ class Aspect(msgspec.Struct, array_like=True):
 Aspects = dict[str, Aspect]
 
 
-def marked(value: Any) -> bytes:
-    """Return the hash of a value."""
-    return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
-
-
-def whole_of(proposal: Proposal) -> bytes:
-    """Return the hash of what a proposal says; of one that is made again and again it is worked out once."""
-    if type(proposal) is not Remembered:
-        return marked(proposal.value)
-    found: bytes | None = proposal.__dict__.get("hash")
-    if found is None:
-        found = proposal.__dict__["hash"] = marked(proposal.value)
-    return found
-
-
 def point_key(proposal: Proposal) -> bytes:
     """Return the key of a point: its aspect and the server's document."""
     return proposal.aspect_name.encode() + document_id(proposal.entity_urn, proposal.value)
@@ -51,10 +38,6 @@ def point_key(proposal: Proposal) -> bytes:
 def removal_key(urn: str) -> bytes:
     """Return the key, among those of points, of the removal of an entity of which nothing else is noted any more."""
     return b"status" + blake2b(urn.encode(), digest_size=16).digest()
-
-
-#: The hash of the status of what is removed softly.
-REMOVED = marked({"removed": True})
 
 
 def is_buried(known: Aspects) -> bool:

@@ -10,6 +10,7 @@ from dh_bridge.errors import SinkError
 from dh_bridge.ledger.delivery_lock import turn
 from dh_bridge.ledger.new_entity_limit import Newcomers, new_at
 from dh_bridge.ledger.outbox import Outbox
+from dh_bridge.retry_buffer import Backoff, outcome
 from dh_bridge.sinks.base import Delivery, Failure
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Courier:
         self.owes = False
         #: the last of what is ours to see delivered; None: all that waits is
         self.last: int | None = None
-        self._rest = 0.0
+        self._backoff = Backoff(REST, LONGEST)
         self._until = -inf  # by ticks
 
     def look_for_room(self) -> None:
@@ -127,9 +128,11 @@ class Courier:
             if ours:
                 self.last = None
                 yield from self._delivered()
-                self._rest = 0.0 if self.broken is None else min(max(2 * self._rest, REST), LONGEST)
-                asked = 0.0 if self.broken is None else min(self.broken.after, LONGEST_ASKED)
-                self._until = self._ticks() + max(self._rest, asked)
+                if self.broken is None:
+                    self._backoff.reset()
+                    self._until = self._ticks()
+                else:
+                    self._until = self._ticks() + self._backoff.next(asked=min(self.broken.after, LONGEST_ASKED))
                 return
         self.broken = SinkError("another process delivers from this ledger", where=self._file.path, retryable=True)
 
@@ -159,14 +162,14 @@ class Courier:
                 with self._file.transaction():
                     self.outbox.postpone(ready, str(error))
                 break
-            for_good = [failure for failure in found.failed if not failure.retryable]
+            done = outcome(found)
             with self._file.transaction():
                 self.outbox.settle(ready, found.failed)
-                self._forget(for_good)
+                self._forget(done.permanent)
                 self._withhold(ready)
-            blocked |= {failure.proposal.entity_urn for failure in found.failed if failure.retryable}
-            yield Delivery(found.delivered, for_good)
-            if ready and len(found.failed) == len(ready) and not for_good:
+            blocked |= {failure.proposal.entity_urn for failure in done.retryable}
+            yield Delivery(found.delivered, done.permanent)
+            if ready and len(done.retryable) == len(ready):
                 break
 
     def _withhold(self, sent: Iterable[Waiting]) -> None:

@@ -10,6 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from dh_bridge.datahub.aspect_diff import (
+    REMOVED,
+    fingerprint,
+    patch_diff,
+    path_fingerprints,
+    proposal_fingerprint,
+    removal,
+    restoration,
+)
 from dh_bridge.datahub.patches import KEYED, REQUIRED
 from dh_bridge.datahub.proposal import Proposal, patch, upsert
 from dh_bridge.datahub.timeseries import is_timeseries
@@ -17,16 +26,13 @@ from dh_bridge.datahub.urns import entity_type
 from dh_bridge.ledger.fingerprints import (
     FOREVER,
     GONE,
-    REMOVED,
     UNSURE,
     Aspect,
     Aspects,
     is_buried,
     is_removed,
-    marked,
     point_key,
     removal_key,
-    whole_of,
 )
 from dh_bridge.translation.runs.other_runs import RUN
 
@@ -116,16 +122,16 @@ class Sent:
         name = proposal.aspect_name
         if is_timeseries(name):
             row = self._connection.execute(_POINT, (point_key(proposal),)).fetchone()
-            return row is not None and row[0] == marked(proposal.value)
+            return row is not None and row[0] == fingerprint(proposal.value)
         last = self._known(proposal.entity_urn).get(name)
         if last is None:
             return False
         if proposal.change_type != "PATCH":
-            return last.whole == marked(proposal.value)
+            return last.whole == fingerprint(proposal.value)
         return all(
             last.parts.get(one["path"], GONE) == GONE
             if one["op"] == "remove"
-            else last.parts.get(one["path"]) == marked(one)
+            else last.parts.get(one["path"]) == fingerprint(one)
             for one in proposal.value
         )
 
@@ -147,11 +153,11 @@ class Sent:
         """Note that a proposal that was forgotten is on its way again, as it was at ``time``; of a patch it stays unsure."""
         urn, name = proposal.entity_urn, proposal.aspect_name
         if is_timeseries(name):
-            self._connection.execute(_PUT_POINT, (point_key(proposal), marked(proposal.value), time))
+            self._connection.execute(_PUT_POINT, (point_key(proposal), fingerprint(proposal.value), time))
         elif proposal.change_type != "PATCH":
             known = self._known(urn)
             if name not in known or known[name].whole == UNSURE:
-                self._write(urn, {**known, name: Aspect(time, marked(proposal.value))})
+                self._write(urn, {**known, name: Aspect(time, fingerprint(proposal.value))})
 
     def bury(self, urn: str) -> None:
         """Note that an entity was deleted for good: as removed, and never to be refreshed, until there is news of it."""
@@ -169,7 +175,9 @@ class Sent:
         self, urn: str, proposals: list[Proposal], now: int, *, whole: bool, quiet: bool
     ) -> Iterator[Proposal]:
         known = self._known(urn)
-        if is_buried(known) and any(one.aspect_name == "status" and marked(one.value) == REMOVED for one in proposals):
+        if is_buried(known) and any(
+            one.aspect_name == "status" and fingerprint(one.value) == REMOVED for one in proposals
+        ):
             return  # what is removed all the same is not to come back as a ghost
         if whole:
             if not known and urn.startswith(RUN):
@@ -191,7 +199,7 @@ class Sent:
                 sends = True
                 yield from changed
         if sends and stale and known and before and entity_type(urn) in self._revived and not self._full:
-            revival = upsert(entity_type(urn), urn, "status", {"removed": False})
+            revival = restoration(urn)
             if not self._refuses(revival):
                 yield revival
         if known and not before:
@@ -200,7 +208,7 @@ class Sent:
             self._write(urn, known)
 
     def _of_upsert(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> list[Proposal]:
-        mark = whole_of(proposal)
+        mark = proposal_fingerprint(proposal)
         old = known.get(proposal.aspect_name)
         if old is not None and old.whole == mark and not stale:
             return []
@@ -208,7 +216,7 @@ class Sent:
         return [proposal]
 
     def _of_point(self, proposal: Proposal, now: int) -> list[Proposal]:
-        key, mark = point_key(proposal), marked(proposal.value)
+        key, mark = point_key(proposal), fingerprint(proposal.value)
         old, time = self._connection.execute(_POINT, (key,)).fetchone() or (None, 0)
         same = old == mark and not self._full and proposal.entity_urn not in self.new
         if not same or abs(now - time) > self._points // 2:
@@ -217,25 +225,24 @@ class Sent:
 
     def _of_patch(self, proposal: Proposal, known: Aspects, now: int, *, stale: bool) -> list[Proposal]:
         name, operations = proposal.aspect_name, proposal.value
-        whole = whole_of(proposal)
+        whole = proposal_fingerprint(proposal)
         old = known.get(name)
         if old is not None and old.whole == whole and not stale:
             return []
-        marks = {operation["path"]: marked(operation) for operation in operations}
+        marks = path_fingerprints(operations)
         parts = old.parts if old is not None else {}
-        left = {path: mark for path, mark in parts.items() if path not in marks and mark != GONE}
-        gone = [path for path in left if (name in _ALL_OURS or path.startswith(_OURS)) and not path.endswith(_KEY)]
-        again = [path for path in gone if left[path] == UNSURE]
+        diff = patch_diff(parts, marks)
+        gone = [path for path in diff.gone if parts[path] != GONE and _is_ours(name, path)]
+        again = [path for path in gone if parts[path] == UNSURE]
         kept = {path: mark for path, mark in parts.items() if path not in marks and path not in gone}
         known[name] = Aspect(now, whole, {**kept, **marks, **dict.fromkeys(again, GONE)})
         if old is None or stale:
             changed = operations
         else:
-            new = {path for path, mark in marks.items() if parts.get(path) != mark}
-            changed = _completed(name, operations, new) if new else []
+            changed = _completed(name, operations, diff.changed) if diff.changed else []
         # What may not be there is removed by a patch of its own: a server may refuse it for that, and all that is beside it.
-        certain = [*changed, *(_removal(path) for path in gone if path not in again)]
-        apart = [certain, [_removal(path) for path in again]]
+        certain = [*changed, *(removal(path) for path in gone if path not in again)]
+        apart = [certain, [removal(path) for path in again]]
         return [patch(proposal.entity_type, proposal.entity_urn, name, some) for some in apart if some]
 
     def _known(self, urn: str) -> Aspects:
@@ -251,8 +258,9 @@ class Sent:
         self._connection.execute("INSERT OR REPLACE INTO sent (urn, aspects) VALUES (?, ?)", (urn, _encode(known)))
 
 
-def _removal(path: str) -> dict[str, Any]:
-    return {"op": "remove", "path": path}
+def _is_ours(aspect: str, path: str) -> bool:
+    """Return whether it is ours to remove what an earlier patch added at a path."""
+    return (aspect in _ALL_OURS or path.startswith(_OURS)) and not path.endswith(_KEY)
 
 
 def _taken_back(urn: str, proposals: list[Proposal], known: Aspects) -> list[Proposal]:
@@ -263,7 +271,7 @@ def _taken_back(urn: str, proposals: list[Proposal], known: Aspects) -> list[Pro
     left = _EMPTIED.keys() & known.keys() - said if said else ()  # nothing at all is said of what others carry
     found += [upsert(entity_type(urn), urn, name, _EMPTIED[name]) for name in sorted(left)]
     if is_removed(known) and "status" not in said:
-        found.append(upsert(entity_type(urn), urn, "status", {"removed": False}))
+        found.append(restoration(urn))
     return found
 
 

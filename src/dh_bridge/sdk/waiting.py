@@ -8,7 +8,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from dh_bridge.delivery import refused
-from dh_bridge.errors import SinkError
+from dh_bridge.retry_buffer import RetryBuffer, may_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,54 +32,57 @@ class Waiting:
     def __init__(self, place: Callable[[], Sink], clock: Callable[[], float] = time.monotonic) -> None:
         self._place = place
         self._clock = clock
-        self._kept: list[Proposal] = []
+        self._buffer = RetryBuffer()
         self._until = -math.inf
 
     @property
     def owes(self) -> bool:
         """Whether something is kept."""
-        return bool(self._kept)
+        return len(self._buffer) > 0
 
     def tell(self, proposals: list[Proposal]) -> None:
         """Send ``proposals``, and before them what is kept."""
-        batch, self._kept = [*self._kept, *proposals], []
+        self._buffer.add(proposals)
+        number = len(self._buffer)
         began = self._clock()
         if began < self._until:
-            self._keep(batch, f"left alone for {self._until - began:.0f} s more, as it took nothing and long for that")
+            self._keep(f"left alone for {self._until - began:.0f} s more, as it took nothing and long for that")
+            return
+        if not number:
             return
         try:
-            failed = self._place().emit(batch).failed if batch else []
+            done = self._buffer.send(self._place())
         except Exception as error:  # noqa: BLE001 - a sink of the caller's may raise anything
-            if not isinstance(error, SinkError) or error.retryable:
+            if may_pass(error):
                 self._leave_alone(began)
-                self._keep(batch, error)
+                self._keep(error)
             else:
-                _warn(f"{_told(len(batch))} lost: {error}")
+                self._buffer.clear()  # the place could not be opened
+                _warn(f"{_told(number)} lost: {error}")
             return
-        if later := [failure for failure in failed if failure.retryable]:
+        if done.retryable:
             self._leave_alone(began)
-            self._keep([failure.proposal for failure in later], refused(later, len(batch)))
-        if never := [failure for failure in failed if not failure.retryable]:
-            _warn(f"lost: {refused(never, len(batch))}")
+            self._keep(refused(done.retryable, number))
+        if done.permanent:
+            _warn(f"lost: {refused(done.permanent, number)}")
 
     def last(self) -> None:
         """Try once more; what does not arrive now is lost, and counted."""
         self._until = -math.inf
-        if self._kept:
+        if self.owes:
             self.tell([])
-        left, self._kept = self._kept, []
-        if left:
+        if left := self._buffer.clear():
             _warn(f"{_told(len(left))} lost: the pipeline is closed")
 
     def _leave_alone(self, began: float) -> None:
         now = self._clock()
         self._until = now + min(SHARE * (now - began), LONGEST) if now - began > PATIENCE else -math.inf
 
-    def _keep(self, proposals: list[Proposal], error: Exception | str) -> None:
-        self._kept = proposals[-MOST:]
-        over = len(proposals) - MOST
-        lost = f"; the oldest {over} are lost: no more than {MOST:,} are kept" if over > 0 else ""
-        _warn(f"{_told(len(proposals))} not told yet: {error}{lost}")
+    def _keep(self, error: Exception | str) -> None:
+        number = len(self._buffer)
+        over = self._buffer.keep_newest(MOST)
+        lost = f"; the oldest {over} are lost: no more than {MOST:,} are kept" if over else ""
+        _warn(f"{_told(number)} not told yet: {error}{lost}")
 
 
 def _told(count: int) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.datahub.proposal import patch, upsert
+from dh_bridge.datahub.aspect_diff import patch_diff, path_fingerprints, removal, restoration, says_the_same
+from dh_bridge.datahub.proposal import patch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ def changes(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]
     for proposal in after:
         old = known.pop((proposal.entity_urn, proposal.aspect_name), None)
         if old is None or old.change_type != "PATCH" or proposal.change_type != "PATCH":
-            if old != proposal:
+            if old is None or not says_the_same(old, proposal):
                 yield proposal
             continue
         operations = patched(old.value, proposal.value)
@@ -34,11 +35,12 @@ def changes(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]
         if old.change_type == "PATCH" and (operations := patched(old.value, [])):
             yield patch(old.entity_type, old.entity_urn, old.aspect_name, operations)
         if old.aspect_name == "status" and old.value == {"removed": True}:
-            yield upsert(old.entity_type, old.entity_urn, "status", {"removed": False})
+            yield restoration(old.entity_urn)
 
 
 def patched(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the operations of ``new`` that ``old`` did not have, after removals of what only ``old`` added."""
-    told = {operation["path"] for operation in new}
-    gone = [one["path"] for one in old if one["op"] == "add" and one["path"] not in told]
-    return [{"op": "remove", "path": path} for path in gone] + [one for one in new if one not in old]
+    diff = patch_diff(path_fingerprints(old), path_fingerprints(new))
+    added = {operation["path"] for operation in old if operation["op"] == "add"}
+    removals = [removal(path) for path in diff.gone if path in added]
+    return removals + [operation for operation in new if operation["path"] in diff.changed]

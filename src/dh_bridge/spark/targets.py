@@ -17,6 +17,7 @@ import msgspec
 from dh_bridge.datahub.creates import LEFT_OUT
 from dh_bridge.datahub.proposal import Payload, Proposal, ndjson_line
 from dh_bridge.errors import SinkError
+from dh_bridge.retry_buffer import Backoff, RetryBuffer
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.spark.rows import batches, fetched, rows_of
 from dh_bridge.spark.stores import escaped, store_of
@@ -144,14 +145,16 @@ def sent(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, Si
 
     Failures that are ``retryable`` are those that another delivery may mend: also once the place is mended.
     """
-    left, late, refused = batch, list[Failure](), list[Failure]()
+    buffer, backoff = RetryBuffer(batch), Backoff(PAUSE)
+    late, refused = list[Failure](), list[Failure]()
     delivered = 0
     broken: SinkError | None = None
     for attempt in range(attempts):
         if attempt:
-            time.sleep(PAUSE * 2 ** (attempt - 1))
+            time.sleep(backoff.next())
+        left = buffer.proposals
         try:
-            done = sink.emit(left)
+            done = buffer.send(sink)
         except SinkError as error:
             broken = error.with_traceback(None)  # which leads to the batch
             late = [Failure(proposal, str(error), retryable=True) for proposal in left]
@@ -160,9 +163,8 @@ def sent(sink: Sink, batch: list[Proposal], attempts: int) -> tuple[Delivery, Si
             continue
         broken = None
         delivered += done.delivered
-        refused += [failure for failure in done.failed if not failure.retryable]
-        late = [failure for failure in done.failed if failure.retryable]
-        left = [failure.proposal for failure in late]
-        if not left:
+        refused += done.permanent
+        late = done.retryable
+        if not late:
             break
     return Delivery(delivered, [*refused, *late]), broken

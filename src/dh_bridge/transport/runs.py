@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from dh_bridge.datahub.proposal import ndjson_line
+from dh_bridge.datahub.aspect_diff import proposal_fingerprint
 from dh_bridge.delivery import refused
-from dh_bridge.errors import BridgeError, SinkError
+from dh_bridge.errors import BridgeError
+from dh_bridge.retry_buffer import may_pass, outcome
 
 if TYPE_CHECKING:
     from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.errors import SinkError
     from dh_bridge.openlineage.events import Event
     from dh_bridge.sinks.base import Sink
 
@@ -64,7 +65,7 @@ class Run:
 
     def new(self, proposals: list[Proposal]) -> list[Marked]:
         """Return the proposals that were not delivered as they are now."""
-        marked = (Marked(one, _key(one), _digest(one)) for one in proposals)
+        marked = (Marked(one, _key(one), proposal_fingerprint(one)) for one in proposals)
         return [one for one in marked if self._delivered.get(one.key) != one.digest]
 
     def deliver(self, new: list[Marked], sink: Sink) -> SinkError | None:
@@ -72,19 +73,20 @@ class Run:
         try:
             delivery = sink.emit([one.proposal for one in new])
         except BridgeError as error:
-            # a token's file that is not there is a SettingsError: somebody may put it there
-            self.waits = not isinstance(error, SinkError) or error.retryable
+            self.waits = may_pass(error)
             self.tries = self.tries + 1 if self.waits else 0
             self._broke_off = {one.key: one.digest for one in new}
             raise
         self.tries = 0
-        later = {_digest(failure.proposal) for failure in delivery.failed if failure.retryable}
+        later = {
+            (_key(failure.proposal), proposal_fingerprint(failure.proposal)) for failure in outcome(delivery).retryable
+        }
         self._refusals = self._refusals + 1 if later else 0
         if self._refusals >= TRIES:
             log.error("refused %d times, and not sent again: %s", TRIES, refused(delivery.failed, len(new)))
             later, self._refusals = set(), 0
         self.waits = bool(later)
-        self._delivered.update((one.key, one.digest) for one in new if one.digest not in later)
+        self._delivered.update((one.key, one.digest) for one in new if (one.key, one.digest) not in later)
         if len(self._delivered) > _REMEMBERED:
             self._delivered.clear()
         return refused(delivery.failed, len(new)) if delivery.failed else None
@@ -102,7 +104,3 @@ class Run:
 def _key(proposal: Proposal) -> tuple[str, ...]:
     point = proposal.value.get("messageId", "") if isinstance(proposal.value, dict) else ""
     return proposal.entity_urn, proposal.aspect_name, proposal.change_type, point
-
-
-def _digest(proposal: Proposal) -> bytes:
-    return blake2b(ndjson_line(proposal), digest_size=16).digest()

@@ -1,0 +1,81 @@
+"""What changed of an aspect: between what was written of it before, and what is to be written now.
+
+Ledger, transport and Spark compare what the bridge itself writes: an aspect that is written whole by its value, a patch path by
+path. Hashes stand in the place of values, so that what was written need not be kept. ``dh-bridge plan`` and ``verify`` compare
+something else, the aspect as the server holds it with other writers' parts in it (:mod:`dh_bridge.review.verdicts`).
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import orjson
+
+from dh_bridge.datahub.proposal import Remembered, upsert
+from dh_bridge.datahub.urns import entity_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dh_bridge.datahub.proposal import Proposal
+
+Operation = dict[str, Any]
+
+
+def fingerprint(value: Any) -> bytes:
+    """Return the hash of a value; the order of the keys of an object does not count."""
+    return blake2b(orjson.dumps(value, option=orjson.OPT_SORT_KEYS), digest_size=8).digest()
+
+
+def proposal_fingerprint(proposal: Proposal) -> bytes:
+    """Return the hash of what a proposal writes; of one that is rendered again and again it is computed once."""
+    if type(proposal) is not Remembered:
+        return fingerprint(proposal.value)
+    known: bytes | None = proposal.__dict__.get("hash")
+    if known is None:
+        known = proposal.__dict__["hash"] = fingerprint(proposal.value)
+    return known
+
+
+def says_the_same(first: Proposal, second: Proposal) -> bool:
+    """Return whether two proposals of an aspect write the same in the same way."""
+    return first.change_type == second.change_type and proposal_fingerprint(first) == proposal_fingerprint(second)
+
+
+def path_fingerprints(operations: Sequence[Operation]) -> dict[str, bytes]:
+    """Return the hash of each operation of a patch, by its path."""
+    return {operation["path"]: fingerprint(operation) for operation in operations}
+
+
+class PatchDiff(NamedTuple):
+    """The paths of a patch that were not written before or were written otherwise, and those that are written no more."""
+
+    changed: set[str]
+    gone: list[str]
+
+
+def patch_diff(before: Mapping[str, bytes], now: Mapping[str, bytes]) -> PatchDiff:
+    """Compare two patches of an aspect, each as the hashes of its operations by path.
+
+    >>> patch_diff({"/tags/a": b"1", "/tags/b": b"1"}, {"/tags/b": b"2", "/tags/c": b"1"}).gone
+    ['/tags/a']
+    """
+    return PatchDiff(
+        {path for path, mark in now.items() if before.get(path) != mark},
+        [path for path in before if path not in now],
+    )
+
+
+def removal(path: str) -> Operation:
+    """Return the operation that removes what an earlier patch added."""
+    return {"op": "remove", "path": path}
+
+
+REMOVED = fingerprint({"removed": True})
+"""The hash of the status of an entity that is soft-deleted."""
+
+
+def restoration(urn: str) -> Proposal:
+    """Return the proposal that makes a soft-deleted entity visible again."""
+    return upsert(entity_type(urn), urn, "status", {"removed": False})

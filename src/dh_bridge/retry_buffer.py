@@ -1,0 +1,114 @@
+"""What waits to be sent again: the rules that all senders share, and a buffer in memory.
+
+Four kinds of senders send again what did not arrive: the ledger (its outbox in SQLite), the SDK, the transport and the callbacks
+in memory, and the executors of Spark. They share which errors may pass, how the outcome of a batch is divided, and how pauses
+grow. The stores differ: the outbox outlives the process, drops what a newer proposal replaces and keeps dead letters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.errors import SinkError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dh_bridge.datahub.proposal import Proposal
+    from dh_bridge.sinks.base import Delivery, Failure, Sink
+
+
+class Outcome(NamedTuple):
+    """The outcome of a batch: how many proposals arrived, those that may arrive another time, and those refused for good."""
+
+    delivered: int
+    retryable: list[Failure]
+    permanent: list[Failure]
+
+
+def outcome(delivery: Delivery) -> Outcome:
+    """Return the outcome of a batch that a sink took.
+
+    >>> from dh_bridge.datahub.proposal import upsert
+    >>> from dh_bridge.sinks.base import Delivery, Failure
+    >>> tag = upsert("tag", "urn:li:tag:a", "status", {"removed": False})
+    >>> outcome(Delivery(2, [Failure(tag, "no room", retryable=True)])).retryable[0].reason
+    'no room'
+    """
+    return Outcome(
+        delivery.delivered,
+        [failure for failure in delivery.failed if failure.retryable],
+        [failure for failure in delivery.failed if not failure.retryable],
+    )
+
+
+def may_pass(error: Exception) -> bool:
+    """Return whether a batch that broke off with this error may arrive another time.
+
+    A sink says so itself. Any other error, such as a token's file that is missing, may be mended by somebody.
+    """
+    return not isinstance(error, SinkError) or error.retryable
+
+
+class Backoff:
+    """Pauses between tries, in seconds: each is twice as long as the one before, from ``first`` up to ``longest``.
+
+    >>> backoff = Backoff(5, 60)
+    >>> [backoff.next() for _ in range(5)], backoff.next(asked=90)
+    ([5, 10, 20, 40, 60], 90)
+    """
+
+    def __init__(self, first: float, longest: float = float("inf")) -> None:
+        self._first = first
+        self._longest = longest
+        self._pause = 0.0
+
+    def next(self, asked: float = 0.0) -> float:
+        """Return the next pause; a place that ``asked`` for a longer one gets that."""
+        self._pause = min(max(2 * self._pause, self._first), self._longest)
+        return max(self._pause, asked)
+
+    def reset(self) -> None:
+        """Begin with the first pause again: something arrived."""
+        self._pause = 0.0
+
+
+class RetryBuffer:
+    """Proposals that a sink did not take yet, in their order and in memory."""
+
+    def __init__(self, proposals: Iterable[Proposal] = ()) -> None:
+        self.proposals = list(proposals)
+
+    def __len__(self) -> int:
+        return len(self.proposals)
+
+    def add(self, proposals: Iterable[Proposal]) -> None:
+        """Let proposals wait behind those that wait."""
+        self.proposals += proposals
+
+    def keep_newest(self, limit: int) -> int:
+        """Forget the oldest proposals, so that ``limit`` wait at most; return how many are forgotten."""
+        over = max(0, len(self.proposals) - limit)
+        del self.proposals[:over]
+        return over
+
+    def clear(self) -> list[Proposal]:
+        """Return what waits, and forget it."""
+        proposals, self.proposals = self.proposals, []
+        return proposals
+
+    def send(self, sink: Sink) -> Outcome:
+        """Send what waits, and keep what may arrive another time.
+
+        Raises:
+            Exception: that of the sink; what waits is kept if the error may pass, and forgotten if not.
+        """
+        sent: Sequence[Proposal] = self.proposals
+        try:
+            done = outcome(sink.emit(sent))
+        except Exception as error:
+            if not may_pass(error):
+                self.proposals = []
+            raise
+        self.proposals = [failure.proposal for failure in done.retryable]
+        return done
