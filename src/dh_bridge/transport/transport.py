@@ -20,6 +20,7 @@ from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.sinks.base import load_sink, shown, target_kind
+from dh_bridge.storage.migrations import owners
 from dh_bridge.translation.facets import registry
 from dh_bridge.transport.config import DataHubConfig
 from dh_bridge.transport.telling import InMemory, Teller, WithLedger
@@ -200,6 +201,7 @@ def _load(target: str) -> None:
     """Import what the first event needs: a process that is forked while a thread imports waits for that thread without end."""
     registry()
     load_sink(target)
+    owners()
 
 
 def _at_end(telling: _Telling) -> None:
