@@ -162,6 +162,14 @@ def test_a_dry_run_opens_no_place(target, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(("file", "creates"), [("out.json", False), ("out.ndjson", True)])
+def test_a_dry_run_reports_what_the_target_can_write(file, creates, dry_run, tmp_path):
+    destination = opened(f"file:{tmp_path / file}", Settings(profile="1.3"), dry_run=dry_run)
+    with destination.sink:
+        assert destination.creates is creates
+
+
 def test_a_dry_run_asks_the_server_for_its_version_alone(gms):
     assert opened(f"rest:{gms.url}", dry_run=True).settings.profile == "1.4.0.2"
     assert [one.path for one in gms.requests] == ["/config"]

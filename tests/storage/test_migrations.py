@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +61,14 @@ def test_an_error_inside_leaves_nothing_behind(tmp_path):
         with pytest.raises(KeyError):
             insert_and_break_off(file)
         assert file.connection.execute("SELECT count(*) FROM note").fetchone() == (0,)
+
+
+def test_files_are_opened_by_the_storage_alone():
+    """The delivery lock is a file of its own, without tables."""
+    source = Path(migrations.__file__).resolve().parents[1]
+    found = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if "sqlite3.connect(" in path.read_text(encoding="utf-8")
+    }
+    assert found == {"ledger/delivery_lock.py", "storage/connection.py"}
