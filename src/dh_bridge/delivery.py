@@ -153,8 +153,8 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         version, answered = _server_version(options, known.version)
         settings = written_for(version, settings)
         options = msgspec.structs.replace(options, profile=settings.profile)
-    tried = dry_run and not kind.names_version
-    sink = MemorySink() if tried else open_sink(target, options)
+    in_memory = dry_run and not kind.names_version
+    sink = MemorySink() if in_memory else open_sink(target, options)
     if asks and kind.names_version:
         try:
             version, answered = _server_version(options, known.version, sink)
@@ -162,8 +162,8 @@ def open_destination(  # noqa: PLR0913 - what flags may say
         except BaseException:
             sink.close()
             raise
-    kind = kind if tried else kind_of(sink)  # of a file the format may decide
     place = f"{kind.scheme}:{kind.located(address(target), options)}"
+    kind = kind if in_memory else kind_of(sink)  # of a file the format may decide
     return Destination(around(sink, settings, ledger=ledger), settings, options, version, place, kind, answered)
 
 
