@@ -54,7 +54,9 @@ def shell(tmp_path, gms):
 
 
 @pytest.mark.parametrize(
-    ("name", "number"), [("delivery", 8), ("ledger", 3), ("identity", 1), ("datahub-gc", 1)], ids=str
+    ("name", "number"),
+    [("delivery", 8), ("ledger", 3), ("identity", 1), ("datahub-gc", 1), ("sql", 1)],
+    ids=str,
 )
 def test_the_commands_of_a_page_run_as_printed(name, number, shell):
     ran = [line for line in lines(name) if "kafka:" not in line]
