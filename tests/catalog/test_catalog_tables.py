@@ -100,7 +100,7 @@ def test_any_file_name_will_do(tmp_path, name):
 
 
 def test_a_half_made_file_is_finished_by_the_next_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(migrations, "migrations", lambda: {1: "CREATE TABLE a (b); CREATE TABLE a (b)"})
+    monkeypatch.setattr(migrations, "migrations", lambda: [(1, "CREATE TABLE a (b); CREATE TABLE a (b)")])
     with pytest.raises(SinkError, match="already exists"):
         Catalog(tmp_path / "c.db")
     monkeypatch.undo()

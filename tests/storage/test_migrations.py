@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dh_bridge.catalog import schema as catalog_schema
+from dh_bridge.errors import SinkError
 from dh_bridge.ledger import schema as ledger_schema
 from dh_bridge.storage import migrations
 from dh_bridge.storage.database import Database
@@ -30,15 +31,24 @@ def test_views_and_tables_have_different_names(tmp_path):
     assert len(names) == len(set(names))
 
 
-def test_two_migrations_of_one_version_are_refused(monkeypatch):
-    migrations.migrations.cache_clear()
-    monkeypatch.setattr(ledger_schema, "MIGRATIONS", {**ledger_schema.MIGRATIONS, 1: ""})
-    try:
-        with pytest.raises(AssertionError, match="one migration"):
-            migrations.migrations()
-    finally:
-        monkeypatch.undo()
-        migrations.migrations.cache_clear()
+def test_a_file_from_before_the_first_migration_is_refused_and_left_as_it_is(tmp_path, monkeypatch):
+    with Database(tmp_path / "c.db") as file:
+        file.connection.execute("PRAGMA user_version = 2")
+    monkeypatch.setattr(catalog_schema, "MIGRATIONS", {3: "CREATE TABLE a (b)"})
+    monkeypatch.setattr(ledger_schema, "MIGRATIONS", {3: "CREATE TABLE c (d)"})
+    before = (tmp_path / "c.db").read_bytes()
+    with pytest.raises(SinkError, match="earlier version"):
+        Database(tmp_path / "c.db")
+    assert (tmp_path / "c.db").read_bytes() == before
+
+
+def test_owners_may_migrate_in_one_version(tmp_path, monkeypatch):
+    monkeypatch.setattr(catalog_schema, "MIGRATIONS", {3: "CREATE TABLE a (b)"})
+    monkeypatch.setattr(ledger_schema, "MIGRATIONS", {3: "CREATE TABLE c (d)", 2: "CREATE TABLE e (f)"})
+    with Database(tmp_path / "c.db") as file:
+        names = [name for (name,) in file.connection.execute("SELECT name FROM sqlite_master ORDER BY rowid")]
+        assert names == ["e", "a", "c"]
+        assert file.connection.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def test_what_an_owner_finds_wrong_is_said(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 from dh_bridge import private_files
 from dh_bridge.errors import SinkError
 from dh_bridge.storage.damage import DamageError
-from dh_bridge.storage.migrations import migrate, newest_version, user_version
+from dh_bridge.storage.migrations import migrate, newest_version, oldest_version, user_version
 
 _APPLICATION = 0x64684272
 """``PRAGMA application_id``, "dhBr": what tells a catalogue from any other SQLite file."""
@@ -107,6 +107,11 @@ def _check(connection: sqlite3.Connection, place: str, *, readonly: bool) -> Non
     if version > newest:
         raise SinkError(
             f"is a catalogue of version {version}, newer than {newest}", where=place, now="use the newer dh-bridge"
+        )
+    if 0 < version < oldest_version():
+        now = "move the file away and send the events again: `emit` writes a new file"
+        raise SinkError(
+            "was written by an earlier version of dh-bridge, which this one cannot read", where=place, now=now
         )
     if readonly and version < newest and place != _MEMORY:
         raise SinkError("is of an older release, or empty", where=place, now="the next `emit` that uses it mends that")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from functools import cache
 from importlib import import_module
+from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
@@ -35,18 +36,20 @@ def owners() -> tuple[Owner, ...]:
     return tuple(cast("Owner", import_module(name)) for name in OWNERS)
 
 
-@cache
-def migrations() -> dict[int, str]:
-    """Return the migrations of all owners in the order of their versions."""
-    found = sorted((version, text) for owner in owners() for version, text in owner.MIGRATIONS.items())
-    if [version for version, _ in found] != list(range(1, len(found) + 1)):
-        raise AssertionError("every version of the file needs one migration")
-    return dict(found)
+def migrations() -> list[tuple[int, str]]:
+    """Return the migrations of all owners by version; those of one version in the order of the owners."""
+    found = [(version, text) for owner in owners() for version, text in owner.MIGRATIONS.items()]
+    return sorted(found, key=itemgetter(0))
 
 
 def newest_version() -> int:
     """Return the ``user_version`` of a file that this release writes."""
-    return len(migrations())
+    return migrations()[-1][0]
+
+
+def oldest_version() -> int:
+    """Return the oldest ``user_version`` that this release can bring up to date."""
+    return migrations()[0][0]
 
 
 def user_version(connection: sqlite3.Connection) -> int:
@@ -61,7 +64,7 @@ def migrate(connection: sqlite3.Connection, *, application_id: int) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         seen = user_version(connection)
-        for version, text in migrations().items():
+        for version, text in migrations():
             if version > seen:
                 for statement in text.split(";"):
                     if statement.strip():
