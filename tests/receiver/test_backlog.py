@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from gms import Fault, Gms
@@ -107,7 +108,7 @@ def test_a_server_that_takes_its_time_holds_nobody_up_and_it_is_told_for_how_lon
 def test_at_the_end_a_long_delivery_breaks_off_in_order(server, tmp_path, monkeypatch, until_then):
     """Of the sinks only that of REST can be told until when to send."""
     if not until_then:
-        monkeypatch.delattr(RestSink, "until")
+        monkeypatch.setattr(RestSink, "kind", replace(RestSink.kind, deadline=False))
     monkeypatch.setattr(sending, "_LAST", 0.5)
     monkeypatch.setattr(sending, "_MARGIN", 5.0)
     server.poison = lambda _: time.sleep(0.001)
