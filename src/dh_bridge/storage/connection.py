@@ -15,7 +15,7 @@ from dh_bridge.storage.migrations import migrate, newest_version, oldest_version
 _APPLICATION = 0x64684272
 """``PRAGMA application_id``, "dhBr": what tells a catalogue from any other SQLite file."""
 
-_MEMORY = ":memory:"
+MEMORY = ":memory:"
 _BUSY_MILLIS = 30_000
 _CACHE_KIB = 64 * 1024
 """Of pages, for a writer: keys of runs and points lie all over a large file."""
@@ -40,7 +40,7 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
     The connection is in autocommit mode; WAL lets others read while one writes.
     """
     place = str(path)
-    if readonly and place != _MEMORY and not Path(place).is_file():
+    if readonly and place != MEMORY and not Path(place).is_file():
         now = "`emit --to catalog:FILE` writes a catalogue, `emit --ledger FILE` a ledger"
         raise SinkError("there is no such catalogue or ledger", where=place, now=now)
     try:
@@ -51,7 +51,7 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
         ) from error
     try:
         _check(connection, place, readonly=readonly)
-        if not readonly or place == _MEMORY:
+        if not readonly or place == MEMORY:
             _prepare(connection)
     except sqlite3.OperationalError as error:  # a full disk, a lock: nothing is wrong with the file
         connection.close()
@@ -70,11 +70,11 @@ def connect(path: str | Path, *, readonly: bool = False) -> sqlite3.Connection:
 def _open(place: str, *, readonly: bool) -> sqlite3.Connection:
     if "\0" in place:
         raise sqlite3.OperationalError("its name holds a zero byte")
-    if readonly and place != _MEMORY:
+    if readonly and place != MEMORY:
         uri = Path(place).absolute().as_uri() + ("?immutable=1" if _is_frozen(Path(place)) else "?mode=ro")
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     else:
-        if place != _MEMORY:
+        if place != MEMORY:
             private_files.create(place)
         connection = sqlite3.connect(place, isolation_level=None, check_same_thread=False)
     connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLIS}")
@@ -113,7 +113,7 @@ def _check(connection: sqlite3.Connection, place: str, *, readonly: bool) -> Non
         raise SinkError(
             "was written by an earlier version of dh-bridge, which this one cannot read", where=place, now=now
         )
-    if readonly and version < newest and place != _MEMORY:
+    if readonly and version < newest and place != MEMORY:
         raise SinkError("is of an older release, or empty", where=place, now="the next `emit` that uses it mends that")
 
 
