@@ -56,8 +56,8 @@ def test_patches_are_compared_path_by_path():
 
 
 def test_a_restored_entity_is_not_removed():
-    assert restoration(URN) == upsert("dataset", URN, "status", {"removed": False})
-    assert proposal_fingerprint(restoration(URN)) != REMOVED
+    assert restoration("dataset", URN) == upsert("dataset", URN, "status", {"removed": False})
+    assert proposal_fingerprint(restoration("dataset", URN)) != REMOVED
     assert proposal_fingerprint(upsert("dataset", URN, "status", {"removed": True})) == REMOVED
 
 

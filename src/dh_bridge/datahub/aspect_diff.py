@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 
 from dh_bridge.datahub.proposal import Remembered, upsert
-from dh_bridge.datahub.urns import entity_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,6 +75,6 @@ REMOVED = fingerprint({"removed": True})
 """The hash of the status of an entity that is soft-deleted."""
 
 
-def restoration(urn: str) -> Proposal:
+def restoration(entity_type: str, urn: str) -> Proposal:
     """Return the proposal that makes a soft-deleted entity visible again."""
-    return upsert(entity_type(urn), urn, "status", {"removed": False})
+    return upsert(entity_type, urn, "status", {"removed": False})

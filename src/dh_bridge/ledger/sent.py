@@ -199,7 +199,7 @@ class Sent:
                 sends = True
                 yield from changed
         if sends and stale and known and before and entity_type(urn) in self._revived and not self._full:
-            revival = restoration(urn)
+            revival = restoration(entity_type(urn), urn)
             if not self._refuses(revival):
                 yield revival
         if known and not before:
@@ -271,7 +271,7 @@ def _taken_back(urn: str, proposals: list[Proposal], known: Aspects) -> list[Pro
     left = _EMPTIED.keys() & known.keys() - said if said else ()  # nothing at all is said of what others carry
     found += [upsert(entity_type(urn), urn, name, _EMPTIED[name]) for name in sorted(left)]
     if is_removed(known) and "status" not in said:
-        found.append(restoration(urn))
+        found.append(restoration(entity_type(urn), urn))
     return found
 
 

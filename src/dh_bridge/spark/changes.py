@@ -35,7 +35,7 @@ def changes(before: list[Proposal], after: list[Proposal]) -> Iterator[Proposal]
         if old.change_type == "PATCH" and (operations := patched(old.value, [])):
             yield patch(old.entity_type, old.entity_urn, old.aspect_name, operations)
         if old.aspect_name == "status" and old.value == {"removed": True}:
-            yield restoration(old.entity_urn)
+            yield restoration(old.entity_type, old.entity_urn)
 
 
 def patched(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
