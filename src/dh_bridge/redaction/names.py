@@ -31,6 +31,8 @@ def secret_name(key: str) -> bool:
     if "azure" in key and _AZURE_ACCOUNT.search(key) is not None:
         return True
     found = rules()
+    if key.lower().endswith(found.whole_names):
+        return True
     name = _HUMP.sub("_", ".".join(key.rsplit(".", 2)[-2:])).lower()
     name = found.harmless_words.sub("", name)
     if found.secret_name.search(name) is None:

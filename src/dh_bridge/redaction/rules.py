@@ -11,6 +11,8 @@ from dh_bridge.bundled import MAPPINGS, load_yaml, text_of, typed
 
 _ALPHABETS = {
     "hex": "0-9a-f",
+    "hex_dashed": "0-9a-f-",
+    "upper_dashed": "A-Z0-9-",
     "upper": "A-Z0-9",
     "base32": "A-Z2-7",
     "alnum": "A-Za-z0-9",
@@ -49,6 +51,7 @@ class Names(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     harmless_endings: tuple[str, ...]
     harmless_beginnings: tuple[str, ...]
     secret_endings: tuple[str, ...]
+    whole: tuple[str, ...]
     harmless: tuple[str, ...]
 
 
@@ -59,16 +62,47 @@ class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     positions: tuple[int, ...]
 
 
+class KeyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of ``key_files``: the texts around a key."""
+
+    begin: str
+    end: str
+
+
+class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A row of ``commands``: which arguments of some programs are secrets."""
+
+    programs: tuple[str, ...]
+    after: str = msgspec.field(default="", name="with")
+    flags: tuple[str, ...] = ()
+    attached: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    logins: bool = False
+    at: bool = False
+    position: int = 0
+    named: bool = False
+
+
 class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file."""
 
     tokens: tuple[TokenRow, ...]
     armour: tuple[str, ...]
+    key_files: tuple[KeyFile, ...]
     names: Names
     prose: tuple[str, ...]
+    mechanisms: tuple[str, ...]
+    types: tuple[str, ...]
+    placeholders: tuple[str, ...]
+    directories: tuple[str, ...]
+    commands: tuple[Command, ...]
+    setters: tuple[str, ...]
+    setter_names: tuple[str, ...]
+    code_arguments: tuple[Arguments, ...]
     columns: tuple[str, ...]
     sql_leaves: tuple[str, ...]
     sql_starts: tuple[str, ...]
+    sql_inside: tuple[str, ...]
     sql_arguments: tuple[Arguments, ...]
     sql_procedures: tuple[str, ...]
 
@@ -117,12 +151,12 @@ class Rules:
         inner = {prefix for row in document.tokens if row.before for prefix in row.prefixes}
         #: prefixes that do not begin a word; those that do are found by one pattern, which is faster than to look for each
         self.inner_prefixes = tuple(inner)
+        alphabets = {prefix: row.alphabet for row in document.tokens if not row.before for prefix in row.prefixes}
         beginnings = [
-            f"{_alternatives(row.prefixes)}[{_ALPHABETS[row.alphabet]}]{{8}}"
-            for row in document.tokens
-            if not row.before
+            rf"{re.escape(prefix)}(?=[{_ALPHABETS[alphabets[prefix]]}]{{8}})"
+            for prefix in sorted(alphabets, key=len, reverse=True)
         ]
-        self.token_start = re.compile(f"(?<![A-Za-z0-9])(?:{'|'.join(beginnings)})", re.ASCII)
+        self.token_start = re.compile(f"(?<![A-Za-z0-9])({'|'.join(beginnings)})", re.ASCII)
         armour = "|".join(map(re.escape, sorted(document.armour, key=len, reverse=True)))
         self.armour = re.compile(rf"-----BEGIN (?:[A-Z0-9]{{1,12}} ){{0,3}}(?:{armour})-----")
         words = _alternatives(names.words)
@@ -135,15 +169,50 @@ class Rules:
         endings = f"(?:[._-]?{_alternatives(names.harmless_endings)}){{1,3}}$"
         questions = f"(?:^|[._]){_alternatives(names.harmless_beginnings)}[._-]{words}s?(?:[._-]set)?$"
         self.harmless_name = re.compile(f"(?:{words}|{keys}|{long_keys}|(?:^|[._-]){ends})s?{endings}|{questions}")
+        self.whole_names = names.whole
         self.secret_ending = re.compile(f"{_alternatives(names.secret_endings)}$")
         self.harmless_words = re.compile(f"(?:^|(?<=[._-])){_alternatives(names.harmless)}(?=$|[._-])")
         self.prose = frozenset(document.prose)
+        self.key_files = document.key_files
+        self.mechanisms = frozenset(document.mechanisms)
+        self.types = frozenset(document.types)
+        self.placeholders = frozenset(document.placeholders)
+        self.directories = frozenset(document.directories)
+        self.setters = frozenset(document.setters)
+        self.setter_names = frozenset(document.setter_names)
+        #: what programs do with their arguments
+        self.commands: dict[str, tuple[Command, ...]] = {}
+        for row in document.commands:
+            for program in row.programs:
+                self.commands[program] = (*self.commands.get(program, ()), row)
         self.columns = frozenset(document.columns)
         self.sql_leaves = frozenset(document.sql_leaves)
         starts = _alternatives(document.sql_starts)
         self.sql_start = re.compile(rf"\s{{0,40}}(?:(?:--[^\n]{{0,400}}\n|/\*)|\(?{starts}\b\s)", re.IGNORECASE)
+        inside = "|".join(re.escape(phrase).replace(r"\ ", r"\s{1,8}") for phrase in document.sql_inside)
+        self.sql_inside = re.compile(rf"\b(?:{inside})\b")
+        self.sql_words = frozenset(word for phrase in document.sql_inside for word in phrase.split(" ")[:2])
         self.procedures = re.compile(rf"\b{_alternatives(document.sql_procedures)}\b[^;\n]{{0,1000}}", re.IGNORECASE)
-        self.arguments = {name: row.positions for row in document.sql_arguments for name in row.names}
+        self.procedures_names = frozenset(document.sql_procedures)
+        self.arguments = _positions(document.sql_arguments)
+        self.code_arguments = _positions(document.code_arguments)
+        self.sql_parts = _parts(self.arguments)
+        self.code_parts = _parts(self.code_arguments)
+
+
+def _positions(rows: tuple[Arguments, ...]) -> dict[str, tuple[int, ...]]:
+    """Return the positions of secrets by the names of functions."""
+    positions: dict[str, tuple[int, ...]] = {}
+    for row in rows:
+        for name in row.names:
+            positions[name] = (*positions.get(name, ()), *row.positions)
+    return positions
+
+
+def _parts(functions: dict[str, tuple[int, ...]]) -> re.Pattern[str]:
+    """Return the pattern that finds literals, brackets, commas and the calls of functions (group 1) in a text in lower case."""
+    names = _alternatives(tuple(functions)).replace("(?:", "(", 1)
+    return re.compile(rf"'[^']*(?:''[^']*)*'|\"[^\"]*\"|(?<!\w){names}\s{{0,4}}\(|[(),\[\]]")
 
 
 def _alternatives(words: tuple[str, ...]) -> str:

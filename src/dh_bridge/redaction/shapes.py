@@ -18,11 +18,13 @@ _ENCODED_SLASHES = re.compile("%3A%2F%2F", re.IGNORECASE)
 _ENCODED_END = re.compile("[\\s\"'&]|%2F", re.IGNORECASE)
 _ENCODED_USERINFO = 500
 #: ``thin:user/password@host`` of Oracle; ``/DB:password=x;`` of DB2; ``/USER=u,PASSWORD=x`` of Teradata (see `texts`).
-_ORACLE = re.compile(r"(oracle:\w{1,9}:[^\s/@:\"']{1,100}/)[^\s@\"'/]{1,200}(?=@)", re.IGNORECASE)
+_ORACLE = re.compile(r"(oracle:\w{1,9}:[^\s/@:\"']{1,100}/)(?:\\?\"[^\"\n]{1,200}\"|[^\s@\"'/]{1,200})(?=@)", re.IGNORECASE)
+#: ``user:password@tcp(host)/db`` of Go, ``user:password@/db``.
+_GO = re.compile(r"(?<![\w.%+/-])([\w.-]{1,64}:)(?!\*{3}@)([^\s@/\"'():]{1,200})(?=@(?:(?:tcp|tcp6|unix)\(|/\w))")
 _ODBC = re.compile(r"(odbc_connect=)[^&\s\"']{1,2000}", re.IGNORECASE)
 _ARMOUR_END = "-----END "
 _JWT_HEAD = re.compile(r"(?<![A-Za-z0-9])eyJ[\w-]*")
-_JWT_TAIL = re.compile(r"\.[\w-]{8,}(?:\.[\w-]*)?")
+_JWT_TAIL = re.compile(r"\.[\w-]{8,}(?:\.[\w-]*){0,3}|\.\.[\w-]{8,}(?:\.[\w-]*){1,2}")
 _SHORTEST_HEAD = 11
 #: No token is shorter.
 _SHORTEST_TOKEN = 14
@@ -35,6 +37,8 @@ def without_shapes(text: str) -> str:
         text = _TOKEN_USER.sub(rf"\1{MASK}@", text)
         if "racle:" in text or "RACLE:" in text:
             text = _ORACLE.sub(rf"\1{MASK}", text)
+        if "@tcp" in text or "@unix(" in text or "@/" in text:
+            text = _GO.sub(rf"\1{MASK}", text)
     if "%40" in text:
         text = _without_encoded_userinfo(text)
     if "odbc_connect=" in text:
@@ -43,13 +47,14 @@ def without_shapes(text: str) -> str:
         return text
     if "-----BEGIN" in text:
         text = _without_armour(text)
+    for file in rules().key_files:
+        if file.begin in text:
+            text = _without_key_files(text, file.begin, file.end)
     if "eyJ" in text:
         text = _without_web_tokens(text)
     found = rules()
-    if found.token_start.search(text) is not None or any([prefix in text for prefix in found.inner_prefixes]):  # noqa: C419 - faster
-        for prefix, token in found.tokens.items():
-            if prefix in text:
-                text = token.masked(text, REDACTED)
+    for prefix in {*found.token_start.findall(text), *[prefix for prefix in found.inner_prefixes if prefix in text]}:
+        text = found.tokens[prefix].masked(text, REDACTED)
     return text
 
 
@@ -79,6 +84,19 @@ def _without_armour(text: str) -> str:
         close = text.find("-----", done) if end >= 0 else -1
         if close >= 0:
             done = close + len("-----")
+    return "".join([*parts, text[done:]])
+
+
+def _without_key_files(text: str, begin: str, end: str) -> str:
+    """Return ``text`` without what stands between two texts; one that breaks off hides all behind it."""
+    parts: list[str] = []
+    done = 0
+    while (start := text.find(begin, done)) >= 0:
+        parts += text[done:start], REDACTED
+        close = text.find(end, start + len(begin))
+        if close < 0:
+            return "".join(parts)
+        done = close + len(end)
     return "".join([*parts, text[done:]])
 
 

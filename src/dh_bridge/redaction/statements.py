@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
-from dh_bridge.redaction.assignments import looks_secret, without_assignments
+from dh_bridge.redaction.arguments import without_arguments, without_inserted
+from dh_bridge.redaction.assignments import without_assignments
 from dh_bridge.redaction.mode import MASK
 from dh_bridge.redaction.names import secret_name
 from dh_bridge.redaction.rules import rules
+from dh_bridge.redaction.values import is_harmless, looks_secret
+from dh_bridge.redaction.words import FUNCTION, HALF_KEY, NAME, OTHER
 
 #: Literals, quoted names and comments; a dollar-quoted text by its opening sign alone.
 _QUOTED = re.compile(
@@ -26,15 +29,33 @@ _UNQUOTED = re.compile(
 _SET = re.compile(
     r"((?:\A|[;\n])[ \t]{0,20}set\s{1,8}(?:(?:session|local|global|persist)\s{1,4})?)([^;\n]{1,2000})", re.IGNORECASE
 )
+#: ``CREATE SECRET s AS 'x'``, ``CONNECT TO d USER u USING x``, ``OPENROWSET('p', 'h';'u';'x', …)``: the password is a group.
+_FORMS = re.compile(
+    r"\bcreate\s{1,4}(?:or\s{1,4}replace\s{1,4})?secret\s[^;]{0,200}?\sas\s{1,4}'([^']{1,2000})'"
+    r"|\bconnect\s{1,4}to\s{1,4}\S{1,100}\s{1,4}user\s{1,4}\S{1,100}\s{1,4}using\s{1,4}['\"]?([^\s;'\"]{1,200})"
+    r"|\bopen(?:rowset|datasource)\s{0,4}\(\s{0,4}'[^']{0,200}'\s{0,4},\s{0,4}'[^']{0,200}'\s{0,4};\s{0,4}'[^']{0,200}'\s{0,4};\s{0,4}'([^']{1,200})'",
+    re.IGNORECASE,
+)
+#: ``UPDATE t SET value = 'x' WHERE name = 'db_password'``.
+_NAMED_VALUE = re.compile(
+    r"\b\w{0,20}value\s{0,4}=\s{0,4}N?'([^']{1,400})'[^;']{0,200}\bwhere\s[^;']{0,100}\b\w{0,20}(?:name|key)\s{0,4}=\s{0,4}N?'([^']{1,100})'",
+    re.IGNORECASE,
+)
 _BEFORE = 64  # characters before a literal that are looked at
 _WORD_BACKWARDS = re.compile(r"[\w.\-]{2,60}")
 _LITERAL = re.compile(r"'[^']*'")
-_BRACKET = re.compile(r"\(")
-_FUNCTION_BACKWARDS = re.compile(r"\s{0,4}([A-Za-z0-9_]{1,40})")
-_LONGEST_FUNCTION = 44
-_ARGUMENTS = 500  # characters of a call that are looked at
 _PREFIXES = "nNeEbBuUrRxX&"
-_PARTS = re.compile(r"'[^']*(?:''[^']*)*'|\"[^\"]*\"|[(),\[\]]")
+#: ``@password varchar(20) =``, ``v_token VARCHAR2(30) :=``.
+_TYPED = re.compile(r"([\w.]{2,60})\s{1,4}\w{2,20}(?:\s?\([\w, ]{0,20}\))?\s{0,4}:?=\s{0,4}\Z")
+#: ``password = md5(``.
+_HASHED = re.compile(r"([\w.]{2,60})[\"'`\]]?\s{0,4}(?:=|<>|!=)\s{0,4}\w{2,30}\(\Z")
+_TESTED = re.compile(r"\s(?:not\s{1,4})?(?:like|ilike|rlike|in)\s{0,4}\(?\s{0,4}\Z", re.IGNORECASE)
+_PRAGMA = re.compile(r"\bpragma\s{1,4}(?:\w{1,40}\.)?(?:hex|re|hexre|text)?key\s{0,4}=\s{0,4}\Z|\battach\b[^;]{0,60}\skey\s{1,4}\Z", re.IGNORECASE)
+_KEY = re.compile(r"(\w{2,30})\s{1,4}(keys?)\s{0,4}=?\s{0,4}\Z", re.IGNORECASE)
+_ALIAS = re.compile(r"\s{1,4}(?:as\s{1,4})[\"'`\[]?(\w{2,60})", re.IGNORECASE)
+_CALL = re.compile(r"(\w{2,40})\s{0,2}\([^()]{0,60}\Z")
+_EXECUTED = ("immediate", "exec", "execute", "sp_executesql", "do")
+_DEEPEST = 2
 
 
 def is_statement(text: str) -> bool:
@@ -42,24 +63,35 @@ def is_statement(text: str) -> bool:
     return rules().sql_start.match(text) is not None
 
 
-def without_literals(text: str) -> str:
-    """Return a statement without the literals that are secrets."""
-    lower = text.lower()
-    if "identified" in lower:
+def without_literals(text: str, kinds: int, depth: int = 0) -> str:
+    """Return a statement without the literals that are secrets; ``kinds`` are those of its words."""
+    found = rules()
+    if kinds & OTHER:
         text = _IDENTIFIED.sub(_unquoted, text)
-    if "=" in text:
-        if "set" in lower:
+        text = found.procedures.sub(_without_all_literals, text)
+    if kinds & NAME:
+        if "=" in text:
             text = _SET.sub(_setting, text)
-        text = _UNQUOTED.sub(_unless_column, text)
-    quoted = "'" in text or '"' in text
-    if quoted and "sp_" in lower:
-        text = rules().procedures.sub(_without_all_literals, text)
-    if quoted and "(" in text:
-        text = _without_arguments(text)
-    return _without_quoted(text) if quoted or "--" in text or "/*" in text or "$" in text else text
+            text = _UNQUOTED.sub(_unless_column, text)
+        text = _FORMS.sub(_without_password, text)
+        text = _NAMED_VALUE.sub(_of_named, text)
+        if "(" in text and "'" in text:
+            text = without_inserted(text)
+    elif "'" in text or " user " in text or " USER " in text:
+        text = _FORMS.sub(_without_password, text)
+    if kinds & FUNCTION and "(" in text:
+        text = without_arguments(text, found.sql_parts, found.arguments)
+    if kinds & (NAME | OTHER) or (kinds & HALF_KEY and _may_have_key(text)):
+        return _without_quoted(text, depth)
+    return text
 
 
-def _without_quoted(text: str) -> str:
+def _may_have_key(text: str) -> bool:
+    lower = text.lower()
+    return "pragma" in lower or "attach" in lower or "encryption" in lower
+
+
+def _without_quoted(text: str, depth: int) -> str:
     parts: list[str] = []
     done = position = 0
     while (match := _QUOTED.search(text, position)) is not None:
@@ -68,9 +100,9 @@ def _without_quoted(text: str) -> str:
         if part[0] == "$":
             position, masked = _dollar_quoted(text, start, position, part)
         elif part[0] in "-/":
-            masked = without_assignments(part)
+            masked = without_assignments(part, NAME)
         else:
-            masked = _literal(text, start, position, part)
+            masked = _literal(text, start, position, part, depth)
         if masked is not None and masked != text[start:position]:
             parts += text[done:start], masked
             done = position
@@ -79,49 +111,107 @@ def _without_quoted(text: str) -> str:
 
 def _dollar_quoted(text: str, start: int, end: int, tag: str) -> tuple[int, str | None]:
     """Return where to go on behind the tag of a dollar-quoted text, and the mask of a secret."""
-    if not _is_secret(text[max(0, start - _BEFORE) : start]):
+    if not _is_secret(text[max(0, start - _BEFORE) : start], ""):
         return end, None
     close = text.find(tag, end)
     return (len(text), f"{tag}{MASK}") if close < 0 else (close + len(tag), f"{tag}{MASK}{tag}")
 
 
-def _literal(text: str, start: int, end: int, part: str) -> str | None:
+def _literal(text: str, start: int, end: int, part: str, depth: int) -> str | None:
     inner = part[1:].removesuffix(part[0])
     if not inner or inner.startswith((MASK, "[REDACTED")) or text[end : end + 1] == ".":
         return None
-    if _is_secret(text[max(0, start - _BEFORE) : start]):
+    before = text[max(0, start - _BEFORE) : start]
+    alias = _ALIAS.match(text, end) if looks_secret(inner) else None
+    if _is_secret(before, inner) or (alias is not None and part[0] == "'" and secret_name(alias[1])):
         return f"{part[0]}{MASK}{part[0]}" if len(part) > 1 and part[-1] == part[0] else f"{part[0]}{MASK}"
-    return without_assignments(part) if "=" in part or ":" in part else None
+    if depth < _DEEPEST and part[0] == "'" and " " in inner and (is_statement(inner) or _is_executed(before)):
+        nested = without_literals(inner.replace("''", "'"), NAME | OTHER | FUNCTION, depth + 1).replace("'", "''")
+        return f"'{nested}'" if len(part) > 1 and part[-1] == "'" else f"'{nested}"
+    return without_assignments(part, NAME) if "=" in part or ":" in part else None
 
 
-def _is_secret(before: str) -> bool:
+def _is_executed(before: str) -> bool:
+    return before.rstrip(" \t\r\n(nN").lower().endswith(_EXECUTED)
+
+
+def _is_secret(before: str, value: str) -> bool:
     """Return whether a literal is a secret by the text before it: ``PASSWORD = N``, ``IDENTIFIED BY ``, ``'token' ``."""
     before = before.rstrip(_PREFIXES) if before[-1:] in _PREFIXES and before[-2:-1] in " \t\r\n=(,:>" else before
     words = before.rstrip(" \t\r\n=:>(,") if before[-1:] not in "(," else before.rstrip("(").rstrip(" \t=")
     if words == before:
         return False
-    if before.rstrip(" \t\r\n").endswith(","):  # 'password', 'x': a pair of a map
-        return words[-1:] in "'\"" and _names_secret(words.rstrip("'\"")) and _opens_map(before)
-    if before.rstrip(" \t\r\n").endswith("("):
-        return False
-    if words[-3:].lower() in (" by", "\tby", "\nby"):
+    end = before.rstrip(" \t\r\n")
+    if end.endswith(","):  # 'password', 'x': a pair of a map
+        return words[-1:] in "'\"" and _names_secret(words.rstrip("'\""), value) and _opens_map(before)
+    if end.endswith("("):
+        hashed = _HASHED.search(before)
+        return (hashed is not None and secret_name(hashed[1])) or (
+            (test := _TESTED.search(before)) is not None and _is_tested(before[: test.start()], value)
+        )
+    if words[-3:].lower() in (" by", "\tby", "\nby", " as"):
         return "identified" in words.lower()
     if words[-7:].lower() == " values":
         return "identified" in words.lower()
-    return _names_secret(words.rstrip("\"'`]"))
+    if end.endswith("=") and ("password for" in words.lower() or _typed(before)):
+        return True
+    if _PRAGMA.search(before) is not None or ((key := _KEY.search(before)) is not None and secret_name(f"{key[1]}_{key[2]}")):
+        return True
+    if (test := _TESTED.search(before)) is not None:
+        return _is_tested(before[: test.start()], value)
+    if words.endswith(("<", "!")) and end.endswith((">", "=")):
+        words = words.rstrip("<! ")
+    if words[-3:].lower() == " to":
+        words = words[:-3].rstrip()
+    if words.lower().endswith("session authorization"):
+        return False
+    return _names_secret(words.rstrip("\"'`])"), value)
+
+
+def _typed(before: str) -> bool:
+    typed = _TYPED.search(before)
+    return typed is not None and secret_name(typed[1])
+
+
+def _is_tested(before: str, value: str) -> bool:
+    """Return whether a literal that a column is compared with may be a secret."""
+    return "%" not in value and looks_secret(value) and _names_secret(before.rstrip("\"'`] \t\r\n"), value)
 
 
 def _opens_map(before: str) -> bool:
-    return "map" in before.lower() or "(" not in before
+    call = _CALL.search(before)
+    return "map" in before.lower() or "(" not in before or (call is not None and call[1].lower() in rules().setters)
 
 
-def _names_secret(words: str) -> bool:
+def _names_secret(words: str, value: str) -> bool:
     match = _WORD_BACKWARDS.match(words[::-1])
-    return match is not None and secret_name(match[0][::-1])
+    if match is None:
+        return False
+    name = match[0][::-1]
+    return secret_name(name) and not (value and is_harmless_in_sql(name, value))
+
+
+def is_harmless_in_sql(name: str, value: str) -> bool:
+    """Return whether a literal behind the name of a secret is a pattern, or names a mechanism."""
+    lower = name.lower()
+    return (lower.endswith(("auth", "authorization")) and is_harmless(name, value)) or not value.strip("%_ ")
 
 
 def _without_all_literals(call: re.Match[str]) -> str:
     return _LITERAL.sub(f"'{MASK}'", call[0])
+
+
+def _without_password(form: re.Match[str]) -> str:
+    group = form.lastindex or 0
+    begin, end = form.start(group) - form.start(), form.end(group) - form.start()
+    return form[0] if form[group].startswith(MASK) else f"{form[0][:begin]}{MASK}{form[0][end:]}"
+
+
+def _of_named(pair: re.Match[str]) -> str:
+    if not secret_name(pair[2]) or pair[1].startswith(MASK):
+        return pair[0]
+    begin, end = pair.start(1) - pair.start(), pair.end(1) - pair.start()
+    return f"{pair[0][:begin]}{MASK}{pair[0][end:]}"
 
 
 def _unquoted(match: re.Match[str]) -> str:
@@ -139,38 +229,9 @@ def _setting(match: re.Match[str]) -> str:
     body = match[2]
     name, equals, value = body.partition("=")
     if not equals or not secret_name(name.strip().strip("`\"'@")):
-        return match[1] + (without_assignments(body) if equals else body)
+        return match[1] + (without_assignments(body, NAME) if equals else body)
     blank = value[: len(value) - len(value.lstrip())]
     value = value.strip()
     if not value or value.startswith(("***", "[REDACTED", "${", "'", '"', "$$")):
         return match[0]
     return f"{match[1]}{name}={blank}{MASK}"
-
-
-def _without_arguments(text: str) -> str:
-    """Return ``text`` without the literals that functions take as secrets."""
-    found = rules()
-    parts: list[str] = []
-    done = 0
-    for call in _BRACKET.finditer(text):
-        if call.start() < done:
-            continue
-        name = _FUNCTION_BACKWARDS.match(text[max(0, call.start() - _LONGEST_FUNCTION) : call.start()][::-1])
-        positions = found.arguments.get(name[1][::-1].lower()) if name is not None else None
-        if positions is None:
-            continue
-        depth, position = 1, 1
-        for part in _PARTS.finditer(text, call.end(), call.end() + _ARGUMENTS):
-            sign = part[0]
-            if sign in "([":
-                depth += 1
-            elif sign in ")]":
-                depth -= 1
-                if depth == 0:
-                    break
-            elif sign == ",":
-                position += depth == 1
-            elif depth == 1 and position in positions and len(sign) > 2 and "***" not in sign and "=" not in sign:
-                parts += text[done : part.start()], f"{sign[0]}{MASK}{sign[0]}"
-                done = part.end()
-    return "".join([*parts, text[done:]]) if parts else text

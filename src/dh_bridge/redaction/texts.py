@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from dh_bridge.redaction.arguments import without_arguments
 from dh_bridge.redaction.assignments import without_assignments
+from dh_bridge.redaction.commands import without_arguments_of_programs
 from dh_bridge.redaction.mode import OFF, mode
+from dh_bridge.redaction.rules import rules
 from dh_bridge.redaction.shapes import without_shapes
 from dh_bridge.redaction.statements import is_statement, without_literals
+from dh_bridge.redaction.words import CALL, PROGRAM, STATEMENT, kinds_of_words
 
 #: Shorter texts hold no secret that can be recognised.
 _SHORTEST = 6
@@ -37,9 +41,12 @@ def redacted_sql(text: str) -> str:
     >>> redacted_sql("ALTER USER ann PASSWORD 'hunter2'")
     "ALTER USER ann PASSWORD '***'"
     """
-    clean = without_literals(without_shapes(capped_input(text)))
-    if not is_statement(text):  # a leaf that is said to hold SQL, and holds something else
-        clean = without_assignments(clean)
+    clean = without_shapes(capped_input(text))
+    kinds = kinds_of_words(clean)
+    if kinds:
+        clean = without_literals(clean, kinds)
+        if not is_statement(text):  # a leaf that is said to hold SQL, and holds something else
+            clean = _without_names(clean, kinds)
     return clean if mode() != OFF else text
 
 
@@ -59,8 +66,21 @@ def _remembered(text: str) -> str:
 def _without_secrets(text: str) -> str:
     text = capped_input(text)
     clean = without_shapes(text)
+    kinds = kinds_of_words(clean)
+    if not kinds:
+        return clean
     if is_statement(clean):
-        clean = without_literals(clean)
-    if "=" in clean or ":" in clean or " " in clean or "%3D" in clean:
-        return without_assignments(clean)
-    return clean
+        clean = without_literals(clean, kinds)
+    elif kinds & STATEMENT and (inside := rules().sql_inside.search(clean.lower())) is not None:
+        start = inside.start()
+        clean = clean[:start] + without_literals(clean[start:], kinds)
+    return _without_names(clean, kinds)
+
+
+def _without_names(text: str, kinds: int) -> str:
+    """Return ``text`` without what programs, calls and names say to be secrets."""
+    if kinds & PROGRAM:
+        text = without_arguments_of_programs(text)
+    if kinds & CALL and "(" in text:
+        text = without_arguments(text, rules().code_parts, rules().code_arguments)
+    return without_assignments(text, kinds)

@@ -1,0 +1,171 @@
+"""Secrets among the arguments of programs: ``curl -u ann:x``, ``mysql -px``, ``sqlplus scott/x@db``; of code as of a shell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from dh_bridge.redaction.mode import MASK
+from dh_bridge.redaction.names import secret_name
+from dh_bridge.redaction.rules import rules
+from dh_bridge.redaction.values import Found, is_harmless, looks_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dh_bridge.redaction.rules import Command
+
+#: A word with a blank, or a quote and a comma, behind it; what begins a list of arguments.
+_PROGRAM = re.compile(r"(?:(?<![\w.-])|(?<=\\[nrt]))(\.?[A-Za-z0-9][\w.-]{0,40})(?=[ \t]|[\"']\s?,|\[)")
+#: An argument of a shell; the line may go on behind a backslash.
+_ARGUMENT = re.compile(r"(?:[ \t]|\\\r?\n){1,40}((?:[^\s'\"|;&<>`\\]|\\(?![nrt\"'\r\n])|'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"){1,200})")
+#: A member of a list of arguments in code.
+_MEMBER = re.compile(r"[\"']?\s{0,8},\s{0,8}([\"'])([^\"'\n]{0,400})(?=\1)")
+_LOGIN = re.compile(r"(?:userid=)?[\w$#.]{1,60}/(\"[^\"]{1,100}\"|[^@\s/\"',]{1,100})(@?)")
+_LOGON = re.compile(r"(?:[\w.-]{1,60}/)?[\w$.-]{1,60},([^\s;,\"']{1,100})")
+_ACCOUNT = re.compile(r"([^\s:%,\"'/@]{1,100}[:%,])(?!//)(.{1,400})\Z", re.DOTALL)
+_MAX_ARGUMENTS = 60
+_QUOTES = "\"'"
+
+
+class Argument(NamedTuple):
+    """An argument and where it begins; a quote around it is no part of it."""
+
+    text: str
+    begin: int
+
+
+def without_arguments_of_programs(text: str) -> str:
+    """Return ``text`` without the secrets that its command lines give to programs."""
+    parts: list[str] = []
+    done = 0
+    known = rules().commands
+    for program in _PROGRAM.finditer(text):
+        if program.start() < done:
+            continue
+        name = program[1]
+        rows = known.get(name) or known.get(name.lower()) or known.get(name.lower().removesuffix(".exe"))
+        if rows is None:
+            continue
+        for found in _secrets(rows, list(_arguments(text, program.end()))):
+            if found.begin >= done:
+                parts += text[done : found.begin], found.mask
+                done = found.end
+    return "".join([*parts, text[done:]]) if parts else text
+
+
+def _arguments(text: str, position: int) -> Iterator[Argument]:
+    """Yield the arguments of a command, up to its end or to the next program."""
+    known = rules().commands
+    inside_list = text[position] in _QUOTES
+    pattern = _MEMBER if inside_list else _ARGUMENT
+    for _ in range(_MAX_ARGUMENTS):
+        match = pattern.match(text, position)
+        if match is None:
+            return
+        position = match.end()
+        group = 2 if inside_list else 1
+        argument = match[group]
+        if argument in known and argument not in ("connect", "conn", "password", "users"):
+            return
+        yield Argument(argument, match.start(group))
+
+
+def _secrets(rows: Iterable[Command], arguments: list[Argument]) -> list[Found]:
+    found: list[Found] = []
+    for row in rows:
+        rest = arguments
+        if row.after:
+            places = [number for number, argument in enumerate(arguments) if argument.text == row.after]
+            if not places:
+                continue
+            rest = arguments[places[0] + 1 :]
+        found += _of_row(row, rest)
+    return sorted(found)
+
+
+def _of_row(row: Command, arguments: list[Argument]) -> Iterator[Found]:
+    plain = 0
+    named = False
+    for number, argument in enumerate(arguments):
+        text = argument.text.strip(_QUOTES)
+        following = arguments[number + 1] if number + 1 < len(arguments) else None
+        if text.startswith("-") and not row.logins:
+            yield from _of_flag(row, argument, following)
+        elif row.logins:
+            yield from _of_login(row, argument)
+        else:
+            plain += 1
+            if row.position == plain or named:
+                yield from _hidden(argument, 0)
+            named = row.named and secret_name(text) and "=" not in text and looks_like_name(text, following)
+
+
+def looks_like_name(text: str, following: Argument | None) -> bool:
+    """Return whether the argument behind a name may be its value."""
+    return following is not None and not following.text.startswith("-") and ("_" in text or "-" in text or looks_secret(following.text.strip(_QUOTES)))
+
+
+def _of_flag(row: Command, argument: Argument, following: Argument | None) -> Iterator[Found]:
+    text = argument.text
+    for flags, users, attached_only in ((row.flags, False, False), (row.users, True, False), (row.attached, False, True)):
+        for flag in flags:
+            if text == flag and following is not None and not attached_only:
+                yield from _user(following, 0) if users else _hidden(following, 0)
+                return
+            short = len(flag) == 2
+            if text.startswith(f"{flag}="):
+                yield from _user(argument, len(flag) + 1) if users else _hidden(argument, len(flag) + 1)
+                return
+            if short and text.startswith(flag) and len(text) > 2:
+                yield from _user(argument, 2) if users else _hidden(argument, 2)
+                return
+            cluster = short and users and len(text) > 2 and text[0] == "-" and text[1] != "-" and text[1:].isalpha()
+            if cluster and text.endswith(flag[1]) and following is not None:  # -sSu ann:x
+                yield from _user(following, 0)
+                return
+
+
+def _hidden(argument: Argument, offset: int) -> Iterator[Found]:
+    """Yield the part of an argument behind ``offset``: a quoted text without its quotes, else up to the first quote."""
+    value = argument.text[offset:]
+    prefix = len("pass:") if value.startswith("pass:") else 0
+    if prefix == 0 and value.startswith(("env:", "file:", "stdin", "fd:")):
+        return
+    value = value[prefix:]
+    begin = argument.begin + offset + prefix
+    if value[:1] in _QUOTES and value[:1]:
+        close = value.find(value[0], 1)
+        value, begin = value[1 : close if close > 0 else len(value)], begin + 1
+    else:
+        value = re.split("[\"']", value, maxsplit=1)[0].rstrip(",)]")
+    if value and not value.startswith("-") and not is_harmless("password", value):
+        yield Found(begin, begin + len(value))
+
+
+def _user(argument: Argument, offset: int) -> Iterator[Found]:
+    """Yield the password of ``user:password``."""
+    value = argument.text[offset:]
+    begin = argument.begin + offset
+    if value[:1] in _QUOTES and value[:1]:
+        close = value.find(value[0], 1)
+        value, begin = value[1 : close if close > 0 else len(value)], begin + 1
+    match = _ACCOUNT.match(value)
+    if match is None:
+        return
+    quote = 1 if match[2][0] in _QUOTES else 0
+    password = re.split("[\"']", match[2][quote:], maxsplit=1)[0]
+    if password and not is_harmless("password", password):
+        yield Found(begin + match.start(2) + quote, begin + match.start(2) + quote + len(password))
+
+
+def _of_login(row: Command, argument: Argument) -> Iterator[Found]:
+    text = argument.text
+    shift = 1 if text[:1] in _QUOTES else 0
+    match = _LOGIN.match(text, shift)
+    if match is not None and (match[2] or not row.at) and match[1] != MASK and "//" not in text[: match.end()]:
+        yield Found(argument.begin + match.start(1), argument.begin + match.end(1))
+        return
+    logon = _LOGON.match(text, shift)
+    if logon is not None and row.programs == (".logon",) and logon[1] != MASK:
+        yield Found(argument.begin + logon.start(1), argument.begin + logon.end(1))

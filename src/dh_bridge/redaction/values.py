@@ -1,0 +1,181 @@
+"""Values behind the names of secrets: where they begin and end, and whether they are secrets at all."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from dh_bridge.redaction.mode import MASK
+from dh_bridge.redaction.names import secret_name
+from dh_bridge.redaction.rules import rules
+
+BARE = re.compile(r"[^\s\"'`&;,)}\]<>|\\]{1,2000}")
+QUOTES = "\"'`"
+SPACES = " \t"
+LONGEST = 4_000
+"""Characters of a quoted value, or of a line, that are looked at."""
+
+_BARE_OF_URL = re.compile(r"(?:[^\s\"'&;<>|\\,]|,(?![\w.-]{1,40}=|\s|$)){1,2000}")
+_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
+PLACEHOLDER = re.compile(
+    r"\$\{|\$\(|\{\{|%\(|%[A-Z_]{2,60}%|\$[A-Za-z_]+\Z|\$env:|\{\w{0,60}\}?\Z|<[\w -]+>|\[REDACTED|\*{3}|[*xX.•]{3,}\Z|os\.environ|os\.getenv|env\[|None\b|null\b|true\Z|false\Z"
+    r"|[^\w]{0,8}\Z|%s\b|:\w{1,30}\Z|!?ENC\[|\?\Z",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]")
+_HEAD = re.compile(r"[A-Za-z_]\w*")
+_REFERENCE = re.compile(r"[a-z_][a-z_]*\Z")
+_JDBC = "jdbc:"
+_PASSWORDS = ("password", "passwd", "passphrase", "pwd", "_key", "-key", "apikey", "secret", "_pw", "passcode", "pass")
+_SYMBOLS = frozenset("!@#$%^&*+=~?")
+_LEAST, _LEAST_OF_DIGITS = 6, 8
+_LEAST_OF_A_PATH = 16
+
+
+class Found(NamedTuple):
+    """A secret in a text: where it begins and ends, and what is written in its place."""
+
+    begin: int
+    end: int
+    mask: str = MASK
+
+
+def looks_secret(value: str) -> bool:
+    """Return whether a word looks like a secret rather than like a word of prose or code."""
+    value = value.rstrip(".,:;")
+    if len(value) < _LEAST or _DATE.match(value) or _DOTTED.match(value):
+        return False
+    letters = digits = symbols = False
+    for char in value[:200]:
+        letters = letters or char.isalpha()
+        digits = digits or char.isdigit()
+        symbols = symbols or char in _SYMBOLS
+    return (digits and (letters or len(value) >= _LEAST_OF_DIGITS)) or (symbols and letters)
+
+
+def is_password(name: str) -> bool:
+    """Return whether a name leaves no doubt that its value is a secret."""
+    lower = name.lower()
+    return lower.endswith(_PASSWORDS) or lower.startswith("x-")
+
+
+def is_harmless(name: str, value: str) -> bool:
+    """Return whether the value of a secret's name says something about it: a mechanism, a type, a directory, a placeholder."""
+    found = rules()
+    lower, label = value.lower(), name.lower()
+    if PLACEHOLDER.match(value) is not None or lower in found.placeholders:
+        return True
+    if label.endswith(("auth", "authorization")) and lower in found.mechanisms:
+        return True
+    if lower in found.types:
+        return True
+    return label.rpartition(".")[2] in found.directories and (value[0] in "/~." or value[1:3] in (":\\", ":/"))
+
+
+def is_type(text: str, value: str, end: int) -> bool:
+    """Return whether a value is the type of a column: ``varchar(64)``, ``bigint``, ``Optional[str]``."""
+    head = _HEAD.match(value)
+    if head is None or head[0].lower() not in rules().types:
+        return False
+    return head.end() == len(value) or value[head.end()] in "([<" or text[end : end + 1] in "(["
+
+
+def value_behind(text: str, start: int, sign: str, name: str, *, quoted: bool) -> Found | None:
+    """Return the secret behind a sign, None where there is none."""
+    tight = text[start - len(sign) - 1 : start - len(sign)] not in SPACES
+    limit = min(len(text), start + 8)
+    begin = start
+    while begin < limit and text[begin] in SPACES:
+        begin += 1
+    if begin >= len(text) or text.startswith(MASK, begin):
+        return None
+    spaced = begin > start
+    inner = begin
+    while inner < min(len(text), begin + 4) and text[inner] == "\\":
+        inner += 1
+    if text[inner : inner + 1] in ("b", "N", "E", "u", "r", "f") and text[inner + 1 : inner + 2] in ("'", '"'):
+        inner += 1
+    if inner < len(text) and text[inner] in QUOTES:
+        return _quoted_value(text, begin, inner, name, colon=sign == ":", name_quoted=quoted)
+    if name.lower().endswith("cookie") and sign == ":":
+        return _to_end_of_line(text, begin)
+    url = sign == "=" and not spaced and text[begin] not in "([{"
+    match = (_BARE_OF_URL if url and not _in_brackets(text, begin) else BARE).match(text, begin)
+    if match is None:
+        return None
+    value = match[0]
+    if value == MASK or is_harmless(name, value) or (sign in ("!=", "<>") and not looks_secret(value)):
+        return None
+    if sign == ":":
+        secret = _behind_colon(text, value, match.end(), name, spaced=spaced)
+    elif spaced or not tight:
+        secret = (looks_secret(value) or _ends_line(text, value, match.end(), name)) and not _CALL.match(value)
+    else:
+        secret = not _is_reference(text, value, match.end(), name) and not _CALL.match(value)
+        if secret and url and _is_part_of_path(text, begin - len(sign) - len(name) - 1, value):
+            return None
+    return Found(begin, match.end()) if secret else None
+
+
+def _is_reference(text: str, value: str, end: int, name: str) -> bool:
+    """Return whether a word is the name of a variable: ``f(password=password)``, ``token=config.api_token``."""
+    if _DOTTED.match(value) is not None and secret_name(value):
+        return True
+    if not text[end : end + 1] or text[end] not in ",)":
+        return False
+    return _REFERENCE.match(value) is not None and (value == name.lower() or ("_" in value and secret_name(value)))
+
+
+def _is_part_of_path(text: str, before: int, value: str) -> bool:
+    """Return whether a pair is a directory of a partitioned table: ``s3://lake/t/secret=1/part-0``."""
+    if before < 0 or text[before] != "/":
+        return False
+    first = value.partition("/")[0]
+    if "," in value or "?" in value or text.rfind(_JDBC, max(0, before - 300), before) >= 0:
+        return False
+    return len(first) < _LEAST_OF_A_PATH or not looks_secret(first)
+
+
+def _in_brackets(text: str, begin: int) -> bool:
+    """Return whether the value may stand in brackets, whose end is no part of it: ``connect(password=x, y)``."""
+    return text.rfind("(", max(0, begin - 200), begin) >= 0 or text.rfind("{", max(0, begin - 200), begin) >= 0
+
+
+def _behind_colon(text: str, value: str, end: int, name: str, *, spaced: bool) -> bool:
+    if is_type(text, value, end):
+        return False
+    if not spaced:
+        return is_password(name) and looks_secret(value)
+    if value.lower().rstrip(".,;:") in rules().prose:
+        return False
+    if looks_secret(value):
+        return True
+    return _ends_line(text, value, end, name)
+
+
+def _ends_line(text: str, value: str, end: int, name: str) -> bool:
+    """Return whether a word may be a password: the last one of a line, behind a name that leaves no doubt."""
+    last = end >= len(text) or text[end] in "\r\n\\"
+    return last and is_password(name) and len(value) >= _LEAST and value.isalnum()
+
+
+def _quoted_value(text: str, begin: int, inner: int, name: str, *, colon: bool, name_quoted: bool) -> Found | None:
+    quote = text[inner]
+    close = text.find(quote, inner + 1)
+    while close > 0 and quote == "'" and text[close : close + 2] == "''":
+        close = text.find(quote, close + 2)
+    value = text[inner + 1 : close if close >= 0 else len(text)].rstrip("\\")
+    if not value.strip() or is_harmless(name, value):
+        return None
+    if colon and not name_quoted and not (len(value) >= _LEAST and " " not in value):
+        return None
+    return Found(begin, close + 1 if close >= 0 else len(text))
+
+
+def _to_end_of_line(text: str, begin: int) -> Found | None:
+    match = _COOKIE.match(text, begin)
+    return None if match is None else Found(begin, match.end())
+
+
+_COOKIE = re.compile(r"(?=[^\r\n\"'=]{1,200}=)[^\r\n\"']{1,4000}")
