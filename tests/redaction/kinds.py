@@ -199,7 +199,7 @@ def groups() -> dict[str, list[str]]:
 def tokens(chance: random.Random) -> Iterator[tuple[str, str, str]]:
     """Yield (issuer, token, the random part of it) for each prefix of the rules."""
     file = MAPPINGS / "redaction" / "secrets.yaml"
-    letters = {"hex": "0123456789abcdef", "upper": "ABCDEFGHJKLMNPQRSTUVWXYZ234567", "base32": "ABCDEFGHJKLMNPQRSTUVWXYZ234567"}
+    letters = {"hex": "0123456789abcdef", "upper": "ABCDEFGHJKLMNPQRSTUVWXYZ234567", "base32": "ABCDEFGHJKLMNPQRSTUVWXYZ234567", "hex_dashed": "0123456789abcdef", "upper_dashed": "ABCDEFGHJKLMNPQRSTUVWXYZ234567"}
     for row in load_yaml(file.read_text(encoding="utf-8"), str(file))["tokens"]:
         for prefix in row["prefixes"]:
             size = row.get("most") or max(row["least"], 24)

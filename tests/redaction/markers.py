@@ -89,6 +89,8 @@ def tokens() -> Iterator[tuple[str, str, str]]:
         "hex": "0123456789abcdef",
         "upper": "ABCDEFGHJKLMNPQRSTUVWXYZ234567",
         "base32": "ABCDEFGHJKLMNPQRSTUVWXYZ234567",
+        "hex_dashed": "0123456789abcdef",
+        "upper_dashed": "ABCDEFGHJKLMNPQRSTUVWXYZ234567",
     }
     for row in load_yaml(FILE.read_text(encoding="utf-8"), str(FILE))["tokens"]:
         for prefix in row["prefixes"]:

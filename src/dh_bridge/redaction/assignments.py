@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from dh_bridge.redaction import pairs
 from dh_bridge.redaction.mode import MASK
@@ -10,6 +12,9 @@ from dh_bridge.redaction.names import secret_name
 from dh_bridge.redaction.rules import rules
 from dh_bridge.redaction.values import BARE, LONGEST, PLACEHOLDER, QUOTES, Found, is_harmless, looks_secret, value_behind
 from dh_bridge.redaction.words import HALF_KEY, NAME, SCHEME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _WORD = re.compile(r"[\w.\-]{2,}")
 #: What joins a name and its value.
@@ -29,36 +34,59 @@ _AUTHORIZATION = re.compile(
     r"(?!\*{3})([^\s\"',]{4,})(?=[\s\"',]|\Z)(?![ \t]{1,4}\*{3})",
     re.IGNORECASE,
 )
-_KEY = re.compile(r"\b([A-Za-z]{2,20} keys?)(?=[\"']?[ \t]{0,4}[:=])", re.IGNORECASE)
+_LAST_WORD = re.compile(r"[A-Za-z]{2,20}\Z")
+_KEY = re.compile(r" keys?(?=[\"']?[ \t]{0,4}[:=])")
 _LEAST_OF_BEARER = 20
 _MAX_NAMES = 4_000
 """Names of secrets with a value in one text that are looked at, one by one. A text with more is hidden from there on."""
 _MARKER = "[REDACTED: the rest of this text, which has more than {:,} values behind names]"
 _ESCAPED = "nrt"
 _LONGEST_NAME = 200
+_LONG, _MANY = 20_000, 100
+_OF_WORDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 
 
-def without_assignments(text: str, kinds: int) -> str:
-    """Return ``text`` without the values that belong to the names of secrets; ``kinds`` are those of its words."""
+def without_assignments(text: str, kinds: int, words: tuple[str, ...] = ()) -> str:
+    """Return ``text`` without the values that belong to the names of secrets.
+
+    Args:
+        text: any text.
+        kinds: the kinds of its words.
+        words: the words of it that have a kind; none if they are not known.
+    """
     if kinds & SCHEME:
         if "uthoriz" in text or "UTHORIZ" in text:
             text = _AUTHORIZATION.sub(_credentials, text)
         text = _SCHEME.sub(_after_scheme, text)
     if kinds & NAME or (kinds & HALF_KEY and _has_spaced_key(text)):
-        return _without_values(text)
+        return _without_values(text, words)
     return text
 
 
 def _has_spaced_key(text: str) -> bool:
-    return " key" in text.lower() and any(secret_name(match[1].replace(" ", "_")) for match in _KEY.finditer(text))
+    lower = text.lower()
+    return " key" in lower and any(_spaced_name(text, key.start() + 1, "key") for key in _KEY.finditer(lower))
 
 
-def _without_values(text: str) -> str:
+@lru_cache(maxsize=256)
+def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(f"(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?![\\w.\\-])")
+
+
+def _words(text: str, words: tuple[str, ...]) -> Iterator[re.Match[str]]:
+    """Return where the names of secrets may be: of a long text, only its words that are one."""
+    if len(text) < _LONG or not words or "\\" in text or not text.isascii():
+        return _WORD.finditer(text)
+    names = tuple(sorted(word for word in words if len(word) > 1 and (secret_name(word) or word.lower() in ("key", "keys"))))
+    return _pattern(names).finditer(text) if 0 < len(names) < _MANY else _WORD.finditer(text)
+
+
+def _without_values(text: str, words: tuple[str, ...] = ()) -> str:
     parts: list[str] = []
     done = names = 0
-    for word in _WORD.finditer(text):
+    for word in _words(text, words):
         start, end = word.span()
-        if start < done:
+        if start < done or (start and text[start - 1] in _OF_WORDS):
             continue
         name = word[0] if end - start <= _LONGEST_NAME else text[end - _LONGEST_NAME : end]
         if name[0] in _ESCAPED and text[start - 1 : start] == "\\":  # the n of a line's end
@@ -85,7 +113,7 @@ def _spaced_name(text: str, start: int, name: str) -> str:
     """Return the name of which a word is the end: "Secret Access Key: x"."""
     if name.lower() not in ("key", "keys") or text[start - 1 : start] != " ":
         return ""
-    before = re.search(r"[A-Za-z]{2,20}\Z", text[max(0, start - 21) : start - 1])
+    before = _LAST_WORD.search(text, max(0, start - 21), start - 1)
     joined = f"{before[0]}_{name}" if before is not None else ""
     return joined if joined and secret_name(joined) else ""
 
@@ -105,7 +133,7 @@ def _secret_of(text: str, start: int, end: int, name: str) -> list[Found] | None
             found = value_behind(text, tag.end(), ":", name, quoted=quoted)
         else:
             typed = _TYPED.match(text, end) if not quoted and sign["sign"] == ":" else None
-            if typed is not None:
+            if typed is not None and typed[2].lower() in rules().types:
                 return _only(value_behind(text, typed.end(), "=", name, quoted=False))
             found = value_behind(text, sign.end(), sign["sign"], name, quoted=quoted)
         if found is not None:
@@ -169,6 +197,8 @@ def _credentials(match: re.Match[str]) -> str:
 
 def _after_scheme(match: re.Match[str]) -> str:
     word, value = match[1], match[2]
+    if value.endswith("=") and match.string[match.end() : match.end() + 1] in ('"', "'"):  # Bearer error="…"
+        return match[0]
     if PLACEHOLDER.match(value) or not (looks_secret(value) or (len(value) >= _LEAST_OF_BEARER and value.isalnum())):
         return match[0]
     if word.lower() == "basic" and not (len(value) >= 12 and any(map(str.isupper, value))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.redaction.mode import MASK
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
     from dh_bridge.redaction.rules import Command
 
-#: A word with a blank, or a quote and a comma, behind it; what begins a list of arguments.
-_PROGRAM = re.compile(r"(?:(?<![\w.-])|(?<=\\[nrt]))(\.?[A-Za-z0-9][\w.-]{0,40})(?=[ \t]|[\"']\s?,|\[)")
+_BEHIND = r"(?=[ \t]|[\"']\s?,)"
+_PART_OF_WORD = re.compile(r"[\w.\-]")
 #: An argument of a shell; the line may go on behind a backslash.
 _ARGUMENT = re.compile(r"(?:[ \t]|\\\r?\n){1,40}((?:[^\s'\"|;&<>`\\]|\\(?![nrt\"'\r\n])|'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"){1,200})")
 #: A member of a list of arguments in code.
@@ -25,6 +26,8 @@ _LOGIN = re.compile(r"(?:userid=)?[\w$#.]{1,60}/(\"[^\"]{1,100}\"|[^@\s/\"',]{1,
 _LOGON = re.compile(r"(?:[\w.-]{1,60}/)?[\w$.-]{1,60},([^\s;,\"']{1,100})")
 _ACCOUNT = re.compile(r"([^\s:%,\"'/@]{1,100}[:%,])(?!//)(.{1,400})\Z", re.DOTALL)
 _MAX_ARGUMENTS = 60
+_MAX_PROGRAMS = 20
+_LINE_ENDS = ("\\n", "\\r", "\\t")
 _QUOTES = "\"'"
 
 
@@ -35,16 +38,25 @@ class Argument(NamedTuple):
     begin: int
 
 
-def without_arguments_of_programs(text: str) -> str:
-    """Return ``text`` without the secrets that its command lines give to programs."""
+@lru_cache(maxsize=256)
+def _pattern(programs: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of the programs of a text, with a blank, or a quote and a comma, behind them."""
+    return re.compile(f"({'|'.join(map(re.escape, programs))}){_BEHIND}")
+
+
+def without_arguments_of_programs(text: str, words: Iterable[str]) -> str:
+    """Return ``text`` without the secrets that its command lines give to programs; ``words`` are those of it that have a kind."""
     parts: list[str] = []
     done = 0
     known = rules().commands
-    for program in _PROGRAM.finditer(text):
-        if program.start() < done:
+    programs = sorted(word for word in words if _rows(word) is not None)
+    if len(programs) > _MAX_PROGRAMS:  # no text that people write
+        programs = [*known]
+    for program in _pattern(tuple(sorted(programs, key=len, reverse=True))).finditer(text):
+        start = program.start()
+        if start < done or (start and _PART_OF_WORD.match(text, start - 1) and text[start - 2 : start] not in _LINE_ENDS):
             continue
-        name = program[1]
-        rows = known.get(name) or known.get(name.lower()) or known.get(name.lower().removesuffix(".exe"))
+        rows = _rows(program[1])
         if rows is None:
             continue
         for found in _secrets(rows, list(_arguments(text, program.end()))):
@@ -52,6 +64,11 @@ def without_arguments_of_programs(text: str) -> str:
                 parts += text[done : found.begin], found.mask
                 done = found.end
     return "".join([*parts, text[done:]]) if parts else text
+
+
+def _rows(word: str) -> tuple[Command, ...] | None:
+    known = rules().commands
+    return known.get(word) or known.get(word.lower().removesuffix(".exe"))
 
 
 def _arguments(text: str, position: int) -> Iterator[Argument]:
@@ -160,12 +177,14 @@ def _user(argument: Argument, offset: int) -> Iterator[Found]:
 
 
 def _of_login(row: Command, argument: Argument) -> Iterator[Found]:
+    """Yield the password of ``user/password@db``, or of ``host/user,password``."""
     text = argument.text
     shift = 1 if text[:1] in _QUOTES else 0
-    match = _LOGIN.match(text, shift)
-    if match is not None and (match[2] or not row.at) and match[1] != MASK and "//" not in text[: match.end()]:
+    if row.programs == (".logon",):
+        match = _LOGON.match(text, shift)
+    else:
+        match = _LOGIN.match(text, shift)
+        if match is not None and ((row.at and not match[2]) or "//" in text[: match.end()]):
+            return
+    if match is not None and match[1] != MASK:
         yield Found(argument.begin + match.start(1), argument.begin + match.end(1))
-        return
-    logon = _LOGON.match(text, shift)
-    if logon is not None and row.programs == (".logon",) and logon[1] != MASK:
-        yield Found(argument.begin + logon.start(1), argument.begin + logon.end(1))

@@ -8,6 +8,7 @@ from dh_bridge.redaction.mode import OFF, REDACTED, mode
 from dh_bridge.redaction.names import below, hides, hides_value
 from dh_bridge.redaction.rules import rules
 from dh_bridge.redaction.texts import redacted, redacted_sql
+from dh_bridge.redaction.values import describes
 
 #: Addresses that say who sent a facet and how it is made.
 _PROVENANCE = frozenset(("_producer", "_schemaURL"))
@@ -21,9 +22,9 @@ def redacted_json(value: Any, key: str = "", *, hidden: bool = False) -> Any:
     >>> redacted_json({"db": {"password": "x", "port": 5432}})
     {'db': {'password': '[REDACTED]', 'port': 5432}}
     """
-    hidden = hidden or (key != "" and hides(key))
     if isinstance(value, str):
-        return _text(value, key, hidden=hidden)
+        return _text(value, key, hidden=hidden or (key != "" and hides(key) and not describes(key, value)))
+    hidden = hidden or (key != "" and hides(key))
     if isinstance(value, dict):
         return {
             _key(name): redacted_json(
@@ -49,7 +50,7 @@ def replaced(value: Any, *keys: str, hidden: bool = False) -> bool:
     """Return whether nothing of ``value``, a leaf of JSON, is kept under any of the names ``keys``."""
     if value is None or isinstance(value, (bool, dict, list)):
         return False
-    if hidden or any(hides(key) for key in keys):
+    if hidden or any(hides(key) and not (isinstance(value, str) and describes(key, value)) for key in keys):
         return not isinstance(value, str) or bool(set(value) - {"*"})
     return isinstance(value, str) and mode() != OFF and redacted(value) == REDACTED
 

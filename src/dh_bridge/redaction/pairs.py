@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 
-from dh_bridge.redaction.mode import MASK
 from dh_bridge.redaction.names import secret_name
 from dh_bridge.redaction.rules import rules
-from dh_bridge.redaction.values import PLACEHOLDER, Found, is_harmless, is_password, is_type, looks_secret, value_behind
+from dh_bridge.redaction.values import Found, is_harmless, is_password, is_type, looks_secret, value_behind
 
 #: In front of a name: ``"name": "``, ``- name: ``, ``<entry key="``, ``<name>``.
 _NAMED = re.compile(r"(?:name|key|id|variable)\\{0,3}[\"']?\s{0,4}[:=>]\s{0,4}\\{0,3}[\"']?\Z", re.IGNORECASE)
@@ -24,14 +23,13 @@ _VALUE_BEFORE = re.compile(
 )
 #: An element of XML: what stands in front of its name, and behind it.
 _OPENED = re.compile(r"(?:<|&lt;)(?:[\w-]{1,20}:)?\Z")
-_ELEMENT = re.compile(r"(?:\s[^<>]{0,200})?(?:>|&gt;)\s{0,40}(?:<!\[CDATA\[)?([^<>\]&\s][^<>\]&]{0,2000}?)\s{0,40}(?=\]\]>|</|&lt;/|\Z)")
+_ELEMENT = re.compile(r"(?:\s[^<>]{0,200})?(?:>|&gt;)\s{0,40}(?:<!\[CDATA\[)?([^<>\]&\s][^<>\]&]{0,2000}?)\s{0,40}(?=\]\]>|</|&lt;/)")
 #: ``key="password">x<``.
 _ATTRIBUTE = re.compile(r"[\"'][^<>]{0,100}(?<!/)>\s{0,40}([^<>\s][^<>]{0,2000}?)\s{0,40}</")
 _PAIR = re.compile(r"\\{0,3}[\"']\s{0,4}(?:,|->)\s{0,8}(?:\w{1,20}\s?=\s?)?[bNuErf]?\\{0,3}([\"'])([^\"'\n]{1,2000})\1")
 _CALLED = re.compile(r"([\w.]{1,60})[ \t]?[\[(](?:\s{0,8}\\{0,3}[\"'][^\"'()]{0,60}[\"']\s{0,4},|\s{0,8}[\w.]{1,40}\s{0,4},){0,8}\s{0,8}[bu]?\\{0,3}[\"']\Z")
 _METHOD = re.compile(r"[ \t]?\([ \t]{0,4}[buN]?\\{0,3}([\"'])([^\"'\n]{1,2000})\1[ \t]{0,4}[).,]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_EQUALS = re.compile(r"\.equals(?:IgnoreCase)?\Z")
 _TEST = re.compile(r"[\"'`\]]?\s{1,8}(?:not\s{1,8})?(in|like|ilike|rlike|regexp)\s{0,8}[\[(]?\s{0,8}(?=[\"'])", re.IGNORECASE)
 _ITEM = re.compile(r"([\"'])([^\"'\n]{0,2000})\1\s{0,8}(,?)\s{0,8}")
 #: ``login ann password x`` of a file .netrc, and ``requirepass x`` of Redis.
@@ -124,7 +122,11 @@ def _of_default(text: str, start: int, end: int, name: str) -> list[Found] | Non
 
 def _of_method(text: str, end: int, name: str) -> list[Found] | None:
     """Return what a method sets: ``setPassword("x")``, ``token.equals("x")``."""
-    last = _HUMP.sub("_", name.rpartition(".")[2]).lower()
+    before, _, method = name.rpartition(".")
+    if method in ("equals", "equalsIgnoreCase"):
+        test = _METHOD.match(text, end) if secret_name(before) else None
+        return [Found(*test.span(2))] if test is not None and looks_secret(test[2]) else None
+    last = _HUMP.sub("_", method).lower()
     sets = last in rules().setter_names or (last.startswith(_SETTERS) and secret_name(last))
     match = _METHOD.match(text, end) if sets else None
     return None if match is None or is_harmless(name, match[2]) else [Found(*match.span(2))]
@@ -162,11 +164,3 @@ def _of_word(text: str, start: int, end: int, name: str) -> list[Found] | None:
         if quoted is not None and looks_secret(quoted[2]) and not is_harmless(name, quoted[2]):
             return [Found(*quoted.span(2))]
     return None
-
-
-def compared(call: re.Match[str]) -> str:
-    """Return a call of ``equals`` without its argument."""
-    name = _EQUALS.sub("", call[1])
-    if not secret_name(name) or PLACEHOLDER.match(call[3]) or not looks_secret(call[3]):
-        return call[0]
-    return f"{call[0][: call.start(3) - call.start()]}{MASK}{call[0][call.end(3) - call.start() :]}"

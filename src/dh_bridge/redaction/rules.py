@@ -25,6 +25,8 @@ _ALPHABETS = {
 }
 _CAPITAL = re.compile("[A-Z]")
 _DIGIT = re.compile("[0-9]")
+#: A prefix with such a sign is no part of a word: ``hooks.slack.com/``.
+_SEPARATED = re.compile(r"[^\w.\-]")
 _SEPARATORS = re.compile("[^A-Za-z0-9]+")
 #: A part of a name that people give: ``orders``, ``Customer360``, ``v2``, ``ACCOUNTS``, ``2024``.
 _WORD = re.compile("[A-Za-z]?[a-z]{0,20}[0-9]{0,8}|[A-Z]{1,20}[0-9]{0,8}")
@@ -149,9 +151,15 @@ class Rules:
         #: by their prefixes
         self.tokens = {prefix: Token(prefix, row) for row in document.tokens for prefix in row.prefixes}
         inner = {prefix for row in document.tokens if row.before for prefix in row.prefixes}
-        #: prefixes that do not begin a word; those that do are found by one pattern, which is faster than to look for each
-        self.inner_prefixes = tuple(inner)
-        alphabets = {prefix: row.alphabet for row in document.tokens if not row.before for prefix in row.prefixes}
+        #: prefixes that do not begin a word, or go beyond it; the others are found among the words of a text
+        self.inner_prefixes = tuple({*inner, *(prefix for prefix in self.tokens if _SEPARATED.search(prefix) is not None)})
+        alphabets = {
+            prefix: row.alphabet
+            for row in document.tokens
+            for prefix in row.prefixes
+            if prefix not in self.inner_prefixes
+        }
+        self.shortest_token = min(row.least for row in document.tokens)
         beginnings = [
             rf"{re.escape(prefix)}(?=[{_ALPHABETS[alphabets[prefix]]}]{{8}})"
             for prefix in sorted(alphabets, key=len, reverse=True)
@@ -163,6 +171,8 @@ class Rules:
         keys = f"(?:^|[._-]){_alternatives(names.keys)}[._ -]?keys?"
         long_keys = f"{_alternatives(tuple(key for key in names.keys if len(key) > 5))}[._-]?keys?"
         ends = _alternatives(names.ends)
+        #: what each name of a secret has in it
+        self.root = re.compile(f"{words}|{ends}|key|{_alternatives(tuple(name.partition('.')[0] for name in names.whole))}")
         self.secret_name = re.compile(
             f"{words}|(?:^|[._-]){ends}[0-9]{{0,2}}$|(?:{keys}|{long_keys}|apikey)(?:[0-9]{{0,2}}$|[._-])"
         )
@@ -191,7 +201,6 @@ class Rules:
         self.sql_start = re.compile(rf"\s{{0,40}}(?:(?:--[^\n]{{0,400}}\n|/\*)|\(?{starts}\b\s)", re.IGNORECASE)
         inside = "|".join(re.escape(phrase).replace(r"\ ", r"\s{1,8}") for phrase in document.sql_inside)
         self.sql_inside = re.compile(rf"\b(?:{inside})\b")
-        self.sql_words = frozenset(word for phrase in document.sql_inside for word in phrase.split(" ")[:2])
         self.procedures = re.compile(rf"\b{_alternatives(document.sql_procedures)}\b[^;\n]{{0,1000}}", re.IGNORECASE)
         self.procedures_names = frozenset(document.sql_procedures)
         self.arguments = _positions(document.sql_arguments)

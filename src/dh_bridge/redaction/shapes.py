@@ -6,10 +6,11 @@ import re
 
 from dh_bridge.redaction.mode import MASK, REDACTED
 from dh_bridge.redaction.rules import rules
+from dh_bridge.redaction.words import TOKEN
 
 #: ``user:password@``. The password ends at the last @ of the authority; one with a slash ends at the first @ behind it.
 _USERINFO = re.compile(
-    r"([\w+.-]:(?:\\?/){2}[^/\\\s:@\"'<>]{0,200}):(?:[^/\s\"'<>]{1,500}@|(?!\d{1,5}[/?#])[^\s\"'<>:?@]{1,200}@)"
+    r"(:(?<=[\w+.-]:)(?:\\?/){2}[^/\\\s:@\"'<>]{0,200}):(?:[^/\s\"'<>]{1,500}@|(?!\d{1,5}[/?#])[^\s\"'<>:?@]{1,200}@)"
 )
 #: A token in place of the user, as in addresses of Git repositories: no user name is so long and has digits.
 _TOKEN_USER = re.compile(r"(https?://)(?=[^/\s:@\d]{0,100}\d)[^/\s:@\"'<>]{20,500}@")
@@ -30,8 +31,8 @@ _SHORTEST_HEAD = 11
 _SHORTEST_TOKEN = 14
 
 
-def without_shapes(text: str) -> str:
-    """Return ``text`` without the secrets that have a shape of their own."""
+def without_shapes(text: str, kinds: int) -> str:
+    """Return ``text`` without the secrets that have a shape of their own; ``kinds`` are those of its words."""
     if "@" in text and ":" in text:
         text = _USERINFO.sub(rf"\1:{MASK}@", text)
         text = _TOKEN_USER.sub(rf"\1{MASK}@", text)
@@ -47,13 +48,20 @@ def without_shapes(text: str) -> str:
         return text
     if "-----BEGIN" in text:
         text = _without_armour(text)
-    for file in rules().key_files:
-        if file.begin in text:
+    if "---- BEGIN" in text or "PuTTY" in text:
+        for file in rules().key_files:
             text = _without_key_files(text, file.begin, file.end)
     if "eyJ" in text:
         text = _without_web_tokens(text)
+    return _without_tokens(text, kinds)
+
+
+def _without_tokens(text: str, kinds: int) -> str:
     found = rules()
-    for prefix in {*found.token_start.findall(text), *[prefix for prefix in found.inner_prefixes if prefix in text]}:
+    prefixes = [prefix for prefix in found.inner_prefixes if prefix in text]
+    if kinds & TOKEN:
+        prefixes += set(found.token_start.findall(text))
+    for prefix in prefixes:
         text = found.tokens[prefix].masked(text, REDACTED)
     return text
 

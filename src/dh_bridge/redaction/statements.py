@@ -10,7 +10,7 @@ from dh_bridge.redaction.mode import MASK
 from dh_bridge.redaction.names import secret_name
 from dh_bridge.redaction.rules import rules
 from dh_bridge.redaction.values import is_harmless, looks_secret
-from dh_bridge.redaction.words import FUNCTION, HALF_KEY, NAME, OTHER
+from dh_bridge.redaction.words import FUNCTION, HALF_KEY, NAME, OTHER, SCHEME
 
 #: Literals, quoted names and comments; a dollar-quoted text by its opening sign alone.
 _QUOTED = re.compile(
@@ -41,6 +41,8 @@ _NAMED_VALUE = re.compile(
     r"\b\w{0,20}value\s{0,4}=\s{0,4}N?'([^']{1,400})'[^;']{0,200}\bwhere\s[^;']{0,100}\b\w{0,20}(?:name|key)\s{0,4}=\s{0,4}N?'([^']{1,100})'",
     re.IGNORECASE,
 )
+#: A literal inside a literal, of a call: ``… PASSWORD = ''x''``.
+_DOUBLED = re.compile(r"([\w.]{2,60})\s{0,4}=?\s{0,4}(?<!')''([^'\s][^'\n]{0,400})''")
 _BEFORE = 64  # characters before a literal that are looked at
 _WORD_BACKWARDS = re.compile(r"[\w.\-]{2,60}")
 _LITERAL = re.compile(r"'[^']*'")
@@ -73,17 +75,21 @@ def without_literals(text: str, kinds: int, depth: int = 0) -> str:
         if "=" in text:
             text = _SET.sub(_setting, text)
             text = _UNQUOTED.sub(_unless_column, text)
-        text = _FORMS.sub(_without_password, text)
+        text = without_forms(text)
+        text = _DOUBLED.sub(_without_doubled, text)
         text = _NAMED_VALUE.sub(_of_named, text)
         if "(" in text and "'" in text:
             text = without_inserted(text)
-    elif "'" in text or " user " in text or " USER " in text:
-        text = _FORMS.sub(_without_password, text)
     if kinds & FUNCTION and "(" in text:
         text = without_arguments(text, found.sql_parts, found.arguments)
     if kinds & (NAME | OTHER) or (kinds & HALF_KEY and _may_have_key(text)):
         return _without_quoted(text, depth)
     return text
+
+
+def without_forms(text: str) -> str:
+    """Return ``text`` without the secrets of statements that name them by their form alone."""
+    return _FORMS.sub(_without_password, text)
 
 
 def _may_have_key(text: str) -> bool:
@@ -100,7 +106,7 @@ def _without_quoted(text: str, depth: int) -> str:
         if part[0] == "$":
             position, masked = _dollar_quoted(text, start, position, part)
         elif part[0] in "-/":
-            masked = without_assignments(part, NAME)
+            masked = without_assignments(part, NAME | SCHEME)
         else:
             masked = _literal(text, start, position, part, depth)
         if masked is not None and masked != text[start:position]:
@@ -128,7 +134,7 @@ def _literal(text: str, start: int, end: int, part: str, depth: int) -> str | No
     if depth < _DEEPEST and part[0] == "'" and " " in inner and (is_statement(inner) or _is_executed(before)):
         nested = without_literals(inner.replace("''", "'"), NAME | OTHER | FUNCTION, depth + 1).replace("'", "''")
         return f"'{nested}'" if len(part) > 1 and part[-1] == "'" else f"'{nested}"
-    return without_assignments(part, NAME) if "=" in part or ":" in part else None
+    return without_assignments(part, NAME | SCHEME) if "=" in part or ":" in part else None
 
 
 def _is_executed(before: str) -> bool:
@@ -205,6 +211,13 @@ def _without_password(form: re.Match[str]) -> str:
     group = form.lastindex or 0
     begin, end = form.start(group) - form.start(), form.end(group) - form.start()
     return form[0] if form[group].startswith(MASK) else f"{form[0][:begin]}{MASK}{form[0][end:]}"
+
+
+def _without_doubled(match: re.Match[str]) -> str:
+    if not secret_name(match[1]) or match[2].startswith(MASK):
+        return match[0]
+    begin, end = match.start(2) - match.start(), match.end(2) - match.start()
+    return f"{match[0][:begin]}{MASK}{match[0][end:]}"
 
 
 def _of_named(pair: re.Match[str]) -> str:

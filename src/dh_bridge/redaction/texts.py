@@ -10,8 +10,8 @@ from dh_bridge.redaction.commands import without_arguments_of_programs
 from dh_bridge.redaction.mode import OFF, mode
 from dh_bridge.redaction.rules import rules
 from dh_bridge.redaction.shapes import without_shapes
-from dh_bridge.redaction.statements import is_statement, without_literals
-from dh_bridge.redaction.words import CALL, PROGRAM, STATEMENT, kinds_of_words
+from dh_bridge.redaction.statements import is_statement, without_forms, without_literals
+from dh_bridge.redaction.words import CALL, FORM, NAME, NAMED_PROGRAM, OTHER, PROGRAM, Words, words_of
 
 #: Shorter texts hold no secret that can be recognised.
 _SHORTEST = 6
@@ -41,12 +41,13 @@ def redacted_sql(text: str) -> str:
     >>> redacted_sql("ALTER USER ann PASSWORD 'hunter2'")
     "ALTER USER ann PASSWORD '***'"
     """
-    clean = without_shapes(capped_input(text))
-    kinds = kinds_of_words(clean)
-    if kinds:
-        clean = without_literals(clean, kinds)
+    clean = capped_input(text)
+    words = words_of(clean)
+    clean = without_shapes(clean, words.kinds)
+    if words.kinds:
+        clean = without_literals(clean, words.kinds)
         if not is_statement(text):  # a leaf that is said to hold SQL, and holds something else
-            clean = _without_names(clean, kinds)
+            clean = _without_names(clean, words)
     return clean if mode() != OFF else text
 
 
@@ -65,22 +66,25 @@ def _remembered(text: str) -> str:
 
 def _without_secrets(text: str) -> str:
     text = capped_input(text)
-    clean = without_shapes(text)
-    kinds = kinds_of_words(clean)
-    if not kinds:
+    words = words_of(text)
+    clean = without_shapes(text, words.kinds)
+    if not words.kinds:
         return clean
     if is_statement(clean):
-        clean = without_literals(clean, kinds)
-    elif kinds & STATEMENT and (inside := rules().sql_inside.search(clean.lower())) is not None:
+        clean = without_literals(clean, words.kinds)
+    elif words.kinds & (NAME | OTHER) and (inside := rules().sql_inside.search(clean.lower())) is not None:
         start = inside.start()
-        clean = clean[:start] + without_literals(clean[start:], kinds)
-    return _without_names(clean, kinds)
+        clean = clean[:start] + without_literals(clean[start:], words.kinds)
+    return _without_names(clean, words)
 
 
-def _without_names(text: str, kinds: int) -> str:
+def _without_names(text: str, words: Words) -> str:
     """Return ``text`` without what programs, calls and names say to be secrets."""
-    if kinds & PROGRAM:
-        text = without_arguments_of_programs(text)
+    kinds = words.kinds
+    if kinds & FORM:
+        text = without_forms(text)
+    if kinds & PROGRAM or (kinds & NAMED_PROGRAM and kinds & NAME):
+        text = without_arguments_of_programs(text, words.special)
     if kinds & CALL and "(" in text:
         text = without_arguments(text, rules().code_parts, rules().code_arguments)
-    return without_assignments(text, kinds)
+    return without_assignments(text, kinds, words.special)

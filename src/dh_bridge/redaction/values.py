@@ -18,7 +18,7 @@ LONGEST = 4_000
 _BARE_OF_URL = re.compile(r"(?:[^\s\"'&;<>|\\,]|,(?![\w.-]{1,40}=|\s|$)){1,2000}")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 PLACEHOLDER = re.compile(
-    r"\$\{|\$\(|\{\{|%\(|%[A-Z_]{2,60}%|\$[A-Za-z_]+\Z|\$env:|\{\w{0,60}\}?\Z|<[\w -]+>|\[REDACTED|\*{3}|[*xX.•]{3,}\Z|os\.environ|os\.getenv|env\[|None\b|null\b|true\Z|false\Z"
+    r"\$\{|\$\(|\{\{|%\(|%[A-Z_]{2,60}%|\$[A-Za-z_]+\Z|\$env:|\{[a-z_]{0,40}\}?\Z|<[\w -]+>|\[REDACTED|\*{3}|[*xX.•]{3,}\Z|os\.environ|os\.getenv|env\[|None\b|null\b|true\Z|false\Z"
     r"|[^\w]{0,8}\Z|%s\b|:\w{1,30}\Z|!?ENC\[|\?\Z",
     re.IGNORECASE,
 )
@@ -62,15 +62,26 @@ def is_password(name: str) -> bool:
 
 def is_harmless(name: str, value: str) -> bool:
     """Return whether the value of a secret's name says something about it: a mechanism, a type, a directory, a placeholder."""
-    found = rules()
-    lower, label = value.lower(), name.lower()
-    if PLACEHOLDER.match(value) is not None or lower in found.placeholders:
-        return True
-    if label.endswith(("auth", "authorization")) and lower in found.mechanisms:
-        return True
-    if lower in found.types:
-        return True
-    return label.rpartition(".")[2] in found.directories and (value[0] in "/~." or value[1:3] in (":\\", ":/"))
+    lower = value.lower()
+    return (
+        PLACEHOLDER.match(value) is not None
+        or lower in rules().placeholders
+        or lower in rules().types
+        or describes(name, value)
+    )
+
+
+def describes(name: str, value: str) -> bool:
+    """Return whether a value behind the name of a secret is a mechanism (``auth: kerberos``) or a directory (``PWD=/home/ann``).
+
+    >>> describes("http.auth", "kerberos"), describes("PWD", "/home/ann"), describes("password", "kerberos")
+    (True, True, False)
+    """
+    label = name.lower()
+    if label.endswith(("auth", "authorization")):
+        return value.lower() in rules().mechanisms
+    is_path = value.startswith(("/", "~", ".")) or value[1:3] in (":\\", ":/")
+    return is_path and label.rpartition(".")[2] in rules().directories
 
 
 def is_type(text: str, value: str, end: int) -> bool:
