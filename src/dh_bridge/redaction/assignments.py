@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[\w.\-]{2,}")
 #: What joins a name and its value.
-_SIGN = re.compile(r"(?P<close>(?:[\"'`\\\]]{1,6}\)?)?)[ \t]{0,40}(?P<sign>=>|->|:=|!=|<>|=|:(?!:)|%3D)[=>~]{0,2}")
+_SIGN = re.compile(r"(?P<close>(?:[\"'`\\\]]{1,6}\)?|&quot;)?)[ \t]{0,40}(?P<sign>=>|->|:=|!=|<>|=|:(?!:)|%3D)[=>~]{0,2}")
 #: The type between a name and its value: ``DECLARE @password varchar(20) = 'x'``, ``API_KEY: str = "x"``.
 _TYPED = re.compile(r"[ \t]{0,4}(:?)[ \t]{0,4}([A-Za-z_][\w.]{0,40})(?:[(\[][\w, ]{0,40}[)\]])?[ \t]{0,4}:?=[ \t]{0,4}(?=[NnEebu]?[\"'])")
 _FLAG_END = re.compile(r"(?:[ \t]{1,40}|[\"'][ \t\r\n]{0,8},\s{0,12}(?=[\"'])|,[ \t]{1,4}|[\"']?[ \t]{0,4}\r?\n[ \t]{0,40}-[ \t]{1,4})(?=[^\s-])")

@@ -16,6 +16,7 @@ _NAMED = re.compile(r"(?:name|key|id|variable)\\{0,3}[\"']?\s{0,4}[:=>]\s{0,4}\\
 #: Behind it: ``", "value": ``, a new line and ``value: ``, ``</name><value>``.
 _VALUE = re.compile(r"[^{}\[\]]{0,160}?\bw?(?:default_?|parameter|secret)?value\\{0,3}[\"']?\s{0,4}([:=>])(?!=)[ \t\r\n]{0,40}", re.IGNORECASE)
 _OTHER_NAME = re.compile(r"\b(?:name|key)\\{0,3}[\"']?\s{0,4}[:=]|<name>|\n\s{0,40}- |\w\s{0,4}[{(]", re.IGNORECASE)
+_CONTENT = re.compile(r"([^<>\s][^<>]{0,2000}?)\s{0,40}<")
 #: In front of a name that follows its value: ``"value": "x", "name": "``.
 _VALUE_BEFORE = re.compile(
     r"value\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}(\\{0,3}[\"'])([^\"'\\]{1,200})\1\s{0,4},\s{0,8}\\{0,3}[\"']?(?:name|key)\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?\Z",
@@ -24,6 +25,7 @@ _VALUE_BEFORE = re.compile(
 #: An element of XML: what stands in front of its name, and behind it.
 _OPENED = re.compile(r"(?:<|&lt;)(?:[\w-]{1,20}:)?\Z")
 _ELEMENT = re.compile(r"(?:\s[^<>]{0,200})?(?:>|&gt;)\s{0,40}(?:<!\[CDATA\[)?([^<>\]&\s][^<>\]&]{0,2000}?)\s{0,40}(?=\]\]>|</|&lt;/)")
+_VALUE_OF_ELEMENT = re.compile(r"\s[^<>]{0,100}?\bvalue\s{0,4}=\s{0,4}[\"']([^\"'<>]{1,2000})[\"']")
 #: ``key="password">x<``.
 _ATTRIBUTE = re.compile(r"[\"'][^<>]{0,100}(?<!/)>\s{0,40}([^<>\s][^<>]{0,2000}?)\s{0,40}</")
 _PAIR = re.compile(r"\\{0,3}[\"']\s{0,4}(?:,|->)\s{0,8}(?:\w{1,20}\s?=\s?)?[bNuErf]?\\{0,3}([\"'])([^\"'\n]{1,2000})\1")
@@ -37,7 +39,8 @@ _NETRC = re.compile(r"\b(?:login|machine)\s{1,8}\S{1,100}\s{1,8}\Z")
 _WORD_BEHIND = re.compile(r"[ \t]{1,8}([^\s\"'=:,;]{1,200})")
 #: ``ENV NAME x`` of a Dockerfile, ``\set name 'x'`` of psql.
 _DIRECTIVE = re.compile(r"(?:(?:\A|[\n;])[ \t]{0,20}(?:ENV|ARG)|\\set|(?:\A|[\n ;])setx)[ \t]{1,4}\Z")
-_QUOTED_BEHIND = re.compile(r"[ \t]{1,8}([\"'])([^\"'\n]{1,400})\1[ \t]{0,8}(?=$|\r?\n|\\n)")
+_QUOTED_BEHIND = re.compile(r"[ \t]{1,8}([\"'])([^\"'\n]{1,400})\1")
+_PASSWORDS = ("password", "passwd", "passphrase", "pwd")
 _DEFAULT = re.compile(r"[\"'][ \t]{0,8}\{[^{}]{0,200}?\bdefault[ \t]{0,8}=[ \t]{0,8}[\"']([^\"'\n]{1,400})[\"']")
 _SETTERS = ("set_", "with_", "put_", "add_")
 _BEFORE = 120
@@ -66,18 +69,16 @@ def _of_named(text: str, start: int, end: int, name: str) -> list[Found] | None:
     """Return the value of a pair of members: ``"name": "DB_PASSWORD", "value": "x"``, in either order."""
     if _NAMED.search(text, max(0, start - 24), start) is None:
         return None
-    value = _VALUE.match(text, end)
-    if value is not None and _OTHER_NAME.search(text, end, value.end()) is None:
-        if value[1] == ">":
-            element = re.compile(r"[^<>]{1,2000}").match(text, value.end())
-            if element is None or is_harmless(name, element[0].strip()):
-                return None
-            return [Found(value.end(), value.end() + len(element[0].rstrip()))]
-        found = value_behind(text, value.end(), "=", name, quoted=True)
-        return None if found is None else [found]
     element = _ATTRIBUTE.match(text, end)
     if element is not None and not is_harmless(name, element[1]):
         return [Found(*element.span(1))]
+    value = _VALUE.match(text, end)
+    if value is not None and _OTHER_NAME.search(text, end, value.end()) is None:
+        if value[1] == ">":
+            content = _CONTENT.match(text, value.end())
+            return None if content is None or is_harmless(name, content[1]) else [Found(*content.span(1))]
+        found = value_behind(text, value.end(), "=", name, quoted=True)
+        return None if found is None else [found]
     before = _VALUE_BEFORE.search(text, max(0, start - 300), start)
     if before is not None and not is_harmless(name, before[2]):
         return [Found(*before.span(2))]
@@ -88,7 +89,7 @@ def _of_element(text: str, start: int, end: int, name: str) -> list[Found] | Non
     """Return the content of an element of XML: ``<password>x</password>``."""
     if _OPENED.search(text, max(0, start - 26), start) is None:
         return None
-    element = _ELEMENT.match(text, end)
+    element = _ELEMENT.match(text, end) or _VALUE_OF_ELEMENT.match(text, end)
     if element is None or is_harmless(name, element[1]) or is_type(text, element[1], element.end(1)):
         return None
     return None if element[1].lower() in rules().prose else [Found(*element.span(1))]
@@ -152,15 +153,13 @@ def _of_test(text: str, end: int, name: str) -> list[Found] | None:
 def _of_word(text: str, start: int, end: int, name: str) -> list[Found] | None:
     """Return the word behind a name in files of settings: ``ENV DB_PASSWORD x``, ``requirepass x``, ``login ann password x``."""
     before = text[max(0, start - _BEFORE) : start]
-    line = before.rpartition("\n")[2]
     if name.lower() in ("requirepass", "masterauth") or _DIRECTIVE.search(before) or (name.lower() == "password" and _NETRC.search(before)):
         word = _WORD_BEHIND.match(text, end)
         if word is not None and not is_harmless(name, word[1]) and word[1].lower() not in rules().prose:
             return [Found(*word.span(1))]
         quoted = _QUOTED_BEHIND.match(text, end)
         return [Found(*quoted.span(2))] if quoted is not None and not is_harmless(name, quoted[2]) else None
-    if not line.strip() or line.endswith(": "):
-        quoted = _QUOTED_BEHIND.match(text, end)
-        if quoted is not None and looks_secret(quoted[2]) and not is_harmless(name, quoted[2]):
-            return [Found(*quoted.span(2))]
-    return None
+    quoted = _QUOTED_BEHIND.match(text, end) if name.lower().endswith(_PASSWORDS) else None
+    if quoted is None or not looks_secret(quoted[2]) or " " in quoted[2] or is_harmless(name, quoted[2]):
+        return None
+    return [Found(*quoted.span(2))]

@@ -107,6 +107,9 @@ def value_behind(text: str, start: int, sign: str, name: str, *, quoted: bool) -
         inner += 1
     if text[inner : inner + 1] in ("b", "N", "E", "u", "r", "f") and text[inner + 1 : inner + 2] in ("'", '"'):
         inner += 1
+    if text.startswith("&quot;", begin):
+        close = text.find("&quot;", begin + 6, begin + LONGEST)
+        return Found(begin + 6, close) if close > begin + 6 and not is_harmless(name, text[begin + 6 : close]) else None
     if inner < len(text) and text[inner] in QUOTES:
         return _quoted_value(text, begin, inner, name, colon=sign == ":", name_quoted=quoted)
     if name.lower().endswith("cookie") and sign == ":":
