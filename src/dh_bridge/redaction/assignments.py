@@ -37,9 +37,11 @@ _AUTHORIZATION = re.compile(
 _LAST_WORD = re.compile(r"[A-Za-z]{2,20}\Z")
 _KEY = re.compile(r" keys?(?=[\"']?[ \t]{0,4}[:=])")
 _LEAST_OF_BEARER = 20
-_MAX_NAMES = 4_000
-"""Names of secrets with a value in one text that are looked at, one by one. A text with more is hidden from there on."""
-_MARKER = "[REDACTED: the rest of this text, which has more than {:,} values behind names]"
+_MAX_SIGNS = 4_000
+"""Names of secrets with a sign behind them that are looked at in one text, one by one. A text with more is hidden from there on."""
+_MAX_MENTIONS = 4_000
+"""Names of secrets without a sign that are looked at in one text. Those behind them are mentions, as in prose and in plans."""
+_MARKER = "[REDACTED: the rest of this text, which has more than {:,} names of secrets]"
 _ESCAPED = "nrt"
 _LONGEST_NAME = 200
 _LONG, _MANY = 20_000, 100
@@ -83,7 +85,7 @@ def _words(text: str, words: tuple[str, ...]) -> Iterator[re.Match[str]]:
 
 def _without_values(text: str, words: tuple[str, ...] = ()) -> str:
     parts: list[str] = []
-    done = names = 0
+    done = signs = mentions = 0
     for word in _words(text, words):
         start, end = word.span()
         if start < done or (start and text[start - 1] in _OF_WORDS):
@@ -95,17 +97,19 @@ def _without_values(text: str, words: tuple[str, ...] = ()) -> str:
             name = _spaced_name(text, start, name)
             if not name:
                 continue
-        found = _secret_of(text, start, end, name)
-        if found is None:
-            continue
-        for one in found:
-            if one.begin < done:
+        sign = _SIGN.match(text, end)
+        if sign is not None:
+            signs += 1
+            if signs > _MAX_SIGNS:
+                return "".join([*parts, text[done:start], _MARKER.format(_MAX_SIGNS)])
+        else:
+            mentions += 1
+            if mentions > _MAX_MENTIONS:
                 continue
-            names += 1
-            parts += text[done : one.begin], one.mask
-            done = one.end
-        if names > _MAX_NAMES:
-            return "".join([*parts, _MARKER.format(_MAX_NAMES)])
+        for found in _secret_of(text, start, end, name, sign) or ():
+            if found.begin >= done:
+                parts += text[done : found.begin], found.mask
+                done = found.end
     return "".join([*parts, text[done:]]) if parts else text
 
 
@@ -118,9 +122,8 @@ def _spaced_name(text: str, start: int, name: str) -> str:
     return joined if joined and secret_name(joined) else ""
 
 
-def _secret_of(text: str, start: int, end: int, name: str) -> list[Found] | None:
+def _secret_of(text: str, start: int, end: int, name: str, sign: re.Match[str] | None) -> list[Found] | None:
     """Return the secrets that belong to the name at a place of a text."""
-    sign = _SIGN.match(text, end)
     if sign is not None:
         if sign["sign"] == ":" and text[start - 1 : start] == ":" and text[end] == ":":  # a part of an ARN
             return None

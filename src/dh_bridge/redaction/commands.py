@@ -27,6 +27,8 @@ _LOGON = re.compile(r"(?:[\w.-]{1,60}/)?[\w$.-]{1,60},([^\s;,\"']{1,100})")
 _ACCOUNT = re.compile(r"([^\s:%,\"'/@]{1,100}[:%,])(?!//)(.{1,400})\Z", re.DOTALL)
 _MAX_ARGUMENTS = 60
 _MAX_PROGRAMS = 20
+_MAX_COMMANDS = 4_000
+"""Commands of one text that are looked at."""
 _LINE_ENDS = ("\\n", "\\r", "\\t")
 _QUOTES = "\"'"
 
@@ -52,6 +54,7 @@ def without_arguments_of_programs(text: str, words: Iterable[str]) -> str:
     programs = sorted(word for word in words if _rows(word) is not None)
     if len(programs) > _MAX_PROGRAMS:  # no text that people write
         programs = [*known]
+    commands = 0
     for program in _pattern(tuple(sorted(programs, key=len, reverse=True))).finditer(text):
         start = program.start()
         if start < done or (start and _PART_OF_WORD.match(text, start - 1) and text[start - 2 : start] not in _LINE_ENDS):
@@ -59,7 +62,10 @@ def without_arguments_of_programs(text: str, words: Iterable[str]) -> str:
         rows = _rows(program[1])
         if rows is None:
             continue
-        for found in _secrets(rows, list(_arguments(text, program.end()))):
+        commands += 1
+        if commands > _MAX_COMMANDS:
+            break
+        for found in _secrets(rows, list(_arguments(text, program.end(), program[1]))):
             if found.begin >= done:
                 parts += text[done : found.begin], found.mask
                 done = found.end
@@ -71,7 +77,7 @@ def _rows(word: str) -> tuple[Command, ...] | None:
     return known.get(word) or known.get(word.lower().removesuffix(".exe"))
 
 
-def _arguments(text: str, position: int) -> Iterator[Argument]:
+def _arguments(text: str, position: int, program: str) -> Iterator[Argument]:
     """Yield the arguments of a command, up to its end or to the next program."""
     known = rules().commands
     inside_list = text[position] in _QUOTES
@@ -83,7 +89,7 @@ def _arguments(text: str, position: int) -> Iterator[Argument]:
         position = match.end()
         group = 2 if inside_list else 1
         argument = match[group]
-        if argument in known and argument not in ("connect", "conn", "password", "users"):
+        if argument == program or (argument in known and argument != "connect"):
             return
         yield Argument(argument, match.start(group))
 

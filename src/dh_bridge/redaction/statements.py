@@ -38,11 +38,15 @@ _FORMS = re.compile(
 )
 #: ``UPDATE t SET value = 'x' WHERE name = 'db_password'``.
 _NAMED_VALUE = re.compile(
-    r"\b\w{0,20}value\s{0,4}=\s{0,4}N?'([^']{1,400})'[^;']{0,200}\bwhere\s[^;']{0,100}\b\w{0,20}(?:name|key)\s{0,4}=\s{0,4}N?'([^']{1,100})'",
+    r"value\s{0,4}=\s{0,4}N?'([^']{1,400})'[^;']{0,200}\bwhere\s[^;']{0,100}\b\w{0,20}(?:name|key)\s{0,4}=\s{0,4}N?'([^']{1,100})'",
     re.IGNORECASE,
 )
 #: A literal inside a literal, of a call: ``… PASSWORD = ''x''``.
-_DOUBLED = re.compile(r"([\w.]{2,60})\s{0,4}=?\s{0,4}(?<!')''([^'\s][^'\n]{0,400})''")
+_DOUBLED = re.compile(r"''(?=[^'\s])([^'\n]{1,400})''")
+#: ``api_key IN ('x', 'y')``.
+_LISTED = re.compile(r"\s[iI][nN]\s{0,4}\(([^()]{1,4000})\)")
+_NOT = re.compile(r"\s{1,4}not\Z", re.IGNORECASE)
+_NAME_BEFORE = re.compile(r"([\w.]{2,60})\s{0,4}=?\s{0,4}\Z")
 _BEFORE = 64  # characters before a literal that are looked at
 _WORD_BACKWARDS = re.compile(r"[\w.\-]{2,60}")
 _LITERAL = re.compile(r"'[^']*'")
@@ -58,6 +62,8 @@ _ALIAS = re.compile(r"\s{1,4}(?:as\s{1,4})[\"'`\[]?(\w{2,60})", re.IGNORECASE)
 _CALL = re.compile(r"(\w{2,40})\s{0,2}\([^()]{0,60}\Z")
 _EXECUTED = ("immediate", "exec", "execute", "sp_executesql", "do")
 _DEEPEST = 2
+_MAX_LITERALS = 5_000
+"""Literals of one statement that are looked at; those behind them are found by the name and the sign before them alone."""
 
 
 def is_statement(text: str) -> bool:
@@ -78,6 +84,7 @@ def without_literals(text: str, kinds: int, depth: int = 0) -> str:
         text = without_forms(text)
         text = _DOUBLED.sub(_without_doubled, text)
         text = _NAMED_VALUE.sub(_of_named, text)
+        text = _LISTED.sub(_of_list, text)
         if "(" in text and "'" in text:
             text = without_inserted(text)
     if kinds & FUNCTION and "(" in text:
@@ -99,8 +106,9 @@ def _may_have_key(text: str) -> bool:
 
 def _without_quoted(text: str, depth: int) -> str:
     parts: list[str] = []
-    done = position = 0
-    while (match := _QUOTED.search(text, position)) is not None:
+    done = position = looks = 0
+    while looks < _MAX_LITERALS and (match := _QUOTED.search(text, position)) is not None:
+        looks += 1
         start, position = match.span()
         part = match[0]
         if part[0] == "$":
@@ -214,10 +222,23 @@ def _without_password(form: re.Match[str]) -> str:
 
 
 def _without_doubled(match: re.Match[str]) -> str:
-    if not secret_name(match[1]) or match[2].startswith(MASK):
+    text, start = match.string, match.start()
+    name = _NAME_BEFORE.search(text, max(0, start - _BEFORE), start)
+    if name is None or not secret_name(name[1]) or match[1].startswith(MASK):
         return match[0]
-    begin, end = match.start(2) - match.start(), match.end(2) - match.start()
-    return f"{match[0][:begin]}{MASK}{match[0][end:]}"
+    return f"''{MASK}''"
+
+
+def _of_list(match: re.Match[str]) -> str:
+    before = _NOT.sub("", match.string[max(0, match.start() - _BEFORE) : match.start()]).rstrip("\"`] \t\r\n")
+    if not _names_secret(before, ""):
+        return match[0]
+
+    def hidden(literal: re.Match[str]) -> str:
+        value = literal[0][1:-1]
+        return f"'{MASK}'" if looks_secret(value) and _names_secret(before, value) else literal[0]
+
+    return _LITERAL.sub(hidden, match[0])
 
 
 def _of_named(pair: re.Match[str]) -> str:

@@ -46,6 +46,8 @@ def redacted_sql(text: str) -> str:
     clean = without_shapes(clean, words.kinds)
     if words.kinds:
         clean = without_literals(clean, words.kinds)
+        if words.kinds & FORM:
+            clean = without_forms(clean)
         if not is_statement(text):  # a leaf that is said to hold SQL, and holds something else
             clean = _without_names(clean, words)
     return clean if mode() != OFF else text
