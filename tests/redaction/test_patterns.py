@@ -22,7 +22,7 @@ PUMPS = [
     "jdbc:", "password=", "password='", 'password="', "token: ", "a=", "://a:", "://a:b@", "-----BEGIN PRIVATE KEY-----", "eyJ", "ghp_",
     "xoxb-", "%3A%2F%2F", "%3A%2F%2Fa%3Ab", "--password ", "Bearer ", "cookie: a=", "'", "$$", "$a$", "PASSWORD $a$ ", "aes_encrypt('a',",
     "/*", "--", "IDENTIFIED BY ", "\nset password=", "\\", "password=(", "oracle:thin:a/", "8Q~", ":AA", "sp_password '", "secret:  ",
-    "cookie: ", "encrypt('a',", "curl ", "curl -u a ", "docker login ", "password ", "<password>", "name: password ", "set(\"password\",\"x\")", "1//0",
+    "cookie: ", "encrypt('a',", "curl ", "curl -u a ", "docker login ", "password ", "<password>", "name: password ", 'set("password","x")', "1//0",
     "insert into t (password) values ('a'),", "password varchar(20)", "api_key in ('a',", "hmac.new(b'x',", "a@tcp(", "PuTTY-User-Key-File-", "password=''a''",
 ]  # fmt: skip
 

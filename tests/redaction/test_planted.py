@@ -27,10 +27,9 @@ def survivors(group=None):
 def test_at_most_one_secret_of_twenty_survives():
     found = survivors()
     share = len(found) / len(PLANTED)
-    print(f"{len(found)} of {len(PLANTED)} secrets survive: {share:.2%}; {dict(Counter(one.group for one in found))}")
     assert len(PLANTED) > LEAST
     assert len({one.marker for one in PLANTED}) > LEAST - 400  # a token is planted in three texts
-    assert share <= MOST_SURVIVORS
+    assert share <= MOST_SURVIVORS, f"{len(found)} of {len(PLANTED)}: {dict(Counter(one.group for one in found))}"
 
 
 @pytest.mark.parametrize("group", [name for name in [*groups(), "tokens"] if name != "debatable"])

@@ -23,7 +23,9 @@ _DEEPEST = 1_000
 def lowered(text: str) -> str:
     """Return ``text`` in lower case, character by character: as long as it was."""
     lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(char if len(low := char.lower()) != 1 else low for char in text)
+    return (
+        lower if len(lower) == len(text) else "".join(char if len(low := char.lower()) != 1 else low for char in text)
+    )
 
 
 def without_arguments(text: str, pattern: re.Pattern[str], positions_of: Mapping[str, tuple[int, ...]]) -> str:
@@ -69,8 +71,14 @@ def without_inserted(text: str) -> str:
             continue
         columns = [column.strip(" \t\r\n`\"'[]") for column in insert[1].split(",")]
         secrets = {number for number, column in enumerate(columns) if secret_name(column)}
-        keys = {number for number, column in enumerate(columns) if column.lower() in ("name", "key", "k", "property", "param", "setting")}
-        values = {number for number, column in enumerate(columns) if column.lower() in ("value", "v", "val", "setting_value")}
+        keys = {
+            number
+            for number, column in enumerate(columns)
+            if column.lower() in ("name", "key", "k", "property", "param", "setting")
+        }
+        values = {
+            number for number, column in enumerate(columns) if column.lower() in ("value", "v", "val", "setting_value")
+        }
         if not secrets and not (keys and values):
             continue
         depth, position, hides = int(insert[2].lower() == "select"), 0, False

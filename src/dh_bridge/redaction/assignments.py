@@ -10,7 +10,16 @@ from dh_bridge.redaction import pairs
 from dh_bridge.redaction.mode import MASK
 from dh_bridge.redaction.names import secret_name
 from dh_bridge.redaction.rules import rules
-from dh_bridge.redaction.values import BARE, LONGEST, PLACEHOLDER, QUOTES, Found, is_harmless, looks_secret, value_behind
+from dh_bridge.redaction.values import (
+    BARE,
+    LONGEST,
+    PLACEHOLDER,
+    QUOTES,
+    Found,
+    is_harmless,
+    looks_secret,
+    value_behind,
+)
 from dh_bridge.redaction.words import HALF_KEY, NAME, SCHEME
 
 if TYPE_CHECKING:
@@ -18,10 +27,16 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"[\w.\-]{2,}")
 #: What joins a name and its value.
-_SIGN = re.compile(r"(?P<close>(?:[\"'`\\\]]{1,6}\)?|&quot;)?)[ \t]{0,40}(?P<sign>=>|->|:=|!=|<>|=|:(?!:)|%3D)[=>~]{0,2}")
+_SIGN = re.compile(
+    r"(?P<close>(?:[\"'`\\\]]{1,6}\)?|&quot;)?)[ \t]{0,40}(?P<sign>=>|->|:=|!=|<>|=|:(?!:)|%3D)[=>~]{0,2}"
+)
 #: The type between a name and its value: ``DECLARE @password varchar(20) = 'x'``, ``API_KEY: str = "x"``.
-_TYPED = re.compile(r"[ \t]{0,4}(:?)[ \t]{0,4}([A-Za-z_][\w.]{0,40})(?:[(\[][\w, ]{0,40}[)\]])?[ \t]{0,4}:?=[ \t]{0,4}(?=[NnEebu]?[\"'])")
-_FLAG_END = re.compile(r"(?:[ \t]{1,40}|[\"'][ \t\r\n]{0,8},\s{0,12}(?=[\"'])|,[ \t]{1,4}|[\"']?[ \t]{0,4}\r?\n[ \t]{0,40}-[ \t]{1,4})(?=[^\s-])")
+_TYPED = re.compile(
+    r"[ \t]{0,4}(:?)[ \t]{0,4}([A-Za-z_][\w.]{0,40})(?:[(\[][\w, ]{0,40}[)\]])?[ \t]{0,4}:?=[ \t]{0,4}(?=[NnEebu]?[\"'])"
+)
+_FLAG_END = re.compile(
+    r"(?:[ \t]{1,40}|[\"'][ \t\r\n]{0,8},\s{0,12}(?=[\"'])|,[ \t]{1,4}|[\"']?[ \t]{0,4}\r?\n[ \t]{0,40}-[ \t]{1,4})(?=[^\s-])"
+)
 #: ``password: |`` of YAML, and the lines below it.
 _BLOCK = re.compile(r":[ \t]{1,8}[|>][+-]?[ \t]{0,8}\r?\n([ \t]{1,40})([^\s][^\n]{0,4000}(?:\n\1[^\n]{1,4000}){0,100})")
 _TAG = re.compile(r":[ \t]{1,8}!{1,2}[\w!-]{1,40}[ \t]{1,8}")
@@ -79,7 +94,9 @@ def _words(text: str, words: tuple[str, ...]) -> Iterator[re.Match[str]]:
     """Return where the names of secrets may be: of a long text, only its words that are one."""
     if len(text) < _LONG or not words or "\\" in text or not text.isascii():
         return _WORD.finditer(text)
-    names = tuple(sorted(word for word in words if len(word) > 1 and (secret_name(word) or word.lower() in ("key", "keys"))))
+    names = tuple(
+        sorted(word for word in words if len(word) > 1 and (secret_name(word) or word.lower() in ("key", "keys")))
+    )
     return _pattern(names).finditer(text) if 0 < len(names) < _MANY else _WORD.finditer(text)
 
 
@@ -122,7 +139,7 @@ def _spaced_name(text: str, start: int, name: str) -> str:
     return joined if joined and secret_name(joined) else ""
 
 
-def _secret_of(text: str, start: int, end: int, name: str, sign: re.Match[str] | None) -> list[Found] | None:
+def _secret_of(text: str, start: int, end: int, name: str, sign: re.Match[str] | None) -> list[Found] | None:  # noqa: PLR0911 - a line for each form
     """Return the secrets that belong to the name at a place of a text."""
     if sign is not None:
         if sign["sign"] == ":" and text[start - 1 : start] == ":" and text[end] == ":":  # a part of an ARN
@@ -162,7 +179,9 @@ def _of_list(text: str, start: int, name: str) -> list[Found] | None:
     last_is_secret = name.lower().endswith("auth")
     while len(found) < 100 and (item := _ITEM.match(text, position)) is not None:
         position = item.end()
-        secret = looks_secret(item[2]) or (last_is_secret and not item[3] and found == [] and text[position : position + 1] == ")")
+        secret = looks_secret(item[2]) or (
+            last_is_secret and not item[3] and found == [] and text[position : position + 1] == ")"
+        )
         if secret and not PLACEHOLDER.match(item[2]):
             found.append(Found(item.start(2), item.end(2)))
         if not item[3]:

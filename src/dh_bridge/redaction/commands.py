@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _BEHIND = r"(?=[ \t]|[\"']\s?,)"
 _PART_OF_WORD = re.compile(r"[\w.\-]")
 #: An argument of a shell; the line may go on behind a backslash.
-_ARGUMENT = re.compile(r"(?:[ \t]|\\\r?\n){1,40}((?:[^\s'\"|;&<>`\\]|\\(?![nrt\"'\r\n])|'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"){1,200})")
+_ARGUMENT = re.compile(
+    r"(?:[ \t]|\\\r?\n){1,40}((?:[^\s'\"|;&<>`\\]|\\(?![nrt\"'\r\n])|'[^'\n]{0,400}'|\"[^\"\n]{0,400}\"){1,200})"
+)
 #: A member of a list of arguments in code.
 _MEMBER = re.compile(r"[\"']?\s{0,8},\s{0,8}([\"'])([^\"'\n]{0,400})(?=\1)")
 _LOGIN = re.compile(r"(?:userid=)?[\w$#.]{1,60}/(\"[^\"]{1,100}\"|[^@\s/\"',]{1,100})(@?)")
@@ -57,7 +59,9 @@ def without_arguments_of_programs(text: str, words: Iterable[str]) -> str:
     commands = 0
     for program in _pattern(tuple(sorted(programs, key=len, reverse=True))).finditer(text):
         start = program.start()
-        if start < done or (start and _PART_OF_WORD.match(text, start - 1) and text[start - 2 : start] not in _LINE_ENDS):
+        if start < done or (
+            start and _PART_OF_WORD.match(text, start - 1) and text[start - 2 : start] not in _LINE_ENDS
+        ):
             continue
         rows = _rows(program[1])
         if rows is None:
@@ -126,12 +130,20 @@ def _of_row(row: Command, arguments: list[Argument]) -> Iterator[Found]:
 
 def looks_like_name(text: str, following: Argument | None) -> bool:
     """Return whether the argument behind a name may be its value."""
-    return following is not None and not following.text.startswith("-") and ("_" in text or "-" in text or looks_secret(following.text.strip(_QUOTES)))
+    return (
+        following is not None
+        and not following.text.startswith("-")
+        and ("_" in text or "-" in text or looks_secret(following.text.strip(_QUOTES)))
+    )
 
 
 def _of_flag(row: Command, argument: Argument, following: Argument | None) -> Iterator[Found]:
     text = argument.text
-    for flags, users, attached_only in ((row.flags, False, False), (row.users, True, False), (row.attached, False, True)):
+    for flags, users, attached_only in (
+        (row.flags, False, False),
+        (row.users, True, False),
+        (row.attached, False, True),
+    ):
         for flag in flags:
             if text == flag and following is not None and not attached_only:
                 yield from _user(following, 0) if users else _hidden(following, 0)

@@ -14,7 +14,10 @@ from dh_bridge.redaction.values import Found, is_harmless, is_password, is_type,
 #: In front of a name: ``"name": "``, ``- name: ``, ``<entry key="``, ``<name>``.
 _NAMED = re.compile(r"(?:name|key|id|variable)\\{0,3}[\"']?\s{0,4}[:=>]\s{0,4}\\{0,3}[\"']?\Z", re.IGNORECASE)
 #: Behind it: ``", "value": ``, a new line and ``value: ``, ``</name><value>``.
-_VALUE = re.compile(r"[^{}\[\]]{0,160}?\bw?(?:default_?|parameter|secret)?value\\{0,3}[\"']?\s{0,4}([:=>])(?!=)[ \t\r\n]{0,40}", re.IGNORECASE)
+_VALUE = re.compile(
+    r"[^{}\[\]]{0,160}?\bw?(?:default_?|parameter|secret)?value\\{0,3}[\"']?\s{0,4}([:=>])(?!=)[ \t\r\n]{0,40}",
+    re.IGNORECASE,
+)
 _OTHER_NAME = re.compile(r"\b(?:name|key)\\{0,3}[\"']?\s{0,4}[:=]|<name>|\n\s{0,40}- |\w\s{0,4}[{(]", re.IGNORECASE)
 _CONTENT = re.compile(r"([^<>\s][^<>]{0,2000}?)\s{0,40}<")
 #: In front of a name that follows its value: ``"value": "x", "name": "``.
@@ -24,15 +27,21 @@ _VALUE_BEFORE = re.compile(
 )
 #: An element of XML: what stands in front of its name, and behind it.
 _OPENED = re.compile(r"(?:<|&lt;)(?:[\w-]{1,20}:)?\Z")
-_ELEMENT = re.compile(r"(?:\s[^<>]{0,200})?(?:>|&gt;)\s{0,40}(?:<!\[CDATA\[)?([^<>\]&\s][^<>\]&]{0,2000}?)\s{0,40}(?=\]\]>|</|&lt;/)")
+_ELEMENT = re.compile(
+    r"(?:\s[^<>]{0,200})?(?:>|&gt;)\s{0,40}(?:<!\[CDATA\[)?([^<>\]&\s][^<>\]&]{0,2000}?)\s{0,40}(?=\]\]>|</|&lt;/)"
+)
 _VALUE_OF_ELEMENT = re.compile(r"\s[^<>]{0,100}?\bvalue\s{0,4}=\s{0,4}[\"']([^\"'<>]{1,2000})[\"']")
 #: ``key="password">x<``.
 _ATTRIBUTE = re.compile(r"[\"'][^<>]{0,100}(?<!/)>\s{0,40}([^<>\s][^<>]{0,2000}?)\s{0,40}</")
 _PAIR = re.compile(r"\\{0,3}[\"']\s{0,4}(?:,|->)\s{0,8}(?:\w{1,20}\s?=\s?)?[bNuErf]?\\{0,3}([\"'])([^\"'\n]{1,2000})\1")
-_CALLED = re.compile(r"([\w.]{1,60})[ \t]?[\[(](?:\s{0,8}\\{0,3}[\"'][^\"'()]{0,60}[\"']\s{0,4},|\s{0,8}[\w.]{1,40}\s{0,4},){0,8}\s{0,8}[bu]?\\{0,3}[\"']\Z")
+_CALLED = re.compile(
+    r"([\w.]{1,60})[ \t]?[\[(](?:\s{0,8}\\{0,3}[\"'][^\"'()]{0,60}[\"']\s{0,4},|\s{0,8}[\w.]{1,40}\s{0,4},){0,8}\s{0,8}[bu]?\\{0,3}[\"']\Z"
+)
 _METHOD = re.compile(r"[ \t]?\([ \t]{0,4}[buN]?\\{0,3}([\"'])([^\"'\n]{1,2000})\1[ \t]{0,4}[).,]")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_TEST = re.compile(r"[\"'`\]]?\s{1,8}(?:not\s{1,8})?(in|like|ilike|rlike|regexp)\s{0,8}[\[(]?\s{0,8}(?=[\"'])", re.IGNORECASE)
+_TEST = re.compile(
+    r"[\"'`\]]?\s{1,8}(?:not\s{1,8})?(in|like|ilike|rlike|regexp)\s{0,8}[\[(]?\s{0,8}(?=[\"'])", re.IGNORECASE
+)
 _ITEM = re.compile(r"([\"'])([^\"'\n]{0,2000})\1\s{0,8}(,?)\s{0,8}")
 #: ``login ann password x`` of a file .netrc, and ``requirepass x`` of Redis.
 _NETRC = re.compile(r"\b(?:login|machine)\s{1,8}\S{1,100}\s{1,8}\Z")
@@ -58,7 +67,7 @@ def of_name(text: str, start: int, end: int, name: str) -> list[Found] | None:
         return _of_element(text, start, end, name)
     if previous and previous in "\"'" and sign and sign in "\"'\\":
         return _of_pair(text, start, end, name) or _of_default(text, start, end, name)
-    if sign in ("(", " ") and text[end : end + 2] not in (" (",) and "(" in text[end : end + 2]:
+    if sign in ("(", " ") and text[end : end + 2] != " (" and "(" in text[end : end + 2]:
         return _of_method(text, end, name)
     if sign and sign in " \"'`]\t\n":
         return _of_test(text, end, name) or _of_word(text, start, end, name)
@@ -110,7 +119,7 @@ def _of_pair(text: str, start: int, end: int, name: str) -> list[Found] | None:
 def _sets(method: str) -> bool:
     found = rules()
     lower = method.lower()
-    return lower in found.setters or _HUMP.sub("_", method).lower().startswith(_SETTERS) and "column" not in lower
+    return lower in found.setters or (_HUMP.sub("_", method).lower().startswith(_SETTERS) and "column" not in lower)
 
 
 def _of_default(text: str, start: int, end: int, name: str) -> list[Found] | None:
@@ -153,7 +162,11 @@ def _of_test(text: str, end: int, name: str) -> list[Found] | None:
 def _of_word(text: str, start: int, end: int, name: str) -> list[Found] | None:
     """Return the word behind a name in files of settings: ``ENV DB_PASSWORD x``, ``requirepass x``, ``login ann password x``."""
     before = text[max(0, start - _BEFORE) : start]
-    if name.lower() in ("requirepass", "masterauth") or _DIRECTIVE.search(before) or (name.lower() == "password" and _NETRC.search(before)):
+    if (
+        name.lower() in ("requirepass", "masterauth")
+        or _DIRECTIVE.search(before)
+        or (name.lower() == "password" and _NETRC.search(before))
+    ):
         word = _WORD_BEHIND.match(text, end)
         if word is not None and not is_harmless(name, word[1]) and word[1].lower() not in rules().prose:
             return [Found(*word.span(1))]

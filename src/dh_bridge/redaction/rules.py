@@ -152,7 +152,9 @@ class Rules:
         self.tokens = {prefix: Token(prefix, row) for row in document.tokens for prefix in row.prefixes}
         inner = {prefix for row in document.tokens if row.before for prefix in row.prefixes}
         #: prefixes that do not begin a word, or go beyond it; the others are found among the words of a text
-        self.inner_prefixes = tuple({*inner, *(prefix for prefix in self.tokens if _SEPARATED.search(prefix) is not None)})
+        self.inner_prefixes = tuple(
+            {*inner, *(prefix for prefix in self.tokens if _SEPARATED.search(prefix) is not None)}
+        )
         alphabets = {
             prefix: row.alphabet
             for row in document.tokens
@@ -172,7 +174,9 @@ class Rules:
         long_keys = f"{_alternatives(tuple(key for key in names.keys if len(key) > 5))}[._-]?keys?"
         ends = _alternatives(names.ends)
         #: what each name of a secret has in it
-        self.root = re.compile(f"{words}|{ends}|key|{_alternatives(tuple(name.partition('.')[0] for name in names.whole))}")
+        self.root = re.compile(
+            f"{words}|{ends}|key|{_alternatives(tuple(name.partition('.')[0] for name in names.whole))}"
+        )
         self.secret_name = re.compile(
             f"{words}|(?:^|[._-]){ends}[0-9]{{0,2}}$|(?:{keys}|{long_keys}|apikey)(?:[0-9]{{0,2}}$|[._-])"
         )

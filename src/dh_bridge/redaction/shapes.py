@@ -19,7 +19,9 @@ _ENCODED_SLASHES = re.compile("%3A%2F%2F", re.IGNORECASE)
 _ENCODED_END = re.compile("[\\s\"'&]|%2F", re.IGNORECASE)
 _ENCODED_USERINFO = 500
 #: ``thin:user/password@host`` of Oracle; ``/DB:password=x;`` of DB2; ``/USER=u,PASSWORD=x`` of Teradata (see `texts`).
-_ORACLE = re.compile(r"(oracle:\w{1,9}:[^\s/@:\"']{1,100}/)(?:\\?\"[^\"\n]{1,200}\"|[^\s@\"'/]{1,200})(?=@)", re.IGNORECASE)
+_ORACLE = re.compile(
+    r"(oracle:\w{1,9}:[^\s/@:\"']{1,100}/)(?:\\?\"[^\"\n]{1,200}\"|[^\s@\"'/]{1,200})(?=@)", re.IGNORECASE
+)
 #: ``user:password@tcp(host)/db`` of Go, ``user:password@/db``.
 _GO = re.compile(r"(?<![\w.%+/-])([\w.-]{1,64}:)(?!\*{3}@)([^\s@/\"'():]{1,200})(?=@(?:(?:tcp|tcp6|unix)\(|/\w))")
 _ODBC = re.compile(r"(odbc_connect=)[^&\s\"']{1,2000}", re.IGNORECASE)

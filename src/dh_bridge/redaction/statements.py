@@ -56,7 +56,10 @@ _TYPED = re.compile(r"([\w.]{2,60})\s{1,4}\w{2,20}(?:\s?\([\w, ]{0,20}\))?\s{0,4
 #: ``password = md5(``.
 _HASHED = re.compile(r"([\w.]{2,60})[\"'`\]]?\s{0,4}(?:=|<>|!=)\s{0,4}\w{2,30}\(\Z")
 _TESTED = re.compile(r"\s(?:not\s{1,4})?(?:like|ilike|rlike|in)\s{0,4}\(?\s{0,4}\Z", re.IGNORECASE)
-_PRAGMA = re.compile(r"\bpragma\s{1,4}(?:\w{1,40}\.)?(?:hex|re|hexre|text)?key\s{0,4}=\s{0,4}\Z|\battach\b[^;]{0,60}\skey\s{1,4}\Z", re.IGNORECASE)
+_PRAGMA = re.compile(
+    r"\bpragma\s{1,4}(?:\w{1,40}\.)?(?:hex|re|hexre|text)?key\s{0,4}=\s{0,4}\Z|\battach\b[^;]{0,60}\skey\s{1,4}\Z",
+    re.IGNORECASE,
+)
 _KEY = re.compile(r"(\w{2,30})\s{1,4}(keys?)\s{0,4}=?\s{0,4}\Z", re.IGNORECASE)
 _ALIAS = re.compile(r"\s{1,4}(?:as\s{1,4})[\"'`\[]?(\w{2,60})", re.IGNORECASE)
 _CALL = re.compile(r"(\w{2,40})\s{0,2}\([^()]{0,60}\Z")
@@ -149,7 +152,7 @@ def _is_executed(before: str) -> bool:
     return before.rstrip(" \t\r\n(nN").lower().endswith(_EXECUTED)
 
 
-def _is_secret(before: str, value: str) -> bool:
+def _is_secret(before: str, value: str) -> bool:  # noqa: PLR0911 - a line for each form
     """Return whether a literal is a secret by the text before it: ``PASSWORD = N``, ``IDENTIFIED BY ``, ``'token' ``."""
     before = before.rstrip(_PREFIXES) if before[-1:] in _PREFIXES and before[-2:-1] in " \t\r\n=(,:>" else before
     words = before.rstrip(" \t\r\n=:>(,") if before[-1:] not in "(," else before.rstrip("(").rstrip(" \t=")
@@ -169,7 +172,9 @@ def _is_secret(before: str, value: str) -> bool:
         return "identified" in words.lower()
     if end.endswith("=") and ("password for" in words.lower() or _typed(before)):
         return True
-    if _PRAGMA.search(before) is not None or ((key := _KEY.search(before)) is not None and secret_name(f"{key[1]}_{key[2]}")):
+    if _PRAGMA.search(before) is not None or (
+        (key := _KEY.search(before)) is not None and secret_name(f"{key[1]}_{key[2]}")
+    ):
         return True
     if (test := _TESTED.search(before)) is not None:
         return _is_tested(before[: test.start()], value)
@@ -230,7 +235,7 @@ def _without_doubled(match: re.Match[str]) -> str:
 
 
 def _of_list(match: re.Match[str]) -> str:
-    before = _NOT.sub("", match.string[max(0, match.start() - _BEFORE) : match.start()]).rstrip("\"`] \t\r\n")
+    before = _NOT.sub("", match.string[max(0, match.start() - _BEFORE) : match.start()]).rstrip('"`] \t\r\n')
     if not _names_secret(before, ""):
         return match[0]
 

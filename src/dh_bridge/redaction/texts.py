@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from dh_bridge.redaction.arguments import without_arguments
+from dh_bridge.redaction.arguments import lowered, without_arguments
 from dh_bridge.redaction.assignments import without_assignments
 from dh_bridge.redaction.commands import without_arguments_of_programs
 from dh_bridge.redaction.mode import OFF, mode
@@ -49,7 +49,7 @@ def redacted_sql(text: str) -> str:
         if words.kinds & FORM:
             clean = without_forms(clean)
         if not is_statement(text):  # a leaf that is said to hold SQL, and holds something else
-            clean = _without_names(clean, words)
+            clean = _without_names(_without_statements(clean, words), words)
     return clean if mode() != OFF else text
 
 
@@ -72,12 +72,16 @@ def _without_secrets(text: str) -> str:
     clean = without_shapes(text, words.kinds)
     if not words.kinds:
         return clean
-    if is_statement(clean):
-        clean = without_literals(clean, words.kinds)
-    elif words.kinds & (NAME | OTHER) and (inside := rules().sql_inside.search(clean.lower())) is not None:
-        start = inside.start()
-        clean = clean[:start] + without_literals(clean[start:], words.kinds)
+    clean = without_literals(clean, words.kinds) if is_statement(clean) else _without_statements(clean, words)
     return _without_names(clean, words)
+
+
+def _without_statements(text: str, words: Words) -> str:
+    """Return ``text`` without the secrets of the statements that it quotes, as code, errors and logs do."""
+    if not words.kinds & (NAME | OTHER):
+        return text
+    inside = rules().sql_inside.search(lowered(text))
+    return text if inside is None else text[: inside.start()] + without_literals(text[inside.start() :], words.kinds)
 
 
 def _without_names(text: str, words: Words) -> str:

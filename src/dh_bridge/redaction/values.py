@@ -92,7 +92,9 @@ def is_type(text: str, value: str, end: int) -> bool:
     return head.end() == len(value) or value[head.end()] in "([<" or text[end : end + 1] in "(["
 
 
-def value_behind(text: str, start: int, sign: str, name: str, *, quoted: bool) -> Found | None:
+def value_behind(  # noqa: PLR0911, PLR0912 - a line for each form
+    text: str, start: int, sign: str, name: str, *, quoted: bool
+) -> Found | None:
     """Return the secret behind a sign, None where there is none."""
     tight = text[start - len(sign) - 1 : start - len(sign)] not in SPACES
     limit = min(len(text), start + 8)
@@ -174,7 +176,9 @@ def _ends_line(text: str, value: str, end: int, name: str) -> bool:
     return last and is_password(name) and len(value) >= _LEAST and value.isalnum()
 
 
-def _quoted_value(text: str, begin: int, inner: int, name: str, *, colon: bool, name_quoted: bool) -> Found | None:
+def _quoted_value(  # noqa: PLR0913 - what is known of the place
+    text: str, begin: int, inner: int, name: str, *, colon: bool, name_quoted: bool
+) -> Found | None:
     quote = text[inner]
     close = text.find(quote, inner + 1)
     while close > 0 and quote == "'" and text[close : close + 2] == "''":

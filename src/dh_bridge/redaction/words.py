@@ -12,7 +12,9 @@ from dh_bridge.redaction.names import secret_name
 from dh_bridge.redaction.rules import rules
 
 #: Kinds of words.
-NAME, PROGRAM, NAMED_PROGRAM, FUNCTION, CALL, SCHEME, HALF_KEY, OTHER, FORM, TOKEN = (1 << number for number in range(10))
+NAME, PROGRAM, NAMED_PROGRAM, FUNCTION, CALL, SCHEME, HALF_KEY, OTHER, FORM, TOKEN = (
+    1 << number for number in range(10)
+)
 
 #: Every byte that is no part of a name becomes a blank.
 _TABLE = bytes(code if chr(code).isalnum() or chr(code) in "_.-" else 32 for code in range(128)) + b" " * 128
