@@ -9,9 +9,13 @@ How secrets look is data: ``mappings/redaction/secrets.yaml``. The modules, from
 
 - ``rules`` compiles the data; ``mode`` holds the setting ``redaction`` (off, default, strict) of the call that runs
 - ``names``: which names hide their values (``db_password`` does, ``password_policy`` does not)
+- ``words``: which of the modules below have to look at a text; most texts need none of them
+- ``values``: where a value begins and ends, and whether it is a secret (``password: varchar(64)`` is none)
 - ``shapes``: user info of URLs, armoured keys, tokens with a known prefix
 - ``assignments``: ``password=x``, ``X-Api-Key: x``, ``--token x``, ``Bearer x``
-- ``statements``: SQL
+- ``pairs``: ``{"name": "TOKEN", "value": "x"}``, ``<password>x</password>``, ``set("password", "x")``
+- ``commands``: arguments of programs, ``curl -u ann:x``
+- ``statements``, ``arguments``: SQL, and the arguments of functions
 - ``texts``, ``documents``, ``descriptions``: the functions that callers use
 
 A secret inside a text becomes ``***``, a whole value ``[REDACTED]``. Both stay as they are when they are redacted again.

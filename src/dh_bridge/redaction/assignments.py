@@ -174,7 +174,7 @@ def _of_list(text: str, start: int, name: str) -> list[Found] | None:
     opened = _LIST.match(text, start)
     if opened is None:
         return None
-    found = []
+    found: list[Found] = []
     position = opened.end()
     last_is_secret = name.lower().endswith("auth")
     while len(found) < 100 and (item := _ITEM.match(text, position)) is not None:

@@ -147,7 +147,7 @@ def _of_test(text: str, end: int, name: str) -> list[Found] | None:
     test = _TEST.match(text, end)
     if test is None:
         return None
-    found = []
+    found: list[Found] = []
     position = test.end()
     while len(found) < 200 and (item := _ITEM.match(text, position)) is not None:
         position = item.end()
