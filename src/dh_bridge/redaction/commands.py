@@ -85,9 +85,8 @@ def _arguments(text: str, position: int, program: str) -> Iterator[Argument]:
     """Yield the arguments of a command, up to its end or to the next program."""
     known = rules().commands
     inside_list = text[position] in _QUOTES
-    pattern = _MEMBER if inside_list else _ARGUMENT
     for _ in range(_MAX_ARGUMENTS):
-        match = pattern.match(text, position)
+        match = _MEMBER.match(text, position) if inside_list else _ARGUMENT.match(text, position)
         if match is None:
             return
         position = match.end()

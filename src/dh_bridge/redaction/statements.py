@@ -52,7 +52,7 @@ _WORD_BACKWARDS = re.compile(r"[\w.\-]{2,60}")
 _LITERAL = re.compile(r"'[^']*'")
 _PREFIXES = "nNeEbBuUrRxX&"
 #: ``@password varchar(20) =``, ``v_token VARCHAR2(30) :=``.
-_TYPED = re.compile(r"([\w.]{2,60})\s{1,4}\w{2,20}(?:\s?\([\w, ]{0,20}\))?\s{0,4}:?=\s{0,4}\Z")
+_TYPED_BEFORE = re.compile(r"([\w.]{2,60})\s{1,4}\w{2,20}(?:\s?\([\w, ]{0,20}\))?\s{0,4}:?=\s{0,4}\Z")
 #: ``password = md5(``.
 _HASHED = re.compile(r"([\w.]{2,60})[\"'`\]]?\s{0,4}(?:=|<>|!=)\s{0,4}\w{2,30}\(\Z")
 _TESTED = re.compile(r"\s(?:not\s{1,4})?(?:like|ilike|rlike|in)\s{0,4}\(?\s{0,4}\Z", re.IGNORECASE)
@@ -60,7 +60,7 @@ _PRAGMA = re.compile(
     r"\bpragma\s{1,4}(?:\w{1,40}\.)?(?:hex|re|hexre|text)?key\s{0,4}=\s{0,4}\Z|\battach\b[^;]{0,60}\skey\s{1,4}\Z",
     re.IGNORECASE,
 )
-_KEY = re.compile(r"(\w{2,30})\s{1,4}(keys?)\s{0,4}=?\s{0,4}\Z", re.IGNORECASE)
+_KEY_BEFORE = re.compile(r"(\w{2,30})\s{1,4}(keys?)\s{0,4}=?\s{0,4}\Z", re.IGNORECASE)
 _ALIAS = re.compile(r"\s{1,4}(?:as\s{1,4})[\"'`\[]?(\w{2,60})", re.IGNORECASE)
 _CALL = re.compile(r"(\w{2,40})\s{0,2}\([^()]{0,60}\Z")
 _EXECUTED = ("immediate", "exec", "execute", "sp_executesql", "do")
@@ -173,7 +173,7 @@ def _is_secret(before: str, value: str) -> bool:  # noqa: PLR0911 - a line for e
     if end.endswith("=") and ("password for" in words.lower() or _typed(before)):
         return True
     if _PRAGMA.search(before) is not None or (
-        (key := _KEY.search(before)) is not None and secret_name(f"{key[1]}_{key[2]}")
+        (key := _KEY_BEFORE.search(before)) is not None and secret_name(f"{key[1]}_{key[2]}")
     ):
         return True
     if (test := _TESTED.search(before)) is not None:
@@ -188,7 +188,7 @@ def _is_secret(before: str, value: str) -> bool:  # noqa: PLR0911 - a line for e
 
 
 def _typed(before: str) -> bool:
-    typed = _TYPED.search(before)
+    typed = _TYPED_BEFORE.search(before)
     return typed is not None and secret_name(typed[1])
 
 
