@@ -194,23 +194,32 @@ class Rules:
         self.directories = frozenset(document.directories)
         self.setters = frozenset(document.setters)
         self.setter_names = frozenset(document.setter_names)
-        #: what programs do with their arguments
-        self.commands: dict[str, tuple[Command, ...]] = {}
-        for row in document.commands:
-            for program in row.programs:
-                self.commands[program] = (*self.commands.get(program, ()), row)
+        self.commands = _commands(document.commands)
         self.columns = frozenset(document.columns)
         self.sql_leaves = frozenset(document.sql_leaves)
         starts = _alternatives(document.sql_starts)
         self.sql_start = re.compile(rf"\s{{0,40}}(?:(?:--[^\n]{{0,400}}\n|/\*)|\(?{starts}\b\s)", re.IGNORECASE)
-        inside = "|".join(re.escape(phrase).replace(r"\ ", r"\s{1,8}") for phrase in document.sql_inside)
-        self.sql_inside = re.compile(rf"\b(?:{inside})\b")
+        self.sql_inside = _phrases(document.sql_inside)
         self.procedures = re.compile(rf"\b{_alternatives(document.sql_procedures)}\b[^;\n]{{0,1000}}", re.IGNORECASE)
         self.procedures_names = frozenset(document.sql_procedures)
         self.arguments = _positions(document.sql_arguments)
         self.code_arguments = _positions(document.code_arguments)
         self.sql_parts = _parts(self.arguments)
         self.code_parts = _parts(self.code_arguments)
+
+
+def _commands(rows: tuple[Command, ...]) -> dict[str, tuple[Command, ...]]:
+    """Return what programs do with their arguments, by their names."""
+    commands: dict[str, tuple[Command, ...]] = {}
+    for row in rows:
+        for program in row.programs:
+            commands[program] = (*commands.get(program, ()), row)
+    return commands
+
+
+def _phrases(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    inside = "|".join(re.escape(phrase).replace(r"\ ", r"\s{1,8}") for phrase in phrases)
+    return re.compile(rf"\b(?:{inside})\b")
 
 
 def _positions(rows: tuple[Arguments, ...]) -> dict[str, tuple[int, ...]]:
