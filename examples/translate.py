@@ -25,9 +25,9 @@ def main(path: Path = EVENTS) -> None:
     for aspect, number in aspects.most_common(5):
         print(f"  {number:>4}  {aspect}")
 
-    withheld = Counter(line["reason"] for line in translation.report.lines() if line["verdict"] == "withheld")
-    print(f"{counts.mapped} values mapped, {counts.kept} kept as properties, {counts.withheld} withheld:")
-    for reason, number in withheld.most_common(3):
+    dropped = Counter(line["reason"] for line in translation.report.lines() if line["outcome"] == "dropped")
+    print(f"{counts.mapped} fields mapped, {counts.properties} kept as properties, {counts.dropped} dropped:")
+    for reason, number in dropped.most_common(3):
         print(f"  {number:>4}  {reason}")
 
     for letter in translation.dead:

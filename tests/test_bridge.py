@@ -202,7 +202,7 @@ def test_a_translation_counts_what_went_in_and_came_out():
     told = found.counts
     assert (told.events, told.runs, told.jobs, told.datasets, told.dead, told.rejected) == (4, 2, 3, 2, 1, 0)
     assert told.proposals == len(found.proposals)
-    assert (told.mapped, told.kept, told.withheld) == (None, None, None)
+    assert (told.mapped, told.properties, told.dropped) == (None, None, None)
 
 
 def test_what_was_mended_is_counted():
@@ -217,7 +217,7 @@ def test_counts_add_up():
     total.add(second)
     assert (total.events, total.dead, total.runs) == (2, 1, 1)
     assert total.proposals == first.proposals + second.proposals
-    assert (total.mapped, total.withheld) == (first.mapped, first.withheld)
+    assert (total.mapped, total.dropped) == (first.mapped, first.dropped)
     total.add(first)
     assert total.mapped == 2 * first.mapped
 

@@ -21,7 +21,7 @@ event = {"eventType": "START", "eventTime": "2026-11-20T01:00:00Z", "run": {"run
     "acme_cost": {"amount": 1.25}}}, "job": {"namespace": "shop", "name": "daily.load"}}
 done = translate(event, report=True)
 print(next(one.value for one in done.proposals if one.aspect_name == "dataProcessInstanceProperties")["customProperties"])
-print(*(line["verdict"] for line in done.report.lines() if "acme_cost" in line["path"]))
+print(*(line["outcome"] for line in done.report.lines() if "acme_cost" in line["path"]))
 """
 
 
@@ -85,9 +85,9 @@ def test_a_system_is_added_by_its_recipe(checkout):
 
 def test_a_facet_is_added_by_its_recipe(checkout):
     path = written(checkout, "Add a facet", "python")
-    properties, verdicts = run(checkout, sys.executable, "-c", FACET).splitlines()
+    properties, outcomes = run(checkout, sys.executable, "-c", FACET).splitlines()
     assert "'openlineage.acme_cost.amount': '1.25'" in properties
-    assert verdicts == "kept"
+    assert outcomes == "property"
     run(checkout, str(TOOLS / "ruff"), "check", str(path))
     run(checkout, str(TOOLS / "ruff"), "format", "--check", str(path))
 

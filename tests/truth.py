@@ -19,7 +19,7 @@ from dh_bridge import Bridge, Settings
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.testing.matching import operations
 
-VERDICTS = {"mapped", "kept", "withheld"}
+OUTCOMES = {"mapped", "property", "dropped"}
 
 
 #: What settings are called behind a profile: ``1.7 with queries``.
@@ -242,8 +242,8 @@ JUDGING = {"no-home:projection": "the names of a projection decide which column 
 
 
 def bears_out(line, before, after):
-    """Return whether the verdict is borne out by what a changed leaf gives: a change at the target, or none at all."""
-    if line["verdict"] == "withheld":
+    """Return whether the outcome is borne out by what a changed leaf gives: a change at the target, or none at all."""
+    if line["outcome"] == "dropped":
         return [_COUNTS.sub(b"", ndjson_line(one)) for one in after] == [
             _COUNTS.sub(b"", ndjson_line(one)) for one in before
         ]
@@ -257,9 +257,9 @@ def exempt(line, document, path, value, **how):
     profile = bridge(how["profile"])
     changed = put(document, [path], other(path, value))
     again = reported(call(changed, how["whole"]), profile).get(shown(path))
-    if again is not None and (again["verdict"], again["reason"]) != (line["verdict"], line["reason"]):
+    if again is not None and (again["outcome"], again["reason"]) != (line["outcome"], line["reason"]):
         return True  # the report tells of the new value what it did not tell of the old one
-    if line["verdict"] == "withheld":
+    if line["outcome"] == "dropped":
         return line["reason"] in JUDGING
     if line["target"] in LADDERS and (not how["whole"] or written(changed, **how) != written(document, **how)):
         return True  # it does not win; in a call without a START it is no property either
@@ -275,7 +275,7 @@ def exempt(line, document, path, value, **how):
 
 
 def lies(documents, share, only=None, **how):
-    """Return (place, path, verdict, value) of each sampled leaf whose verdict is not borne out, and what was tried.
+    """Return (place, path, outcome, value) of each sampled leaf whose outcome is not borne out, and what was tried.
 
     ``only``: whether a leaf's path is looked at.
     """
@@ -292,10 +292,10 @@ def lies(documents, share, only=None, **how):
         lines, before = reported(call(document, how["whole"]), bridge(how["profile"])), written(document, **how)
         for path, value in chosen:
             line = lines[shown(path)]
-            tried[line["verdict"]] += 1
+            tried[line["outcome"]] += 1
             after = written(put(document, [path], other(path, value)), **how)
             if not bears_out(line, before, after) and not exempt(line, document, path, value, **how):
-                found.append((place, shown(path), line["verdict"], line["target"] or line["reason"], value))
+                found.append((place, shown(path), line["outcome"], line["target"] or line["reason"], value))
     return found, tried
 
 

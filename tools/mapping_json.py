@@ -1,7 +1,7 @@
 """docs/mapping.json: what the bridge maps and what it knowingly does not, as consumers of OpenLineage's compatibility tests say it.
 
 The form (https://github.com/OpenLineage/compatibility-tests, consumers): ``mapped`` holds ``core`` (the envelope) and an
-object per facet, leaf -> where it goes; ``knownUnmapped`` holds the leaves of each facet that go nowhere, ``*`` for all.
+object per facet, field -> where it goes; ``knownUnmapped`` holds the fields of each facet that go nowhere, ``*`` for all.
 Facets of the specification are called as their schema is, those of one producer as their key in the event.
 """
 
@@ -10,15 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import orjson
+from tables import target_paths
 
 from dh_bridge.translation.envelope import ENVELOPE, ENVELOPE_KEPT
-from dh_bridge.translation.facet import PROPERTY_ASPECTS
+from dh_bridge.translation.facet import PROPERTY_KINDS
 from dh_bridge.translation.facets import specs
+from dh_bridge.translation.render.targets import documented
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dh_bridge.translation.facet import FacetSpec, Leaf
+    from dh_bridge.translation.facet import FacetSpec
 
 _CORE = {"$.run.runId": "run.id", "$.inputs[]": "input", "$.outputs[]": "output"}
 _ENDS = {"run": "RunFacet", "job": "JobFacet", "dataset": "DatasetFacet"}
@@ -44,8 +46,8 @@ def mapping_page() -> str:
     mapped = {"core": {_core(path): _text(targets) for path, targets in sorted(_envelope().items())}}
     unmapped: dict[str, list[str]] = {}
     for spec in specs():
-        reached = {path: _goes(spec, path, leaf) for path, leaf in spec.leaves.items() if leaf.verdict != "withheld"}
-        nowhere = [path for path, leaf in spec.leaves.items() if leaf.verdict == "withheld"]
+        reached = {path: _text(target_paths(row, spec)) for path, row in spec.leaves.items() if not row.reason}
+        nowhere = [path for path, row in spec.leaves.items() if row.reason]
         for name in schema_names(spec):
             if reached:
                 mapped[name] = mapped.get(name, {}) | reached
@@ -65,24 +67,13 @@ def schema_names(spec: FacetSpec) -> tuple[str, ...]:
     return ("".join(word[:1].upper() + word[1:] for word in key.split("_")) + _ENDS[spec.at],)
 
 
-def _goes(spec: FacetSpec, path: str, leaf: Leaf) -> str:
-    targets = leaf.targets or (f"[openlineage.{spec.keys[0]}.{path.replace('[]', '')}]",)
-    homes = PROPERTY_ASPECTS[spec.at]
-    return _text(
-        whole
-        for target in targets
-        for whole in ([f"{home}.customProperties{target}" for home in homes] if target.startswith("[") else [target])
-    )
-
-
 def _envelope() -> dict[str, dict[str, None]]:
-    """Return where the leaves of the envelope go, over the three kinds of event."""
+    """Return where the fields of the envelope go, over the three kinds of event."""
     found: dict[str, dict[str, None]] = {}
     for (_, path), targets in ENVELOPE.items():
-        found.setdefault(path, {}).update(dict.fromkeys(targets))
-    owners = [aspect for aspects in PROPERTY_ASPECTS.values() for aspect in aspects]
+        found.setdefault(path, {}).update(dict.fromkeys(path for target in targets for path in documented(target)))
     for (key,), name in ENVELOPE_KEPT.items():
-        found[f"$.{key}"] = dict.fromkeys(f"{aspect}.customProperties[openlineage.{name}]" for aspect in owners)
+        found[f"$.{key}"] = dict.fromkeys(path for kind in PROPERTY_KINDS.values() for path in documented(kind[name]))
     return found
 
 

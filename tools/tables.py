@@ -6,15 +6,16 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.settings import Settings
-from dh_bridge.translation.facet import PROPERTY_ASPECTS
+from dh_bridge.translation.facet import PROPERTY_KINDS
 from dh_bridge.translation.facets import specs
 from dh_bridge.translation.naming import Naming
 from dh_bridge.translation.naming.reader import DATASET_LEVELS
+from dh_bridge.translation.render.targets import documented, is_property
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dh_bridge.translation.facet import FacetSpec, Leaf
+    from dh_bridge.translation.facet import FacetSpec, Row
     from dh_bridge.translation.naming import System
 
     Table = Callable[[Iterable[str], Iterable[Iterable[Any]]], str]
@@ -71,7 +72,7 @@ def facets_page(table: Table, note: str) -> str:
             also = "".join(f", also `{key}`" for key in one.keys[1:])
             producer = f" ({one.producer})" if one.producer else ""
             parts.append(f"### `{one.keys[0]}`{also}{producer}\n\n{_first_sentence(one)}\n\n")
-            rows = [(f"`{path}`", leaf.verdict, _outcome(leaf, one)) for path, leaf in one.leaves.items()]
+            rows = [(f"`{path}`", *_outcome(row, one)) for path, row in one.leaves.items()]
             parts.append(table(("field", "outcome", "goes to, or reason"), rows) + "\n")
     return "".join(parts).rstrip() + "\n"
 
@@ -86,7 +87,7 @@ dataset, and the rule that made it.
 
 """
 
-_FACETS_HEAD = """The outcome of each field: `mapped` to a field of DataHub, `kept` as a custom property, or `withheld` for a reason.
+_FACETS_HEAD = """The outcome of each field: `mapped` to a field of DataHub, kept as a custom `property`, or `dropped` for a reason.
 `**` stands for all other fields. Facets that are not listed are kept as a whole.
 
 """
@@ -114,21 +115,23 @@ def _table_name(system: System) -> str:
 def _targets(spec: FacetSpec) -> list[str]:
     """Return the aspects that the facet's fields reach, in the order of its rows."""
     aspects: dict[str, None] = {}
-    for leaf in spec.leaves.values():
-        if leaf.verdict != "withheld":
-            aspects.update(dict.fromkeys(target.split(".")[0] for target in _paths(leaf, spec)))
+    for row in spec.leaves.values():
+        if not row.reason:
+            aspects.update(dict.fromkeys(target.split(".")[0] for target in target_paths(row, spec)))
     return list(aspects)
 
 
-def _paths(leaf: Leaf, spec: FacetSpec) -> tuple[str, ...]:
-    """Return the target paths of a field; one without any is a custom property where the facet is attached."""
-    return leaf.targets or tuple(f"{aspect}.customProperties" for aspect in PROPERTY_ASPECTS[spec.at])
+def target_paths(row: Row, spec: FacetSpec) -> list[str]:
+    """Return where the fields of a row may go; without targets they are properties of what the facet is attached to."""
+    targets = row.targets or (PROPERTY_KINDS[spec.at],)
+    return list(dict.fromkeys(path for target in targets for path in documented(target)))
 
 
-def _outcome(leaf: Leaf, spec: FacetSpec) -> str:
-    if leaf.verdict == "withheld":
-        return str(leaf.reason)
-    return ", ".join(f"`{path}`" for path in _paths(leaf, spec))
+def _outcome(row: Row, spec: FacetSpec) -> tuple[str, str]:
+    if row.reason:
+        return "dropped", row.reason
+    paths = target_paths(row, spec)
+    return "property" if is_property(paths[0]) else "mapped", ", ".join(f"`{path}`" for path in paths)
 
 
 def _first_sentence(spec: FacetSpec) -> str:

@@ -17,6 +17,7 @@ from dh_bridge.translation.report.report import Report
 from dh_bridge.translation.report.written import Written, entities, proposed
 from dh_bridge.translation.runs.foreign_owned import by_key
 from dh_bridge.translation.runs.skipped import settled_notes
+from dh_bridge.translation.trace import Trace
 from dh_bridge.translation.translate import Fold, Rejected
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ PLATFORM = upsert(
 
 
 class Counts(msgspec.Struct):
-    """How much went in and came out; ``mapped``, ``kept`` and ``withheld`` are None without a report.
+    """How much went in and came out; ``mapped``, ``properties`` and ``dropped`` (fields by outcome) are None without a report.
 
     ``newer`` counts aspects that were left out because the profile does not know them, ``cut`` texts that were cut because
     they are too long for the search index.
@@ -58,8 +59,8 @@ class Counts(msgspec.Struct):
     filtered: Counter[str] = msgspec.field(default_factory=Counter)
     notes: Counter[str] = msgspec.field(default_factory=Counter)
     mapped: int | None = None
-    kept: int | None = None
-    withheld: int | None = None
+    properties: int | None = None
+    dropped: int | None = None
 
     def add(self, other: Counts) -> None:
         """Add the counts of another translation; entities of several windows are counted in each."""
@@ -67,7 +68,7 @@ class Counts(msgspec.Struct):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.filtered.update(other.filtered)
         self.notes.update(other.notes)
-        for name in ("mapped", "kept", "withheld"):
+        for name in ("mapped", "properties", "dropped"):
             count = getattr(other, name)
             if count is not None:
                 setattr(self, name, (getattr(self, name) or 0) + count)
@@ -125,7 +126,7 @@ class Folds(Protocol):
     def runs(self) -> dict[str, RunState]:
         """The open runs by key."""
 
-    def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
+    def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
         """Fold one event into its run; None when a filter left it out."""
 
     def closing(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:
@@ -147,8 +148,8 @@ class Call:
         self._fold: Folds = fold or Fold(options)
         self._plain = options.settings.redaction == DEFAULT
         self._report = report
-        self._seen: dict[str, list[tuple[Event, list[tuple[str, str]]]]] = {}
-        self._loose: list[tuple[Event, list[tuple[str, str]]]] = []
+        self._seen: dict[str, list[tuple[Event, Trace]]] = {}
+        self._loose: list[tuple[Event, Trace]] = []
         self._events = 0
         self._notes: list[str] = []
         self._introduced = not options.settings.identity.register_platform
@@ -168,14 +169,14 @@ class Call:
             return None
         self._events += 1
         self._notes += event.notes
-        notes: list[tuple[str, str]] | None = [] if self._report else None
-        state = self._hiding(self._fold.add, event, notes)
+        trace = Trace() if self._report else None
+        state = self._hiding(self._fold.add, event, trace)
         if state is None:
-            if notes is not None:
-                self._loose.append((event, notes))
+            if trace is not None:
+                self._loose.append((event, trace))
             return None
-        if notes is not None:
-            self._seen.setdefault(state.key, []).append((event, notes))
+        if trace is not None:
+            self._seen.setdefault(state.key, []).append((event, trace))
         return state.key
 
     def close(self, keys: list[str] | None) -> Translation:
@@ -220,7 +221,7 @@ class Call:
         if self._notes:
             counts.notes, self._notes = Counter(self._notes), []
         if report is not None:
-            counts.mapped, counts.kept, counts.withheld = report.mapped, report.kept, report.withheld
+            counts.mapped, counts.properties, counts.dropped = report.mapped, report.properties, report.dropped
         letters = [self._options.masking.letter(letter) for letter in self.dead]
         found = Translation(proposals, letters, rejected, counts, report)
         self.dead = []
@@ -267,9 +268,9 @@ class Call:
             return self._told(states, proposals)
 
     def _told(self, states: dict[str, RunState], proposals: list[Proposal]) -> Report:
-        report = Report()
-        for event, notes in self._loose:
-            report.add(event, notes, None)
+        report = Report(self._options.prefix)
+        for event, trace in self._loose:
+            report.add(event, trace, None)
         self._loose = []
         settled_by = by_key(self._fold.closed)
         closed = [(key, settled_by.get(key, state)) for key, state in states.items() if key in self._seen]
@@ -281,6 +282,7 @@ class Call:
         by_urn = proposed([*standing, *proposals], [one.proposal for one in self._fold.rejected], self._options)
         for key, state in closed:
             written = Written(state, by_urn, self._options)
-            for event, notes in self._seen.pop(key):
-                report.add(event, settled_notes(notes, state), written)
+            for event, trace in self._seen.pop(key):
+                trace.notes = settled_notes(trace.notes, state)
+                report.add(event, trace, written)
         return report

@@ -24,8 +24,8 @@ EVENT = {
 URN = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/a,PROD)"
 PROPOSAL = upsert("dataset", URN, "status", {"removed": False})
 LINES = [
-    {"path": "$.eventType", "verdict": "mapped", "target": "dataProcessInstanceRunEvent.status", "reason": None},
-    {"path": "$.x", "verdict": "withheld", "target": None, "reason": "plan"},
+    {"path": "$.eventType", "outcome": "mapped", "target": "dataProcessInstanceRunEvent.status", "reason": None},
+    {"path": "$.x", "outcome": "dropped", "target": None, "reason": "plan"},
 ]
 
 
@@ -221,9 +221,9 @@ def test_what_is_not_delivered_is_exit_code_3(*, error, fail_on, code, run, scri
 def test_explain_tells_of_every_leaf(run, scripted, good):
     scripted([], LINES)
     rows = [json.loads(line) for line in run("explain", good, "--json").stdout.splitlines()]
-    assert [(row["event"], row["path"], row["verdict"]) for row in rows] == [
+    assert [(row["event"], row["path"], row["outcome"]) for row in rows] == [
         ("good.ndjson:1", "$.eventType", "mapped"),
-        ("good.ndjson:1", "$.x", "withheld"),
+        ("good.ndjson:1", "$.x", "dropped"),
     ]
 
 

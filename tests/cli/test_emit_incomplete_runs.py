@@ -35,7 +35,7 @@ def end(tmp_path):
 
 
 def report(path):
-    return {line["path"]: line["verdict"] for line in map(json.loads, path.read_text().splitlines())}
+    return {line["path"]: line["outcome"] for line in map(json.loads, path.read_text().splitlines())}
 
 
 @pytest.mark.parametrize(("version", "arrives"), [("0.15.0", False), ("1.7", True)])
@@ -51,8 +51,8 @@ def test_a_json_file_says_in_a_line_what_it_cannot_hold(run, tmp_path, end, vers
         assert line.endswith(": 2")
     names = [item["aspectName"] for item in json.loads((tmp_path / "out.json").read_text())]
     assert (PROPERTIES in names) is arrives
-    verdict = "kept" if arrives else "withheld"
-    assert report(tmp_path / "report.ndjson")["$.run.facets.errorMessage.message"] == verdict
+    outcome = "property" if arrives else "dropped"
+    assert report(tmp_path / "report.ndjson")["$.run.facets.errorMessage.message"] == outcome
 
 
 @pytest.mark.parametrize("order", [("start", "end"), ("end", "start")])
@@ -81,5 +81,5 @@ def test_verify_holds_the_parts_of_a_run(run, gms, start, end):
 
 def test_explain_says_what_a_call_without_a_ledger_writes(run, end):
     result = run("explain", end, "--json")
-    verdicts = {line["path"]: line["verdict"] for line in map(json.loads, result.stdout.splitlines())}
-    assert verdicts["$.run.facets.errorMessage.message"] == "kept"
+    outcomes = {line["path"]: line["outcome"] for line in map(json.loads, result.stdout.splitlines())}
+    assert outcomes["$.run.facets.errorMessage.message"] == "property"

@@ -47,7 +47,7 @@ def test_leaves_stand_in_a_table_for_every_entity(run, events):
     ]
     assert [[kind for kind, _, _ in titles(one)] for one in rest] == [["job"], ["dataset"]]
     assert "    mapped    $.eventType" in first
-    assert re.search(r"^    withheld  \$\.run\.facets\.nominalTime\._producer +envelope$", first, re.MULTILINE)
+    assert re.search(r"^    dropped   \$\.run\.facets\.nominalTime\._producer +envelope$", first, re.MULTILINE)
 
 
 def test_an_entry_that_lists_several_datasets_stands_under_all_of_them(run, tmp_path):
@@ -62,34 +62,34 @@ def test_tables_hold_the_lines_that_programs_get_and_count_them(run, events):
     shown = run("explain", events).stdout
     for row in rows:
         end = row["target"] or row["reason"]
-        assert re.search(f"^    {row['verdict']} +{re.escape(row['path'])} +{re.escape(end)}$", shown, re.MULTILINE), (
+        assert re.search(f"^    {row['outcome']} +{re.escape(row['path'])} +{re.escape(end)}$", shown, re.MULTILINE), (
             row
         )
     counted = sum(int(number) for *_, said in titles(shown) for number in re.findall(r"\d+", said))
     assert counted == len(rows) == len(re.findall(r"^    \S", shown, re.MULTILINE))
 
 
-@pytest.mark.parametrize("flags", [["--loss"], ["--verdict", "withheld"], ["--loss", "--verdict", "withheld"]])
-def test_loss_is_only_what_was_withheld(run, events, flags):
+@pytest.mark.parametrize("flags", [["--loss"], ["--outcome", "dropped"], ["--loss", "--outcome", "dropped"]])
+def test_loss_is_only_what_was_dropped(run, events, flags):
     shown = run("explain", events, *flags).stdout
-    assert {line.split()[0] for line in re.findall(r"^    .*$", shown, re.MULTILINE)} == {"withheld"}
+    assert {line.split()[0] for line in re.findall(r"^    .*$", shown, re.MULTILINE)} == {"dropped"}
     assert "  output" not in shown.split("e.ndjson:")[1]
     rows = [json.loads(line) for line in run("explain", events, "--json", *flags).stdout.splitlines()]
-    assert {row["verdict"] for row in rows} == {"withheld"}
+    assert {row["outcome"] for row in rows} == {"dropped"}
 
 
-def test_loss_and_another_verdict_exclude_each_other(run, events):
-    result = run("explain", events, "--loss", "--verdict", "kept")
+def test_loss_and_another_outcome_exclude_each_other(run, events):
+    result = run("explain", events, "--loss", "--outcome", "property")
     assert result.exit_code == 2
-    assert "--verdict kept does not" in result.stderr
+    assert "--outcome is property" in result.stderr
 
 
 def test_colours_are_for_terminals_alone(run, events):
     assert "\x1b" not in run("explain", events).stdout
     coloured = CliRunner().invoke(commands, ["explain", events], color=True).stdout
     assert "\x1b[32mmapped" in coloured
-    assert "\x1b[36mkept" in coloured
-    assert "\x1b[33mwithheld" in coloured
+    assert "\x1b[36mproperty" in coloured
+    assert "\x1b[33mdropped" in coloured
 
 
 def test_dataset_without_a_urn_is_called_as_the_event_calls_it(run, tmp_path):
@@ -124,9 +124,9 @@ def test_events_whose_run_closes_later_than_others_keep_their_titles(run, tmp_pa
     )
 
 
-@pytest.mark.parametrize("flags", [["--loss"], ["--verdict", "kept"]])
-def test_story_has_no_verdicts(run, events, flags):
+@pytest.mark.parametrize("flags", [["--loss"], ["--outcome", "property"]])
+def test_story_has_no_outcomes(run, events, flags):
     assert run("emit", events, "--to", "catalog:c.db").exit_code == 0
     result = run("explain", "--catalog", "c.db", "--run", RUN, *flags)
     assert result.exit_code == 2
-    assert "a story has no verdicts" in result.stderr
+    assert "The history of a run has no outcomes" in result.stderr

@@ -77,8 +77,8 @@ def test_findings_for_programs_are_json(run, scripted):
 
 def test_events_are_judged_by_their_leaves_and_by_their_proposals(run, scripted):
     lines = [
-        {"path": "$.run.facets.x", "verdict": "withheld", "target": None, "reason": "malformed"},
-        {"path": "$.run.facets.y", "verdict": "withheld", "target": None, "reason": "plan"},
+        {"path": "$.run.facets.x", "outcome": "dropped", "target": None, "reason": "malformed"},
+        {"path": "$.run.facets.y", "outcome": "dropped", "target": None, "reason": "plan"},
     ]
     scripted([GOOD, BAD], lines)
     result = run("validate", "-", stdin=json.dumps(EVENT))

@@ -107,6 +107,6 @@ def test_the_report_says_what_the_target_writes(tmp_path, target, version, creat
             translation = bridge.translate(event, report=True)
             assert sink.emit(translation.proposals).failed == []
             assert bool(getattr(sink, "left_out", {})) is not creates
-    lines = {line["path"]: (line["verdict"], line["reason"]) for line in translation.report.lines()}
-    message = ("kept", None) if creates else ("withheld", "policy:state=none")
+    lines = {line["path"]: (line["outcome"], line["reason"]) for line in translation.report.lines()}
+    message = ("property", None) if creates else ("dropped", "policy:state=none")
     assert lines["$.run.facets.errorMessage.message"] == message

@@ -166,15 +166,15 @@ def test_each_parameter_and_property_that_there_is_no_room_for_has_a_line(told):
         PAIR, "own", platform="soda", parameters=many, properties={f"k{number:03}": "v" for number in range(201)}
     )
     native = check.info["datasetAssertion"]["nativeParameters"]
-    assert {line["path"] for line in check.withheld} == {
+    assert {line["path"] for line in check.dropped} == {
         *(f"$.parameters.{key}" for key in many.keys() - native.keys()),
         *(f"$.properties.k{number:03}" for number in range(201) if f"k{number:03}" not in check.info["customProperties"]),
     }  # fmt: skip
-    assert len(check.withheld) == 3 + len([line for line in check.withheld if ".properties." in line["path"]])
-    assert check.withheld[0] == {
-        "event": check.urn, "path": "$.parameters.p50", "verdict": "withheld", "target": None, "reason": "too-large",
+    assert len(check.dropped) == 3 + len([line for line in check.dropped if ".properties." in line["path"]])
+    assert check.dropped[0] == {
+        "event": check.urn, "path": "$.parameters.p50", "outcome": "dropped", "target": None, "reason": "too-large",
     }  # fmt: skip
-    assert [max_of(one, 5).withheld, max_of(one, 5).report(success=True)] == [[], []]
+    assert [max_of(one, 5).dropped, max_of(one, 5).report(success=True)] == [[], []]
 
 
 @pytest.mark.parametrize("where", ["results", "context", "batch.properties"])
@@ -185,9 +185,7 @@ def test_each_part_of_a_result_that_there_is_no_room_for_has_a_line(told, where)
     said = {"batch": {"properties": many}} if where == "batch.properties" else {where: many}
     lines = check.report(success=True, **said)
     assert [line["path"] for line in lines] == [f"$.{where}.k{number}" for number in (200, 201, 202)]
-    assert {(line["event"], line["verdict"], line["reason"]) for line in lines} == {
-        (check.urn, "withheld", "too-large")
-    }
+    assert {(line["event"], line["outcome"], line["reason"]) for line in lines} == {(check.urn, "dropped", "too-large")}
     event = one.last(check.urn, RESULT)
     there = {"results": event["result"].get("nativeResults"), "context": event.get("runtimeContext"),
              "batch.properties": event.get("batchSpec", {}).get("customProperties")}[where]  # fmt: skip

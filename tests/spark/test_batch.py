@@ -150,7 +150,7 @@ def test_the_report_counts_the_leaves_that_explain_counts(session):
     rows = report(read(session, str(client)), SETTINGS, partitions=1).collect()
     whole = Bridge(SETTINGS).translate(client.read_bytes().splitlines(), report=True).report
     assert sum(row.leaves for row in rows) == sum(whole.counts.values())
-    assert {row.verdict for row in rows} == set(whole.counts)
+    assert {row.outcome for row in rows} == set(whole.counts)
     assert {"job.facets.documentation", ""} & {row.facet for row in rows}
 
 

@@ -110,4 +110,4 @@ def test_no_leaf_of_a_hostile_event_is_lost():
     said = event(run_facets={"acme": {"x": "https://h user@x " + "a" * LONG}})
     found = translate([said], report=True)
     assert "acme" in json.dumps([json.loads(ndjson_line(one)) for one in found.proposals])
-    assert {line["verdict"] for line in found.report.lines() if ".acme." in line["path"]} == {"kept"}
+    assert {line["outcome"] for line in found.report.lines() if ".acme." in line["path"]} == {"property"}

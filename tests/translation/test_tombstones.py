@@ -56,7 +56,7 @@ def test_what_a_deleted_facet_kept_goes_and_comes_back_in_any_order(told, key, b
     assert text in left([events[0], told("other", GONE, 11)], queries="on", profile="1.7")
 
 
-def verdicts(body, *, stateful, key="storage"):
+def outcomes(body, *, stateful, key="storage"):
     call = Call(compiled(None) if stateful else Options(Settings()), report=True)
     for one in read([of_dataset(key, body, 10)]):
         call.add(one)
@@ -79,11 +79,11 @@ def test_a_query_whose_facet_is_deleted_has_no_dialect():
 @pytest.mark.parametrize("key", ["storage", "mystery"])
 def test_what_stands_beside_the_mark_says_nothing(key):
     body = {**STORAGE, **GONE, "_producer": "p"}
-    told = verdicts(body, stateful=True, key=key)
+    told = outcomes(body, stateful=True, key=key)
     assert told["_deleted"] == "retraction of the bridge's own contribution"
     assert {told["storageLayer"], told["fileFormat"]} == {"no-home:the facet is deleted"}
     assert told["_producer"] == "envelope"
-    without = verdicts(body, stateful=False, key=key)
+    without = outcomes(body, stateful=False, key=key)
     assert {without["_deleted"], without["storageLayer"]} == {"policy:state=none"}
 
 
@@ -91,7 +91,7 @@ def test_of_a_description_that_is_deleted_the_text_is_not_told_to_be_mapped():
     facet = {"description": "text", "contentType": "text/html", **GONE}
     told = reported([event("COMPLETE", job_facets={"documentation": facet})])
     assert told["$.job.facets.documentation.description"]["reason"] == "no-home:the facet is deleted"
-    assert told["$.job.facets.documentation._deleted"]["verdict"] == "mapped"
+    assert told["$.job.facets.documentation._deleted"]["outcome"] == "mapped"
 
 
 def test_upstreams_of_column_lineage_that_is_deleted_go_and_come_back_in_any_order():
@@ -108,5 +108,5 @@ def test_a_facet_of_the_other_bag_counts_where_its_own_bag_has_null():
     told = translate([event("START", run_facets={"parent": None}, job_facets={"parent": parent})], report=True)
     (found,) = aspects(told, "dataProcessInstanceRelationships")
     assert found["parentInstance"].endswith("00000000000a")
-    lines = {line["path"]: line["verdict"] for line in told.report.lines()}
+    lines = {line["path"]: line["outcome"] for line in told.report.lines()}
     assert lines["$.job.facets.parent.run.runId"] == "mapped"

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset
     from dh_bridge.settings import Settings
 
-_COLOURS = {"mapped": "green", "kept": "cyan", "withheld": "yellow"}
+_COLOURS = {"mapped": "green", "property": "cyan", "dropped": "yellow"}
 _PART = re.compile(r"\$\.(?:run|job|dataset|(?:inputs|outputs)\[\d+\])(?=\.)")
 _Titles = dict[str, str]
 _Awaited = dict[str, list[_Titles]]
@@ -49,8 +49,8 @@ _Awaited = dict[str, list[_Titles]]
 )
 @click.option("--catalog", "file", type=catalog_path, help="The catalogue or ledger with the run.")
 @json_option
-@click.option("--verdict", type=click.Choice(list(_COLOURS)), help="Only the lines of this verdict.")
-@click.option("--loss", is_flag=True, help="Only what was withheld: short for --verdict withheld.")
+@click.option("--outcome", "wanted", type=click.Choice(list(_COLOURS)), help="Show only the fields with this outcome.")
+@click.option("--loss", is_flag=True, help="Show only the dropped fields. The same as --outcome dropped.")
 @profile_option
 @fail_option
 @with_settings
@@ -67,15 +67,15 @@ def explain(  # noqa: PLR0913 - one argument for each option
     run: str | None,
     file: str | None,
     as_json: bool,
-    verdict: str | None,
+    wanted: str | None,
     loss: bool,
     fail_on: str,
 ) -> None:
-    """Tell for every leaf of EVENTS what became of it.
+    """Show what happened to each field of the events: mapped, kept as a custom property, or dropped (and why).
 
-    One line per leaf, each leaf exactly once: a table for every entity of every event, or with --json an object a line.
-    `mapped`: it stands in a field of DataHub. `kept`: in a custom property. `withheld`: nowhere, for the reason given.
-    `mapped` with the reason `cut`: the text is longer than DataHub's search index takes, so only its beginning is written.
+    Each field has one line: in a table for each entity of each event, or with --json as an object. `mapped`: a field of DataHub
+    holds the value. `property`: a custom property holds it. `dropped`: it is not stored, for the reason shown. `mapped` with
+    the reason `cut`: the text is too long for DataHub's search index, so only its beginning is written.
 
     With --run and --catalog instead of EVENTS: the story of one run, from the file of a catalogue or of a ledger; its events by
     time, what was sent after each (events that came in one batch: after the last of them), and what they come to.
@@ -83,15 +83,15 @@ def explain(  # noqa: PLR0913 - one argument for each option
     if run is not None or file is not None:
         if run is None or file is None or events:
             raise click.UsageError("--run RUN_ID and --catalog FILE go together, and without EVENTS")
-        if loss or verdict is not None:
-            raise click.UsageError("a story has no verdicts: leave out --verdict and --loss")
+        if loss or wanted is not None:
+            raise click.UsageError("The history of a run has no outcomes of fields. Leave out --outcome and --loss.")
         tell(file, run, settings, as_json=as_json)
         return
     if not events:
         raise click.UsageError("Missing argument 'EVENTS...'.")
-    if loss and verdict not in {None, "withheld"}:
-        raise click.UsageError(f"--loss shows what was withheld, --verdict {verdict} does not")
-    wanted = "withheld" if loss else verdict
+    if loss and wanted not in {None, "dropped"}:
+        raise click.UsageError(f"--loss shows dropped fields, but --outcome is {wanted}. Pass one of the two.")
+    wanted = "dropped" if loss else wanted
     bridge = Bridge(settings)
     titles: _Awaited = {}
     items: Iterable[Event | DeadLetter] = events_of(events, bridge)
@@ -101,15 +101,15 @@ def explain(  # noqa: PLR0913 - one argument for each option
             if translation.report is None:
                 continue
             if as_json:
-                write(json_line(line) for line in translation.report.lines() if wanted in {None, line["verdict"]})
+                write(json_line(line) for line in translation.report.lines() if wanted in {None, line["outcome"]})
                 continue
             for letter in translation.dead:
                 if letter.place in titles:
                     _next(letter.place, titles)
             for place, lines in groupby(translation.report.lines(), key=lambda line: str(line["event"])):
                 named = _next(place, titles)
-                if leaves := [line for line in lines if wanted in {None, line["verdict"]}]:
-                    _show(place, leaves, named)
+                if shown := [line for line in lines if wanted in {None, line["outcome"]}]:
+                    _show(place, shown, named)
         outcome.leave()
 
 
@@ -130,7 +130,7 @@ def _next(place: str, titles: _Awaited) -> _Titles:
 def _titles(event: Event, bridge: Bridge) -> _Titles:
     """Return the title of each part of an event (``$.run``, ``$.inputs[0]``): what it is in DataHub, or in OpenLineage.
 
-    The leaves of the envelope itself are the run's, else the job's, else the dataset's.
+    The fields of the envelope itself are the run's, else the job's, else the dataset's.
     """
 
     def dataset(role: str, entry: Dataset) -> str:
@@ -160,8 +160,8 @@ def _show(place: str, lines: list[dict[str, Any]], titles: _Titles) -> None:
         tables.setdefault(title, []).append(line)
     echo(styled(place, bold=True, underline=True))
     for title, rows in tables.items():
-        counts = Counter(row["verdict"] for row in rows)
-        said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLOURS if counts[verdict])
+        counts = Counter(row["outcome"] for row in rows)
+        said = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _COLOURS if counts[outcome])
         echo("\n  ", styled(title, bold=True), f"  ({said})")
         width = max(len(row["path"]) for row in rows)
         for row in rows:
@@ -174,4 +174,4 @@ def _write_line(row: Mapping[str, Any], width: int) -> None:
     if row["target"] and row["reason"] == CUT:
         end += f"  (cut: the search index takes {MAX_TERM_BYTES:,} bytes)"
     text = sound(f"  {visible(row['path']):<{width}}  {visible(end)}".rstrip())
-    echo("    ", styled(f"{row['verdict']:<8}", fg=_COLOURS[row["verdict"]]), text)
+    echo("    ", styled(f"{row['outcome']:<8}", fg=_COLOURS[row["outcome"]]), text)

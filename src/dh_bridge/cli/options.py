@@ -79,7 +79,9 @@ fail_option = click.option(
     help="Exit other than 0: for events (1) and delivery (3), for delivery alone, or never.",
 )
 report_option = click.option(
-    "--report", type=click.Path(dir_okay=False), help="Write what became of every leaf to this file, as explain does."
+    "--report",
+    type=click.Path(dir_okay=False),
+    help="Write the outcome of each field to this file, as explain --json does.",
 )
 dead_option = click.option(
     "--dead-letters",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _ENDINGS = ", ".join(SUFFIXES)
 _SQLITE = b"SQLite format 3\0"
-_COUNTERS = ("events", "runs", "jobs", "datasets", "proposals", "mapped", "kept", "withheld")
+_COUNTERS = ("events", "runs", "jobs", "datasets", "proposals", "mapped", "properties", "dropped")
 """Counters that are shown even when they are 0, unless nobody counted (None)."""
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Findings of one kind that are shown as text, at most; the others are counted."""
 _UNUSABLE = ("malformed", "non-serializable")
-"""What the report says of a leaf that could not be read."""
+"""The reason that the report gives for a field that could not be read."""
 
 
 @click.command()

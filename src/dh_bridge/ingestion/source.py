@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class OpenLineageReport(SourceReport):
-    """What the pipeline's report says of the events, and with ``report`` of their leaves; entities count once a window."""
+    """What the pipeline's report says of the events, and with ``report`` of their fields; entities count once a window."""
 
     counts: Counts = field(default_factory=Counts)
-    withheld: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
 
     def add(self, translation: Translation) -> None:
         """Count a translation, and warn of what could not be used."""
@@ -57,8 +57,8 @@ class OpenLineageReport(SourceReport):
         for ours in translation.rejected:
             self.warning("A proposal is refused by its schema; please report it", context=ours.text, log=False)
         if translation.report is not None:
-            told = [line["reason"] for line in translation.report.lines() if line["verdict"] == "withheld"]
-            self.withheld.update(str(reason).partition(":")[0] for reason in told)
+            told = [line["reason"] for line in translation.report.lines() if line["outcome"] == "dropped"]
+            self.dropped.update(str(reason).partition(":")[0] for reason in told)
 
     def as_obj(self) -> dict[str, Any]:
         """Return the report as plain values."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
+    from dh_bridge.translation.trace import Trace
 
     #: runs as they were settled, by key
     Settled = dict[str, tuple[RunState, History]]
@@ -72,9 +73,9 @@ class LedgerFold:
         #: the runs of the last batch as they were settled
         self.closed: list[RunState] = []
 
-    def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
+    def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
-        return self.walk.event(event, self.runs, notes)
+        return self.walk.event(event, self.runs, trace)
 
     def closing(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:  # noqa: ARG002 - a batch closes as a whole
         """Yield, at once, the valid proposals of all entities that the batch changed, and of the runs in it."""

@@ -47,7 +47,7 @@ _BATCH = ("id", "query", "limit", "properties")
 class Assertion:
     """A check on a dataset, made by :meth:`~dh_bridge.sdk.pipeline.Pipeline.assertion`, which tells what it checks.
 
-    ``urn`` is the check's, ``entity`` that of what it checks, ``info`` the JSON of its assertionInfo. ``withheld`` has a
+    ``urn`` is the check's, ``entity`` that of what it checks, ``info`` the JSON of its assertionInfo. ``dropped`` has a
     line, as in the report of events, for each parameter and property that there was no room for, or that may be a value of
     a column with a telling name.
     """
@@ -67,7 +67,7 @@ class Assertion:
         self.urn = urn
         self.entity = on.urn
         self.info = info
-        self.withheld = [*_lines(urn, lost), *_lines(urn, secret, "secret")]
+        self.dropped = [*_lines(urn, lost), *_lines(urn, secret, "secret")]
         self._pipeline = pipeline
         self._tables = pipeline.options.tables
         self._on = on
@@ -280,7 +280,7 @@ def _left_out(where: str, given: Mapping[str, Any], written: Mapping[str, str]) 
 
 
 def _lines(urn: str, lost: Iterable[str], reason: str = "too-large") -> list[dict[str, Any]]:
-    """Return lines as those of the report of events: what was withheld, for want of room by default."""
+    """Return lines as those of the report of events: what was dropped, for want of room by default."""
     return [
-        {"event": urn, "path": f"$.{path}", "verdict": "withheld", "target": None, "reason": reason} for path in lost
+        {"event": urn, "path": f"$.{path}", "outcome": "dropped", "target": None, "reason": reason} for path in lost
     ]

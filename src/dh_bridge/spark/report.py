@@ -1,4 +1,4 @@
-"""What became of the leaves of many events, counted by producer, facet, verdict and reason.
+"""The outcomes of the fields of many events, counted by producer, facet, outcome and reason.
 
 Each run is a call of its own here: an aspect of a job or dataset counts as written by every run that says something of it.
 """
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from dh_bridge.settings import Settings
     from dh_bridge.settings.loading import SettingsLike
 
-REPORT = "producer string, facet string, verdict string, reason string, leaves long"
-"""Columns of a report: ``facet`` as ``inputs.facets.schema``, "" for the envelope; ``verdict`` mapped, kept or withheld."""
+REPORT = "producer string, facet string, outcome string, reason string, fields long"
+"""Columns of a report: ``facet`` as ``inputs.facets.schema``, "" for the envelope; ``outcome`` is mapped, property or dropped."""
 
 _FACET = re.compile(
     r'\$\.(run|job|dataset|inputs|outputs)(?:\[\d+\])?\.(facets|inputFacets|outputFacets)[.\[]"?([^.\["\]]+)'
@@ -46,17 +46,19 @@ def report(
 ) -> DataFrame:
     """Return coverage and loss of ``events`` (see REPORT), the largest first; ``between`` as of `Translated`."""
     chosen = settings_of(settings)
-    return leaves(ordered(records_of(events, chosen, between), partitions or parts_of(events.sparkSession)), chosen)
+    return field_counts(
+        ordered(records_of(events, chosen, between), partitions or parts_of(events.sparkSession)), chosen
+    )
 
 
-def leaves(records: DataFrame, settings: Settings) -> DataFrame:
+def field_counts(records: DataFrame, settings: Settings) -> DataFrame:
     """Return the same of records, sorted by run."""
-    counted = records.mapInArrow(Leaves(settings), REPORT)
-    found = counted.groupBy("producer", "facet", "verdict", "reason").agg({"leaves": "sum"})
-    return found.withColumnRenamed("sum(leaves)", "leaves").orderBy("leaves", ascending=False)
+    counted = records.mapInArrow(FieldCounts(settings), REPORT)
+    found = counted.groupBy("producer", "facet", "outcome", "reason").agg({"fields": "sum"})
+    return found.withColumnRenamed("sum(fields)", "fields").orderBy("fields", ascending=False)
 
 
-class Leaves(Step):
+class FieldCounts(Step):
     """RECORD, sorted by key -> REPORT."""
 
     def __call__(self, found: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -79,4 +81,4 @@ class Leaves(Step):
         for line in told.lines() if told is not None else ():
             match = _FACET.match(line["path"])
             facet = ".".join(match.groups()) if match else ""
-            yield producers.get(line["event"], ""), facet, line["verdict"], line["reason"] or ""
+            yield producers.get(line["event"], ""), facet, line["outcome"], line["reason"] or ""

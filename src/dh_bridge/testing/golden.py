@@ -16,7 +16,7 @@ from dh_bridge.msgspec_threads import prepared
 from dh_bridge.openlineage.read import read_events
 from dh_bridge.settings.loading import load
 from dh_bridge.testing.matching import operations
-from dh_bridge.translation.report.leaves import leaves
+from dh_bridge.translation.report.fields import fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,11 +144,11 @@ def _keyed(proposals: list[Proposal]) -> dict[tuple[str, ...], Proposal]:
 def _shape(proposal: Proposal) -> _Shape:
     """Return the leaves by path; of a PATCH, below the path of their operation."""
     if proposal.change_type != "PATCH":
-        return {tuple(map(str, path)): leaf for path, leaf in leaves(proposal.value)}
+        return {tuple(map(str, path)): field for path, field in fields(proposal.value)}
     return {
-        (operation["op"], operation["path"], *map(str, path)): leaf
+        (operation["op"], operation["path"], *map(str, path)): field
         for operation in operations(proposal)
-        for path, leaf in leaves(operation.get("value"))
+        for path, field in fields(operation.get("value"))
     }
 
 

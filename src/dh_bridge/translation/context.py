@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from dh_bridge.translation.trace import Reached
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.merge import Stamp
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.trace import Destination, Note, TracedFact
 
 #: Note of a place in the event that is said of a dataset, or names one, with its URN: see `Written.near`
 ABOUT = "about:"
@@ -75,7 +78,9 @@ class Place:
     #: the part of its datasets that the whole event is about
     batch: Part | None = None
     #: (path in the event, reason) of each leaf that ends on the way; None where nobody asks for the report
-    notes: list[tuple[str, str]] | None = None
+    notes: list[tuple[str, Note]] | None = None
+    #: the facts by the path of the facet that stated them; None where nobody asks for the report
+    traced: dict[str, list[TracedFact]] | None = None
 
     #: the dataset whose bag is being read: its URN, its name, its side, its columns and their paths once its schema was read
     dataset: str = ""
@@ -152,10 +157,10 @@ class Place:
             return None
         return self.stamp[:3], self.role, entry_of(self.stamp)
 
-    def reached(self, leaf: str, verdict: Literal["mapped", "kept"], *targets: str) -> None:
-        """Note that a leaf went elsewhere than its row of the facet's table says."""
+    def reached(self, leaf: str, *targets: Destination) -> None:
+        """Note that a field went elsewhere than its row of the facet's table says."""
         if self.notes is not None:
-            self.withheld(leaf, f"{verdict}:{'|'.join(targets)}")
+            self.notes.append((f"{self.where}.{leaf}" if leaf else self.where, Reached(targets)))
 
     def endpoint(self, namespace: Any, name: Any) -> Name:
         """Return the name of a dataset that a facet mentions, as the event's own inputs and outputs are named."""

@@ -1,9 +1,22 @@
-"""Where the leaves around the facets go: a row for each leaf of an event's envelope."""
+"""Where the fields around the facets go: a row for each field of an event's envelope."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from dh_bridge.translation.facts import (
+    DATASET_PROPERTIES,
+    INPUT,
+    JOB_PROPERTIES,
+    OPERATION_PROPERTIES,
+    OUTPUT,
+    RUN_PROPERTIES,
+)
+
+if TYPE_CHECKING:
+    from dh_bridge.translation.trace import Destination
+
 ENVELOPE_KEPT = {("producer",): "producer", ("schemaURL",): "schemaURL"}
-EDGES = {"inputs": "dataJobInputOutput.inputDatasetEdges", "outputs": "dataJobInputOutput.outputDatasetEdges"}
 #: In the upstreams of the outputs, where a job that is not written has no edges.
 SOURCES = "upstreamLineage.upstreams[].dataset"
 #: Whatever is written of a dataset has its name in it: the first counts that is there, where the rows tell of nothing.
@@ -14,50 +27,44 @@ BY_NAME = (
 NAMES = dict.fromkeys(("inputs", "outputs", "dataset"), BY_NAME)
 #: Where newer servers know a run by its platform, of which nothing else is told yet.
 OF_RUN = "dataPlatformInstance.urn"
+_CREATED = tuple(f"dataJobInputOutput.{side}DatasetEdges[].created" for side in ("input", "output"))
 #: Of a run whose job another tool writes.
-OF_JOB = "operation.customProperties[openlineage.job]"
-_RUNS = {"inputs": "dataProcessInstanceInput.inputs", "outputs": "dataProcessInstanceOutput.outputs"}
+_OF_JOB = OPERATION_PROPERTIES["job"]
 
 
-def _envelope_rows() -> dict[tuple[str, str], list[str]]:
-    job = ["dataJobInfo.customProperties[openlineage.job.{}]", "dataFlowInfo.customProperties[openlineage.job.{}]"]
-    rows: dict[tuple[str, str], list[str]] = {}
+def _envelope_rows() -> dict[tuple[str, str], list[Destination]]:
+    rows: dict[tuple[str, str], list[Destination]] = {}
     for kind in ("run", "job"):
-        rows[kind, "$.job.namespace"] = [
-            *(target.format("namespace") for target in job),
-            "dataFlowInfo.project",
-            OF_JOB,
-        ]
-        rows[kind, "$.job.name"] = [*(target.format("name") for target in job), OF_JOB]
-        for side, edge in EDGES.items():
-            for leaf in ("namespace", "name"):
-                targets = [edge, _RUNS[side]] if kind == "run" else [edge]
-                rows[kind, f"$.{side}[].{leaf}"] = [*targets, f"datasetProperties.customProperties[openlineage.{leaf}]"]
+        rows[kind, "$.job.namespace"] = [JOB_PROPERTIES["job.namespace"], "dataFlowInfo.project", _OF_JOB]
+        rows[kind, "$.job.name"] = [JOB_PROPERTIES["job.name"], _OF_JOB]
+        for side, edges in (("inputs", INPUT), ("outputs", OUTPUT)):
+            for field in ("namespace", "name"):
+                rows[kind, f"$.{side}[].{field}"] = [edges, DATASET_PROPERTIES[field]]
     rows["run", "$.run.runId"] = [
         "dataProcessInstanceRunEvent.urn",
         "dataProcessInstanceProperties.urn",
         "dataProcessInstanceInput.urn",
         "dataProcessInstanceOutput.urn",
-        "operation.customProperties",
+        OPERATION_PROPERTIES["runId"],
         OF_RUN,
     ]
     rows["run", "$.eventType"] = [
         "dataProcessInstanceRunEvent.status",
-        "dataProcessInstanceProperties.customProperties",
+        RUN_PROPERTIES["eventType"],
         "operation.operationType",
     ]
     rows["run", "$.eventTime"] = [
         "dataProcessInstanceRunEvent.timestampMillis", "dataProcessInstanceProperties.created",
-        "dataJobInputOutput.inputDatasetEdges[].created", "operation.timestampMillis",
+        *_CREATED, "operation.timestampMillis",
     ]  # fmt: skip
     rows["job", "$.eventTime"] = [
-        "dataJobInputOutput.inputDatasetEdges[].created", "upstreamLineage.upstreams[].auditStamp",
+        *_CREATED, "upstreamLineage.upstreams[].auditStamp",
     ]  # fmt: skip
     rows["dataset", "$.eventTime"] = [
         "datasetProfile.timestampMillis", "assertionRunEvent.timestampMillis", "upstreamLineage.upstreams[].auditStamp",
     ]  # fmt: skip
-    for leaf in ("namespace", "name"):
-        rows["dataset", f"$.dataset.{leaf}"] = [f"datasetProperties.customProperties[openlineage.{leaf}]"]
+    for field in ("namespace", "name"):
+        rows["dataset", f"$.dataset.{field}"] = [DATASET_PROPERTIES[field]]
     return rows
 
 

@@ -31,6 +31,7 @@ from dh_bridge.translation.runs.foreign_owned import tell_alias
 from dh_bridge.translation.runs.history import MANY, let_go_of_many
 from dh_bridge.translation.runs.operations import OPERATION_OWNER
 from dh_bridge.translation.runstate import ANY_OWNER, ANY_TASK, RunState, state_without_run
+from dh_bridge.translation.trace import traced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Facets
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.options import Options
+    from dh_bridge.translation.trace import Trace
 
     Bags = Sequence[Facets]
 
@@ -59,22 +61,20 @@ class Walk:
         self.filters = options.filters.anew()
         self._registry = registry()
 
-    def event(
-        self, event: Event, runs: dict[str, RunState], notes: list[tuple[str, str]] | None = None
-    ) -> RunState | None:
+    def event(self, event: Event, runs: dict[str, RunState], trace: Trace | None = None) -> RunState | None:
         """Fold ``event`` into its run's state in ``runs``; None when a filter leaves it out.
 
-        ``notes`` collects (path, reason) of each leaf that ends on the way, for the report.
+        ``trace`` collects what the report needs of it.
         """
         self.options.masking.event(event)
         refusal = None if self.filters.idle else self.filters.event(event)
         if refusal is not None:
-            if notes is not None:
-                notes.append(("$", f"filtered:{refusal}"))
+            if trace is not None:
+                trace.notes.append(("$", f"filtered:{refusal}"))
             return None
         stamp: Stamp = (event.time, RANKS.get(event.type or "", 0), Digest(event.raw), 0)
         at = Place(event, self.options, stamp)
-        at.notes = notes
+        at.notes, at.traced = (None, None) if trace is None else (trace.notes, trace.facts)
         state = self._state(event, runs, at)
         if self.filters.of_datasets:
             at.resolve = partial(self._mentioned, state)
@@ -277,14 +277,22 @@ class Walk:
                 if spec is None:
                     strange += 1
                     if strange <= MOST_UNKNOWN:
-                        fold(cells, unknown(raw, at), stamp)
+                        facts = unknown(raw, at)
+                        fold(cells, facts if at.traced is None else self._traced(facts, at), stamp)
                     else:
                         at.withheld("", "too-large")
                 else:
                     at.attach = spec.at
-                    fold(cells, spec.statements(raw, at), at.stamp)
+                    facts = spec.statements(raw, at)
+                    fold(cells, facts if at.traced is None else self._traced(facts, at), at.stamp)
             except RecursionError:  # JSON nested hundreds deep; one unusable facet is not the end of the event (0.6.2)
                 at.withheld("", "malformed")
+
+    @staticmethod
+    def _traced(facts: Iterator[Statement], at: Place) -> Iterator[Statement]:
+        """Return the facts of a facet, recorded for the report."""
+        assert at.traced is not None  # noqa: S101 - the caller has looked
+        return traced(facts, at.traced.setdefault(at.where, []))
 
 
 def _later(old: tuple[Stamp, str] | None, new: tuple[Stamp, str]) -> tuple[Stamp, str]:

@@ -16,24 +16,21 @@ from dh_bridge.translation.facts import (
     GONE,
     JOB_PROPERTIES,
     RUN_PROPERTIES,
+    Part,
     Slot,
     Statement,
 )
-from dh_bridge.translation.properties import PREFIX, kept_unmasked
+from dh_bridge.translation.properties import kept_unmasked
 from dh_bridge.translation.repair import UNUSABLE, Mending, mended
+from dh_bridge.translation.trace import Destination
 
 _decode_any = msgspec.json.Decoder().decode
 _POSITION = re.compile(r"\[\d+\]")
 
-#: Where the kept leaves of an attach point go: the aspect that carries the custom properties.
-PROPERTY_ASPECTS: dict[Attach, tuple[str, ...]] = {
-    "run": ("dataProcessInstanceProperties",),
-    "job": ("dataJobInfo", "dataFlowInfo"),
-    "dataset": ("datasetProperties",),
-}
 #: Parts of a facet's properties that are stated apart: the leaves that nobody knows, and a facet that says nothing here.
 EXTRA, WHOLE = "+", " as a whole"
-_PROPERTY_SLOTS: dict[Attach, Slot] = {"run": RUN_PROPERTIES, "job": JOB_PROPERTIES, "dataset": DATASET_PROPERTIES}
+#: The kind of fact that holds the properties of an attach point.
+PROPERTY_KINDS: dict[Attach, Slot] = {"run": RUN_PROPERTIES, "job": JOB_PROPERTIES, "dataset": DATASET_PROPERTIES}
 
 
 class Facet(msgspec.Struct, gc=False, forbid_unknown_fields=True, kw_only=True):
@@ -55,37 +52,32 @@ class Open(msgspec.Struct):
     deleted_: bool = False
 
 
-class Leaf(msgspec.Struct, frozen=True):
-    """What becomes of the leaves that match a row: verdict, targets (the first that is written counts), reason.
+class Row(msgspec.Struct, frozen=True):
+    """What becomes of the fields that match a row of a facet's table.
 
-    ``{path}`` in a target is the leaf's path without positions, ``{name}`` its last step.
-    ``empty``: an empty text, object or array says something here.
+    ``targets`` are the kinds of facts that such a field goes into; the first that is stated and written counts. Without any it
+    is a property of what the facet is attached to. ``reason`` tells why it is dropped. ``empty``: an empty text, object or
+    array says something here.
     """
 
-    verdict: str
-    targets: tuple[str, ...] = ()
+    targets: tuple[Destination, ...] = ()
     reason: str = ""
     empty: bool = False
 
-    def row(self) -> dict[str, Any]:
-        """Return the row as JSON: verdict, and targets or reason."""
-        about = {"reason": self.reason} if self.verdict == "withheld" else {"targets": list(self.targets)}
-        return {"verdict": self.verdict, **about}
+
+def mapped(*targets: Destination, empty: bool = False) -> Row:
+    """Return the row of a field that goes into facts of these kinds, the most telling first."""
+    return Row(targets, empty=empty)
 
 
-def mapped(*targets: str, empty: bool = False) -> Leaf:
-    """Return the row of a leaf that reaches typed fields, ``aspect.path`` each."""
-    return Leaf("mapped", targets, empty=empty)
+def kept(*targets: Destination, empty: bool = False) -> Row:
+    """Return the row of a field that becomes a property: of what the facet is attached to, or by facts of these kinds."""
+    return Row(targets, empty=empty)
 
 
-def kept(*targets: str, empty: bool = False) -> Leaf:
-    """Return the row of a leaf that is kept: ``[key]`` is a custom property where the facet is attached."""
-    return Leaf("kept", targets, empty=empty)
-
-
-def withheld(reason: str) -> Leaf:
-    """Return the row of a leaf that is not stored, and why."""
-    return Leaf("withheld", (), reason)
+def withheld(reason: str) -> Row:
+    """Return the row of a field that is dropped, and why."""
+    return Row((), reason)
 
 
 State = Callable[[Any, Place], Iterator[Statement]]
@@ -101,7 +93,7 @@ class FacetSpec:
         keys: tuple[str, ...],
         at: Attach,
         reads: type[Facet] | None,
-        leaves: Mapping[str, Leaf],
+        leaves: Mapping[str, Row],
         retracts: State | None,
         since: str,
         producer: str,
@@ -117,7 +109,7 @@ class FacetSpec:
         self.producer = producer
         self.doc = (state.__doc__ or "").strip()
         #: whether some of it are properties, which a tombstone withdraws where state is kept
-        self.keeps = at != "run" and any(_is_property(leaf, at) for leaf in leaves.values())
+        self.keeps = at != "run" and any(_is_property(row, at) for row in leaves.values())
         self._decode: Callable[[Any], Any] = msgspec.json.Decoder(reads).decode if reads is not None else _opened
         self._remembers = remember
         if remember:
@@ -223,13 +215,14 @@ def withdrawn(document: dict[str, Any], at: Place, *, known: bool = True) -> Ite
             at.withheld(name, "no-home:the facet is deleted")
     if at.attach != "run":  # the specification has no tombstones of runs
         for part in ("", EXTRA, WHOLE):
-            yield entity(at), _PROPERTY_SLOTS[at.attach], at.key + part, GONE
+            yield entity(at), PROPERTY_KINDS[at.attach], at.key + part, GONE
 
 
-def _is_property(leaf: Leaf, at: Attach) -> bool:
-    """Whether a leaf is a property of what the facet is attached to."""
-    own = tuple(f"{aspect}.customProperties" for aspect in PROPERTY_ASPECTS[at])
-    return leaf.verdict != "withheld" and (not leaf.targets or any(target.startswith(own) for target in leaf.targets))
+def _is_property(row: Row, at: Attach) -> bool:
+    """Return whether a field is a property of what the facet is attached to."""
+    own = PROPERTY_KINDS[at]
+    kinds = [target.kind if isinstance(target, Part) else target for target in row.targets]
+    return not row.reason and (not kinds or own in kinds)
 
 
 def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statement]:
@@ -242,8 +235,7 @@ def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statem
         return
     for path, value in extra if at.notes is not None else ():
         if value is not None:
-            name = f"{PREFIX}{at.key}.{_POSITION.sub('', path)}"
-            at.reached(path, "kept", *(f"{aspect}.customProperties[{name}]" for aspect in PROPERTY_ASPECTS[at.attach]))
+            at.reached(path, PROPERTY_KINDS[at.attach])
     properties = {}
     for path, values in found.items():
         # masked here, too: in facets of columns the masking of events hides no value by its name, which may be a column
@@ -255,7 +247,7 @@ def extra_statements(extra: list[tuple[str, Any]], at: Place) -> Iterator[Statem
 
 def property_statement(at: Place, properties: dict[str, str], *, part: str = "") -> Statement:
     """Return the statement that keeps ``properties`` where the facet is attached, under the facet's key."""
-    return entity(at), _PROPERTY_SLOTS[at.attach], at.key + part, properties
+    return entity(at), PROPERTY_KINDS[at.attach], at.key + part, properties
 
 
 def whole_statement(at: Place) -> Statement:
@@ -264,7 +256,7 @@ def whole_statement(at: Place) -> Statement:
         at.notes[:] = [note for note in at.notes if not note[0].startswith(f"{at.where}.")]
     for leaf in ("_producer", "_schemaURL"):
         at.withheld(leaf, "envelope")
-    at.reached("", "kept", *(f"{aspect}.customProperties[{PREFIX}{at.key}]" for aspect in PROPERTY_ASPECTS[at.attach]))
+    at.reached("", PROPERTY_KINDS[at.attach][at.key])
     body = body_of(_decode_any(at.raw))
     return property_statement(at, {at.key: kept_unmasked(at.key, body) or ""}, part=WHOLE)
 
@@ -277,7 +269,7 @@ def entity(at: Place) -> str:
 def facet(  # noqa: PLR0913 - one argument for each column of the facets table
     *keys: str,
     at: Attach,
-    leaves: Mapping[str, Leaf],
+    leaves: Mapping[str, Row],
     reads: type[Facet] | None = None,
     retracts: State | None = None,
     since: str = "0.15.0",

@@ -7,7 +7,7 @@ A statement is ``(entity, slot, key, value)``; the stamp is the event's. ``key``
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from dh_bridge.translation.merge import Cell, collected, edge, joined, largest, latest, newest, span
 
@@ -30,8 +30,19 @@ class Slot:
     def __repr__(self) -> str:
         return f"<{self.name}>"
 
+    def __getitem__(self, part: str) -> Part:
+        """Return a part of what facts of this kind become: one property, one field, or a path (see `render/targets.py`)."""
+        return Part(self, part)
+
     def __reduce__(self) -> str:
         return self.name  # the one of this module: a slot is compared by identity
+
+
+class Part(NamedTuple):
+    """A part of what the facts of a kind become; ``name`` is a property (``*``: any), a field, or a path that begins with a dot."""
+
+    kind: Slot
+    name: str
 
 
 class Gone:

@@ -49,14 +49,6 @@ USER_HIVE = 1
 USER_TRINO = 2
 USER_DATABRICKS = 3
 USER_DATA_RENTGEN = 4
-#: where the name of the user ends up, for the tables of leaves
-USER_TARGETS = (
-    "dataProcessInstanceProperties.created.actor",
-    "dataProcessInstanceProperties.customProperties",
-    "operation.actor",
-    "dataJobInputOutput.inputDatasetEdges[].created.actor",
-)
-
 # -- RUN_TYPE: hints by name; `identity.runs.run_type` weighs them in its order ----------------------------------------
 TYPE_PROCESSING = "processing_type"
 #: what the parent says of its own job, where the run's own says nothing

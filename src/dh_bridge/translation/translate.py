@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
+    from dh_bridge.translation.trace import Trace
 
 
 #: Proposals that are checked at once, soon after they were made.
@@ -64,9 +65,9 @@ class Fold:
         #: the runs of the last close as they were settled
         self.closed: list[RunState] = []
 
-    def add(self, event: Event, notes: list[tuple[str, str]] | None = None) -> RunState | None:
+    def add(self, event: Event, trace: Trace | None = None) -> RunState | None:
         """Fold one event into its run; the run's state, or None when a filter left the event out."""
-        return self.walk.event(event, self.runs, notes)
+        return self.walk.event(event, self.runs, trace)
 
     def close(self, keys: Iterable[str] | None = None) -> list[Proposal]:
         """Return the valid proposals of the runs ``keys`` (all by default), which are forgotten."""

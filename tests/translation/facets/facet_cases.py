@@ -152,10 +152,10 @@ class Told:
     def entities(self, kind: str) -> set[str]:
         return {one.entity_urn for one in self.proposals if one.entity_type == kind}
 
-    def verdicts(self) -> dict[str, tuple[str, str | None]]:
-        """Path -> (verdict, target or reason) of every leaf; needs ``report=True``."""
+    def outcomes(self) -> dict[str, tuple[str, str | None]]:
+        """Path -> (outcome, target or reason) of every leaf; needs ``report=True``."""
         return {
-            line["path"]: (line["verdict"], line["target"] or line["reason"])
+            line["path"]: (line["outcome"], line["target"] or line["reason"])
             for line in self.translation.report.lines()
         }
 

@@ -182,8 +182,8 @@ def test_without_the_graph_upstream_tasks_are_kept():
     found = task(report=True, airflow={"task_graph": False})
     assert found.all(JOB, "dataJobInputOutput") == []
     assert "upstream_task_ids" in found.kept(JOB)["airflow.task.other"]
-    verdicts = {path: verdict for path, (verdict, _) in found.verdicts().items() if "upstream_task_ids" in path}
-    assert set(verdicts.values()) == {"kept"}
+    outcomes = {path: outcome for path, (outcome, _) in found.outcomes().items() if "upstream_task_ids" in path}
+    assert set(outcomes.values()) == {"property"}
 
 
 def test_the_try_is_the_attempt_and_the_log_the_page():
@@ -207,7 +207,7 @@ def test_what_is_no_try_number_is_no_attempt(tries):
     assert {point.get("attempt") for point in found.all(DPI, "dataProcessInstanceRunEvent")} == {1}
     if tries is not None:
         told_of = "dataProcessInstanceProperties.customProperties[openlineage.airflow.taskInstance.try_number]"
-        assert found.verdicts()["$.run.facets.airflow.taskInstance.try_number"] == ("kept", told_of)
+        assert found.outcomes()["$.run.facets.airflow.taskInstance.try_number"] == ("property", told_of)
 
 
 def test_the_duration_of_the_instance_serves_where_no_start_was_seen():
@@ -250,9 +250,9 @@ def test_a_dag_s_own_run_draws_no_edges_between_tasks():
 
 def test_owners_of_a_dag_that_are_placeholders_are_withheld():
     found = task(report=True)
-    assert found.verdicts()["$.run.facets.airflow.dag.description"] == ("mapped", "dataFlowInfo.description")
+    assert found.outcomes()["$.run.facets.airflow.dag.description"] == ("mapped", "dataFlowInfo.description")
     nobody = task(facets=airflow(dag={"dag_id": "daily", "owner": "airflow"}), report=True)
-    assert nobody.verdicts()["$.run.facets.airflow.dag.owner"] == ("withheld", "no-home:placeholder owner")
+    assert nobody.outcomes()["$.run.facets.airflow.dag.owner"] == ("dropped", "no-home:placeholder owner")
     assert not nobody.has(FLOW, "ownership")
 
 
@@ -342,7 +342,7 @@ def test_assets_are_datasets_where_the_provider_named_none():
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [BUCKET]}
     assert found.kept(BUCKET)["name"] == "x y.csv"
     path = "$.run.facets.airflow.task"
-    assert found.verdicts()[f"{path}.outlets"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
+    assert found.outcomes()[f"{path}.outlets"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
     assert found.kept(JOB)["airflow.task.other"].count("'uri'") == 3
 
 
@@ -363,12 +363,12 @@ def test_the_list_of_assets_is_read_where_it_stands_beside_its_text():
         f"/outputDatasetEdges/{BUCKET.replace('/', '~1')}",
     }
     path = "$.run.facets.airflow.task"
-    verdicts = found.verdicts()
-    assert verdicts[f"{path}.inlets_list[1].uri"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
-    assert verdicts[f"{path}.inlets_list[0].uri"][0] == "kept"
-    assert verdicts[f"{path}.outlets_list[0].uri"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
+    outcomes = found.outcomes()
+    assert outcomes[f"{path}.inlets_list[1].uri"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
+    assert outcomes[f"{path}.inlets_list[0].uri"][0] == "property"
+    assert outcomes[f"{path}.outlets_list[0].uri"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
     for leaf in ("inlets", "outlets"):
-        assert verdicts[f"{path}.{leaf}"] == ("withheld", f"duplicate-of:task.{leaf}_list")
+        assert outcomes[f"{path}.{leaf}"] == ("dropped", f"duplicate-of:task.{leaf}_list")
     other = found.kept(JOB)["airflow.task.other"]
     assert "inlets_list" in other
     assert "Decimal(" not in other
@@ -378,7 +378,7 @@ def test_the_list_of_assets_is_read_where_it_stands_beside_its_text():
 def test_the_text_of_assets_serves_where_their_list_could_not_be_written(assets):
     found = task(facets=airflow(task={**TASK, **ASSETS, "outlets_list": assets}), report=True)
     assert f"/outputDatasetEdges/{BUCKET.replace('/', '~1')}" in found.patched(JOB, "dataJobInputOutput")
-    assert found.verdicts()["$.run.facets.airflow.task.outlets"][0] == "mapped"
+    assert found.outcomes()["$.run.facets.airflow.task.outlets"][0] == "mapped"
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_a_description_and_an_owner_that_are_no_texts_are_kept():
     found = task(facets=airflow(dag={"dag_id": "daily", "description": ["x"], "owner": {"name": "ann"}}), report=True)
     assert found.kept(FLOW)["airflow.dag.description"] == '["x"]'
     assert found.kept(FLOW)["airflow.dag.owner.name"] == "ann"
-    assert found.verdicts()["$.run.facets.airflow.dag.owner.name"][0] == "kept"
+    assert found.outcomes()["$.run.facets.airflow.dag.owner.name"][0] == "property"
 
 
 def test_a_uuid_that_is_no_text_is_kept():

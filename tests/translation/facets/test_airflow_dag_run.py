@@ -41,9 +41,9 @@ def test_a_tag_says_whose_it_is_whichever_facet_has_it():
     for found in (told(own, task), told(task, own), told(task)):
         context = found.patched(FLOW, "globalTags")["/tags/urn:li:tag:a"]["context"]
         assert json.loads(context) == {"source": "AIRFLOW", "value": "a"}
-    verdicts = told(own, report=True).verdicts()
-    assert verdicts["$.job.facets.tags.tags[0].source"] == ("mapped", "globalTags.tags[].context")
-    assert verdicts["$.run.facets.airflowDagRun.dag.tags"] == ("withheld", "duplicate-of:tags")
+    outcomes = told(own, report=True).outcomes()
+    assert outcomes["$.job.facets.tags.tags[0].source"] == ("mapped", "globalTags.tags[].context")
+    assert outcomes["$.run.facets.airflowDagRun.dag.tags"] == ("dropped", "duplicate-of:tags")
 
 
 @pytest.mark.parametrize("tags", [[{"key": "a", "value": "b"}], [{"key": ["a"]}, 7], 7, None])
@@ -66,7 +66,7 @@ def test_a_description_beside_other_documentation_is_a_property():
     assert both.patched(FLOW, "dataFlowInfo")["/description"] == "# Night"
     assert both.kept(FLOW)["airflow.dag.description"] == "Orders into the warehouse"
     path = "$.run.facets.airflowDagRun.dag.description"
-    assert both.verdicts()[path] == ("kept", "dataFlowInfo.customProperties[openlineage.airflow.dag.description]")
+    assert both.outcomes()[path] == ("property", "dataFlowInfo.customProperties[openlineage.airflow.dag.description]")
     assert "airflow.dag.description" not in of("Orders into the warehouse").kept(FLOW)
 
 
@@ -108,8 +108,11 @@ def test_airflow_s_address_as_namespace_gives_the_page_of_the_dag_run():
 
 def test_the_report_names_where_the_dag_run_goes():
     body = {"airflowDagRun": facet(dag={"dag_id": "daily"}, dagRun={"run_id": "r", "conf": {"a": 1}, "duration": 1})}
-    said = told(pair(run=body, producer=AIRFLOW, name="daily"), report=True).verdicts()
+    said = told(pair(run=body, producer=AIRFLOW, name="daily"), report=True).outcomes()
     leaf = "$.run.facets.airflowDagRun.dagRun.{}"
     assert said[leaf.format("run_id")] == ("mapped", "dataProcessInstanceProperties.name")
     assert said[leaf.format("duration")] == ("mapped", "dataProcessInstanceRunEvent.durationMillis")
-    assert said[leaf.format("conf.a")] == ("kept", "dataProcessInstanceProperties.customProperties")
+    assert said[leaf.format("conf.a")] == (
+        "property",
+        "dataProcessInstanceProperties.customProperties[openlineage.airflow.dagRun.conf]",
+    )

@@ -50,4 +50,4 @@ def test_nothing_said_is_nothing_kept():
 def test_a_word_that_is_no_end_is_told_to_be_kept():
     found = of_run("airflowState", facet(dagRunState="dozing"), report=True)
     target = "dataProcessInstanceProperties.customProperties[openlineage.airflowState.dagRunState]"
-    assert found.verdicts()["$.run.facets.airflowState.dagRunState"] == ("kept", target)
+    assert found.outcomes()["$.run.facets.airflowState.dagRunState"] == ("property", target)

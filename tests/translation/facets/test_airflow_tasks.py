@@ -24,9 +24,9 @@ def test_tasks_are_kept_without_their_colours():
     assert kept["airflow.tasks"] == '{"load":{"emits_ol_events":true,"operator":"a.B"},"odd":7}'
     assert kept["airflow.taskTree"] == '{"load":{}}'
     assert "airflow.taskGroups" not in kept
-    verdicts = found.verdicts()
-    assert verdicts["$.job.facets.airflow.tasks.load.ui_color"] == ("withheld", "no-home:cosmetic")
-    assert verdicts["$.job.facets.airflow.tasks.load.operator"][0] == "kept"
+    outcomes = found.outcomes()
+    assert outcomes["$.job.facets.airflow.tasks.load.ui_color"] == ("dropped", "no-home:cosmetic")
+    assert outcomes["$.job.facets.airflow.tasks.load.operator"][0] == "property"
 
 
 def test_a_large_graph_is_cut_with_its_hash():
@@ -62,7 +62,7 @@ def test_every_task_is_a_job_and_the_graph_is_edges_between_them():
     assert set(found.patched(job("check"), "dataJobInputOutput")) == {
         f"/inputDatajobEdges/{job('start')}", f"/inputDatajobEdges/{job('load')}",
     }  # fmt: skip
-    assert found.verdicts()["$.job.facets.airflow.tasks.load.downstream_task_ids"][0] == "mapped"
+    assert found.outcomes()["$.job.facets.airflow.tasks.load.downstream_task_ids"][0] == "mapped"
 
 
 @pytest.mark.parametrize("name", ["unknown", "daily.load"])
@@ -96,7 +96,7 @@ def test_without_the_graph_tasks_are_jobs_all_the_same():
     assert found.entities("dataJob") == {job(task) for task in GRAPH}
     assert not [one for one in found.proposals if one.aspect_name == "dataJobInputOutput"]
     for leaf in ("load.downstream_task_ids", "start.downstream_task_ids[0]", "lost.downstream_task_ids[2]"):
-        assert found.verdicts()[f"$.job.facets.airflow.tasks.{leaf}"][0] == "kept"
+        assert found.outcomes()[f"$.job.facets.airflow.tasks.{leaf}"][0] == "property"
 
 
 def test_tasks_that_are_no_tasks_are_kept_as_they_are():
@@ -107,4 +107,4 @@ def test_tasks_that_are_no_tasks_are_kept_as_they_are():
 def test_what_names_no_task_is_told_to_be_kept(after):
     found = dag(tasks={"load": {"downstream_task_ids": after}})
     path = "$.job.facets.airflow.tasks.load.downstream_task_ids"
-    assert found.verdicts()[path] == ("kept", "dataFlowInfo.customProperties[openlineage.airflow.tasks]")
+    assert found.outcomes()[path] == ("property", "dataFlowInfo.customProperties[openlineage.airflow.tasks]")

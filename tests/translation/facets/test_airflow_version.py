@@ -32,8 +32,8 @@ def test_operator_and_versions_are_kept_and_the_task_is_only_hashed():
 
 
 def test_the_report_tells_where_the_task_ends():
-    verdict = version().verdicts()["$.run.facets.airflow_version.taskInfo.env.PASSWORD"]
-    assert verdict == ("withheld", "too-large")
+    outcome = version().outcomes()["$.run.facets.airflow_version.taskInfo.env.PASSWORD"]
+    assert outcome == ("dropped", "too-large")
 
 
 def test_versions_that_processing_engine_tells_are_withheld():
@@ -42,7 +42,7 @@ def test_versions_that_processing_engine_tells_are_withheld():
     assert "airflow_version.airflowVersion" not in kept
     assert kept["airflow_version.openlineageAirflowVersion"] == "0.13.0"
     leaf = "$.run.facets.airflow_version.airflowVersion"
-    assert found.verdicts()[leaf] == ("withheld", "duplicate-of:processing_engine.version")
+    assert found.outcomes()[leaf] == ("dropped", "duplicate-of:processing_engine.version")
 
 
 @pytest.mark.parametrize(("info", "size"), [("text", "4"), ([], "2"), (0, "1")])

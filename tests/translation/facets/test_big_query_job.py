@@ -19,8 +19,8 @@ def test_costs_are_kept_and_the_job_resource_is_only_hashed(key):
     assert kept["bigQueryJob.properties.sha256"] == hashlib.sha256(PROPERTIES.encode()).hexdigest()
     assert kept["bigQueryJob.properties.bytes"] == str(len(PROPERTIES))
     assert "select" not in " ".join(kept.values())
-    assert found.verdicts()[f"$.run.facets.{key}.properties"] == ("withheld", "too-large")
-    assert found.verdicts()[f"$.run.facets.{key}.cached"][0] == "kept"
+    assert found.outcomes()[f"$.run.facets.{key}.properties"] == ("dropped", "too-large")
+    assert found.outcomes()[f"$.run.facets.{key}.cached"][0] == "property"
 
 
 @pytest.mark.parametrize("properties", [{"a": {"b": 1}}, [1], 7])

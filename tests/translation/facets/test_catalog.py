@@ -45,7 +45,7 @@ def test_strict_redaction_keeps_names_of_properties_only_and_tells():
     assert kept["catalog.catalogProperties"] == '{"b":"[REDACTED]","empty":"","token":"[REDACTED]"}'
     assert kept["catalog.name"] == "lake"
     path = "$.outputs[0].facets.catalog.catalogProperties"
-    assert found.verdicts()[f"{path}.b"] == found.verdicts()[f"{path}.token"] == ("withheld", "policy:redaction")
+    assert found.outcomes()[f"{path}.b"] == found.outcomes()[f"{path}.token"] == ("dropped", "policy:redaction")
 
 
 @pytest.mark.parametrize("rest", [["a", "b"], "a"])
@@ -55,10 +55,10 @@ def test_properties_in_another_shape_are_kept_as_they_are(rest):
 
 
 def test_what_was_masked_is_told():
-    found = of_output("catalog", facet(catalogProperties={"b": "2", "deep": {"token": "t"}}), report=True).verdicts()
+    found = of_output("catalog", facet(catalogProperties={"b": "2", "deep": {"token": "t"}}), report=True).outcomes()
     path = "$.outputs[0].facets.catalog.catalogProperties"
-    assert found[f"{path}.deep.token"] == ("withheld", "secret")
+    assert found[f"{path}.deep.token"] == ("dropped", "secret")
     assert found[f"{path}.b"] == (
-        "kept",
+        "property",
         "datasetProperties.customProperties[openlineage.catalog.catalogProperties]",
     )

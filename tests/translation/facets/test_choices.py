@@ -193,7 +193,7 @@ def test_a_dataset_event_renames_too_and_a_dataset_is_never_renamed_to_itself():
 def test_facets_that_nobody_knows_are_left_out_by_choice():
     found = of_run("acme", facet(a=1), properties={"unknown_facets": "drop"}, report=True)
     assert not any("acme" in key for key in found.kept(DPI))
-    assert found.verdicts()["$.run.facets.acme.a"] == ("withheld", "policy:properties.unknown_facets")
+    assert found.outcomes()["$.run.facets.acme.a"] == ("dropped", "policy:properties.unknown_facets")
     assert "facet.acme" in of_run("acme", facet(a=1)).kept(DPI)
 
 
@@ -202,7 +202,7 @@ def test_the_address_of_a_client_is_left_out_by_choice():
     found = of_run("hive_session", said, properties={"ip_addresses": "drop"}, report=True)
     assert "hive_session.clientIp" not in found.kept(DPI)
     assert found.kept(DPI)["hive_session.username"] == "ann"
-    assert found.verdicts()["$.run.facets.hive_session.clientIp"] == ("withheld", "policy:properties.ip_addresses")
+    assert found.outcomes()["$.run.facets.hive_session.clientIp"] == ("dropped", "policy:properties.ip_addresses")
     assert of_run("hive_session", said).kept(DPI)["hive_session.clientIp"] == "10.0.0.7"
 
 
@@ -309,7 +309,7 @@ def test_field_paths_are_of_the_style_of_their_platform():
 def test_schemas_of_a_platform_are_left_to_its_connector_by_choice():
     found = of_output("schema", COLUMNS, schema={"skip_platforms": ["postgres"]}, report=True)
     assert not found.has(TOTALS, "schemaMetadata")
-    assert found.verdicts()["$.outputs[0].facets.schema.fields[0].name"] == ("withheld", "schema-owned")
+    assert found.outcomes()["$.outputs[0].facets.schema.fields[0].name"] == ("dropped", "schema-owned")
     assert of_output("schema", COLUMNS, schema={"skip_platforms": ["hive"]}).has(TOTALS, "schemaMetadata")
 
 

@@ -175,7 +175,7 @@ def test_the_owner_in_a_model_s_meta_is_an_owner_of_the_dataset_by_choice():
     found = of_output("tags", META, dbt={"model_owner": "owner"}, report=True)
     assert list(found.patched(TOTALS, "ownership")) == [ANN]
     assert sorted(found.patched(TOTALS, "globalTags")) == ["/tags/urn:li:tag:owner:bob", "/tags/urn:li:tag:tier:1"]
-    told_of = {leaf: found.verdicts()[f"$.outputs[0].facets.tags.tags[0].{leaf}"] for leaf in ("key", "value")}
+    told_of = {leaf: found.outcomes()[f"$.outputs[0].facets.tags.tags[0].{leaf}"] for leaf in ("key", "value")}
     assert told_of == dict.fromkeys(told_of, ("mapped", "ownership.owners[].owner"))
     usual = of_output("tags", META)
     assert not usual.has(TOTALS, "ownership")

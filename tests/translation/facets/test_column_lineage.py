@@ -180,7 +180,7 @@ def test_a_pair_that_is_listed_twice_has_the_words_of_both():
 
 
 @pytest.mark.parametrize(
-    ("kind", "sources", "verdict"),
+    ("kind", "sources", "outcome"),
     [
         ("MASKED", [column("b")], "mapped"),
         ("MASKED", [column("b", direct()), column("c")], "mapped"),
@@ -190,11 +190,11 @@ def test_a_pair_that_is_listed_twice_has_the_words_of_both():
         ("", [column("b")], "no-home:empty"),
     ],
 )
-def test_the_older_word_of_an_entry_is_told_as_what_became_of_it(kind, sources, verdict):
+def test_the_older_word_of_an_entry_is_told_as_what_became_of_it(kind, sources, outcome):
     body = facet(fields={"a": {"inputFields": sources, "transformationType": kind}})
     found = of_output("columnLineage", body, report=True)
-    told_of = found.verdicts()["$.outputs[0].facets.columnLineage.fields.a.transformationType"]
-    assert verdict in told_of
+    told_of = found.outcomes()["$.outputs[0].facets.columnLineage.fields.a.transformationType"]
+    assert outcome in told_of
 
 
 def test_columns_of_the_whole_dataset_become_input_fields_and_a_mark_on_the_edge():
@@ -236,9 +236,9 @@ def test_indirect_columns_are_kept_or_dropped_by_setting(mode, kept):
     found = of_output("columnLineage", body, column_lineage={"indirect": mode}, report=True)
     assert (entry("a", "INDIRECT:FILTER", "day") in entries(found)) is kept
     assert (f"/inputDatasetFields/{field(ORDERS, 'id')}" in found.patched(JOB, "dataJobInputOutput")) is kept
-    verdict = found.verdicts()["$.outputs[0].facets.columnLineage.dataset[0].field"]
-    assert verdict == (
-        ("mapped", "dataJobInputOutput.inputDatasetFields") if kept else ("withheld", "policy:column_lineage.indirect")
+    outcome = found.outcomes()["$.outputs[0].facets.columnLineage.dataset[0].field"]
+    assert outcome == (
+        ("mapped", "dataJobInputOutput.inputDatasetFields") if kept else ("dropped", "policy:column_lineage.indirect")
     )
 
 
@@ -258,10 +258,10 @@ def test_lineage_to_a_column_that_the_schema_lacks_is_withheld():
     }
     found = told(pair(inputs=[orders()], outputs=[totals(facets=bag)]), report=True)
     assert entries(found) == {entry("total", "DIRECT:IDENTITY", "amount")}
-    verdicts = found.verdicts()
+    outcomes = found.outcomes()
     start = "$.outputs[0].facets.columnLineage.fields"
-    assert verdicts[f"{start}._0.inputFields[0].field"] == ("withheld", "no-such-column")
-    assert verdicts[f"{start}.total.inputFields[0].field"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
+    assert outcomes[f"{start}._0.inputFields[0].field"] == ("dropped", "no-such-column")
+    assert outcomes[f"{start}.total.inputFields[0].field"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_an_input_that_names_no_column_or_dataset_is_withheld(source):
     assert entries(found) == {entry("a", "DIRECT:IDENTITY", "b")}
     if source.get("field") is not None:
         path = "$.outputs[0].facets.columnLineage.fields.a.inputFields[0].field"
-        assert found.verdicts()[path][0] == "withheld"
+        assert found.outcomes()[path][0] == "dropped"
 
 
 def test_on_an_input_it_is_kept_and_draws_nothing():
@@ -410,7 +410,7 @@ def test_lenient_types_are_mended_and_unknown_leaves_kept():
     kept = found.kept(TOTALS)
     assert kept["columnLineage.extra"] == '{"x":1}'
     assert kept["columnLineage.fields.a.inputFields.more"] == "1"
-    assert found.verdicts()["$.outputs[0].facets.columnLineage.fields.c"] == ("withheld", "malformed")
+    assert found.outcomes()["$.outputs[0].facets.columnLineage.fields.c"] == ("dropped", "malformed")
 
 
 def test_said_again_in_the_same_bytes_it_means_the_same_for_another_dataset():
@@ -472,8 +472,8 @@ def too_large(found, position=0):
     start = f"$.outputs[{position}].facets.columnLineage."
     return {
         path.removeprefix(start)
-        for path, said in found.verdicts().items()
-        if said == ("withheld", "too-large") and path.startswith(start)
+        for path, said in found.outcomes().items()
+        if said == ("dropped", "too-large") and path.startswith(start)
     }
 
 
@@ -535,7 +535,7 @@ def test_what_cannot_be_read_of_an_input_s_is_kept_with_the_rest_and_told_so():
     body = facet(fields={"id": {"inputFields": [{"namespace": "n", "name": ["t"], "field": "id"}]}})
     found = of_input("columnLineage", body, report=True)
     path = "$.inputs[0].facets.columnLineage.fields.id.inputFields[0].name[0]"
-    assert found.verdicts()[path][0] == "kept"
+    assert found.outcomes()[path][0] == "property"
     assert '"name":["t"]' in found.kept(ORDERS)["columnLineage"]
 
 
@@ -561,9 +561,9 @@ def test_a_running_event_of_spark_that_lists_no_inputs_does_not_name_them_otherw
     for order in (events, events[::-1]):
         found = told(*order)
         assert found.entities("dataset") == {TOTALS, "urn:li:dataset:(urn:li:dataPlatform:hive,shop.raw,PROD)"}
-    verdicts = told(events[1], report=True).verdicts()
+    outcomes = told(events[1], report=True).outcomes()
     where = "$.outputs[0].facets.columnLineage.fields.id.inputFields[0].name"
-    assert verdicts[where] == ("withheld", "duplicate-of:START")
+    assert outcomes[where] == ("dropped", "duplicate-of:START")
 
 
 @pytest.mark.parametrize(

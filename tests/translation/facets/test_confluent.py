@@ -18,7 +18,7 @@ def test_they_are_one_json_of_the_dataset(key, body, text):
     assert found.kept(ORDERS)[f"facet.{key}"] == text
     target = f"datasetProperties.customProperties[openlineage.facet.{key}]"
     leaf = f"$.inputs[0].facets.{key}.{next(iter(body))}"
-    assert found.verdicts()[leaf] == ("kept", target)
+    assert found.outcomes()[leaf] == ("property", target)
 
 
 @pytest.mark.parametrize(("key", "body", "text"), CASES)

@@ -73,7 +73,7 @@ def test_how_severe_a_check_is_stands_with_its_result(word, severity):
     assert (result["type"], result.get("severity")) == ("FAILURE", severity)
     assert result["nativeResults"] == {"severity": word}
     assert aspect(found, "assertionInfo")["customProperties"]["openlineage.severity"] == word
-    assert found.verdicts()["$.run.facets.dagster_asset_check.checks[2].severity"] == ("mapped", "assertionInfo")
+    assert found.outcomes()["$.run.facets.dagster_asset_check.checks[2].severity"] == ("mapped", "assertionInfo")
 
 
 def test_a_warning_is_a_success_where_the_settings_say_so():
@@ -91,4 +91,4 @@ def test_what_is_no_check_is_reported_and_the_others_stay():
     )
     found = told([event("START", name=ASSET), odd], report=True)
     assert json.loads(found.kept(DPI)[f"dagster_asset_check.{ASSET}.a"]) == {"passed": True}
-    assert found.verdicts()["$.run.facets.dagster_asset_check.checks[0]"] == ("withheld", "malformed")
+    assert found.outcomes()["$.run.facets.dagster_asset_check.checks[0]"] == ("dropped", "malformed")

@@ -14,7 +14,7 @@ def test_the_run_id_is_kept_and_the_arguments_are_one_redacted_json(key):
     assert kept["dataFusion.runId"] == "r-1"
     assert kept["dataFusion.runtimeArgs"] == '{"db.password":"[REDACTED]","input.path":"gs://lake/raw"}'
     target = "dataProcessInstanceProperties.customProperties[openlineage.dataFusion.runtimeArgs]"
-    assert found.verdicts()[f'$.run.facets.{key}.runtimeArgs["input.path"]'] == ("kept", target)
+    assert found.outcomes()[f'$.run.facets.{key}.runtimeArgs["input.path"]'] == ("property", target)
 
 
 @pytest.mark.parametrize("arguments", [None, {}, []])

@@ -101,7 +101,7 @@ def test_how_a_check_of_dbt_ended(check, kind):
         assert results(found)[0]["result"]["severity"] == {"error": "HIGH", "warn": "LOW"}[check["severity"]]
     if check.get("success") == "<<non-serializable: bool>>":
         path = "$.inputs[0].facets.dataQualityAssertions.assertions[0].success"
-        assert found.verdicts()[path] == ("withheld", "malformed")
+        assert found.outcomes()[path] == ("dropped", "malformed")
 
 
 def test_dbt_s_tests_are_dbt_s_in_a_task_of_airflow_too():
@@ -129,11 +129,10 @@ def test_a_table_that_its_own_job_tests_is_no_source_of_itself():
     assert found.one(DPI, "dataProcessInstanceInput") == {"inputs": [TOTALS]}
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [ORDERS]}
     assert len(results(found)) == 1
-    verdicts = found.verdicts()
+    outcomes = found.outcomes()
     for leaf in ("namespace", "name"):
-        assert verdicts[f"$.inputs[0].{leaf}"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
-        kept = f"datasetProperties.customProperties[openlineage.{leaf}]"
-        assert verdicts[f"$.inputs[1].{leaf}"] == ("mapped", kept)
+        assert outcomes[f"$.inputs[0].{leaf}"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
+        assert outcomes[f"$.inputs[1].{leaf}"] == ("mapped", "datasetProperties.urn")
 
 
 @pytest.mark.parametrize(
@@ -178,12 +177,12 @@ def test_every_leaf_of_a_check_has_its_place():
     native = event_["result"]["nativeResults"]
     assert native == {"actual": "-3", "contentType": "sql", "expected": ">= 0", "severity": "warn"}
     start = "$.inputs[0].facets.dataQualityAssertions.assertions[0]."
-    verdicts = {
-        path.removeprefix(start): verdict for path, verdict in found.verdicts().items() if path.startswith(start)
+    outcomes = {
+        path.removeprefix(start): outcome for path, outcome in found.outcomes().items() if path.startswith(start)
     }
-    assert {leaf: verdict for leaf, (verdict, _) in verdicts.items()} == {
+    assert {leaf: outcome for leaf, (outcome, _) in outcomes.items()} == {
         **dict.fromkeys((*check.keys() - {"params"}, "params.min_value"), "mapped"),
-        "contentType": "kept",
+        "contentType": "property",
     }
 
 
@@ -205,7 +204,7 @@ def test_a_run_that_has_not_ended_has_no_result_yet():
     found = told(event("START", inputs=[orders(facets={"dataQualityAssertions": checks(NOT_NULL)})]), report=True)
     assert (len(infos(found)), results(found)) == (1, [])
     path = "$.inputs[0].facets.dataQualityAssertions.assertions[0].success"
-    assert found.verdicts()[path] == ("withheld", "pending-terminal")
+    assert found.outcomes()[path] == ("dropped", "pending-terminal")
 
 
 @pytest.mark.parametrize(("said", "count"), [(3, 3), ("3", 3), (0, 0), (None, None)])
@@ -215,9 +214,9 @@ def test_the_draft_s_failures_are_counted(said, count):
     of_tests = pair(run={"test": tests}, inputs=[orders()], outputs=[totals()])
     for found in (of_input("dataQualityAssertions", checks(check), report=True), told(of_tests, report=True)):
         assert [one["result"].get("unexpectedCount") for one in results(found)] == [count]
-        verdicts = {path: told_of for path, told_of in found.verdicts().items() if path.endswith(".failures")}
-        assert set(verdicts.values()) == {
-            ("withheld", "no-home:null says nothing") if said is None else ("mapped", "assertionRunEvent.result")
+        outcomes = {path: told_of for path, told_of in found.outcomes().items() if path.endswith(".failures")}
+        assert set(outcomes.values()) == {
+            ("dropped", "no-home:null says nothing") if said is None else ("mapped", "assertionRunEvent.result")
         }
 
 
@@ -230,12 +229,12 @@ def test_counts_of_the_same_run_stand_beside_the_result():
 
 @pytest.mark.parametrize(
     ("success", "expected"),
-    [(True, ("mapped", "assertionRunEvent.result")), ("maybe", ("withheld", "no-home:no result"))],
+    [(True, ("mapped", "assertionRunEvent.result")), ("maybe", ("dropped", "no-home:no result"))],
 )
 def test_what_tells_of_the_run_stands_with_the_result_and_goes_with_it(success, expected):
     params = {"batch_id": "b", "unexpected_count": 2, "mostly": 0.9}
     check = {"assertion": "mine", "success": success, "actual": "5", "params": params}
-    said = of_input("dataQualityAssertions", checks(NOT_NULL, check), report=True).verdicts()
+    said = of_input("dataQualityAssertions", checks(NOT_NULL, check), report=True).outcomes()
     start = "$.inputs[0].facets.dataQualityAssertions.assertions[1]"
     for leaf in ("actual", "params.batch_id", "params.unexpected_count"):
         assert said[f"{start}.{leaf}"] == expected
@@ -285,7 +284,7 @@ def with_params(**params):
 
 def told_params(found):
     path = "$.inputs[0].inputFacets.dataQualityAssertions.assertions[0].params."
-    return {where.removeprefix(path): said for where, said in found.verdicts().items() if where.startswith(path)}
+    return {where.removeprefix(path): said for where, said in found.outcomes().items() if where.startswith(path)}
 
 
 def test_of_many_parameters_the_first_50_are_kept_and_the_others_told():
@@ -295,7 +294,7 @@ def test_of_many_parameters_the_first_50_are_kept_and_the_others_told():
     assert len(info["nativeParameters"]) == 50
     told = told_params(found)
     assert {name for name, said in told.items() if said == ("mapped", "assertionInfo")} == set(info["nativeParameters"])
-    assert {name for name, said in told.items() if said == ("withheld", "too-large")} == {"p50", "p51", "p52"}
+    assert {name for name, said in told.items() if said == ("dropped", "too-large")} == {"p50", "p51", "p52"}
 
 
 def test_a_parameter_that_has_a_field_of_its_own_is_not_lost():
@@ -314,7 +313,7 @@ def test_a_parameter_that_has_a_field_of_its_own_is_not_lost():
     (info,) = (one.value["datasetAssertion"] for one in found.proposals if one.aspect_name == "assertionInfo")
     assert info["parameters"] == {"value": {"value": "3", "type": "NUMBER"}}
     assert told_params(found)["min_value"] == ("mapped", "assertionInfo")
-    assert told_params(found)["zz"] == ("withheld", "too-large")
+    assert told_params(found)["zz"] == ("dropped", "too-large")
 
 
 @pytest.mark.parametrize(("kind", "lost"), [("auto", False), ("native", True)])
@@ -329,7 +328,7 @@ def test_datahub_s_own_types_have_room_for_less(kind, lost):
     (info,) = (one.value for one in found.proposals if one.aspect_name == "assertionInfo")
     text = str(info)
     gone = {name for name, value in long.items() if value not in text}
-    assert gone == {name for name, said in told_params(found).items() if said == ("withheld", "too-large")}
+    assert gone == {name for name, said in told_params(found).items() if said == ("dropped", "too-large")}
     assert bool(gone) is lost
 
 
@@ -375,10 +374,10 @@ def test_what_a_column_that_is_named_a_secret_holds_is_in_no_check(profile, kind
     found = of_check({**HELD, **more, "params": params}, profile=profile, assertions={"type": kind})
     text = str([one.value for one in found.proposals])
     assert not any(secret in text for secret in SECRETS)
-    verdicts = found.verdicts()
+    outcomes = found.outcomes()
     where = "$.inputs[0].inputFacets.dataQualityAssertions.assertions[0]"
     leaves = ("actual", "expected", "params.values[1]", "params.equal_to", "params.partial_unexpected_list[1]")
-    assert {verdicts[f"{where}.{leaf}"] for leaf in leaves} == {("withheld", "secret")}
+    assert {outcomes[f"{where}.{leaf}"] for leaf in leaves} == {("dropped", "secret")}
     shown = of_check({**HELD, **more, "params": params}, redaction="off")
     assert "hunter2" in str([one.value for one in shown.proposals])
     assert found.entities("assertion") == shown.entities("assertion")

@@ -79,7 +79,7 @@ def test_a_time_that_is_none_is_a_property_alone():
     found = of_input("dataQualityMetrics", facet(rowCount=1, lastUpdated="yesterday"), report=True)
     assert "/lastModified" not in found.patched(ORDERS, "datasetProperties")
     target = "datasetProperties.customProperties[openlineage.dataQualityMetrics.lastUpdated]"
-    assert found.verdicts()["$.inputs[0].facets.dataQualityMetrics.lastUpdated"] == ("kept", target)
+    assert found.outcomes()["$.inputs[0].facets.dataQualityMetrics.lastUpdated"] == ("property", target)
     assert found.kept(ORDERS)["dataQualityMetrics.lastUpdated"] == "yesterday"
 
 
@@ -93,7 +93,7 @@ def test_great_expectations_copy_is_a_duplicate_and_read_when_it_is_alone():
     found = told(pair(inputs=[orders(inputFacets=both)]), report=True)
     assert profile(found)["rowCount"] == 10
     path = "$.inputs[0].inputFacets.dataQuality.rowCount"
-    assert found.verdicts()[path] == ("withheld", "duplicate-of:dataQualityMetrics")
+    assert found.outcomes()[path] == ("dropped", "duplicate-of:dataQualityMetrics")
     assert profile(of_input("dataQuality", facet(rowCount=9), "inputFacets"))["rowCount"] == 9
 
 
@@ -163,11 +163,11 @@ def test_of_columns_for_which_a_profile_has_no_room_the_report_says_so():
     found = of_input("dataQualityMetrics", facet(columnMetrics=columns), report=True)
     assert len(profile(found)["fieldProfiles"]) == 1000
     where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
-    verdicts = found.verdicts()
-    assert verdicts[f"{where}.c0999.nullCount"][0] == "mapped"
-    assert verdicts[f"{where}.c1000.nullCount"] == ("withheld", "too-large")
-    assert verdicts[f'{where}.c1000.quantiles["0.5"]'] == ("withheld", "too-large")
-    assert verdicts[f"{where}.c1000.sum"][0] == "kept"
+    outcomes = found.outcomes()
+    assert outcomes[f"{where}.c0999.nullCount"][0] == "mapped"
+    assert outcomes[f"{where}.c1000.nullCount"] == ("dropped", "too-large")
+    assert outcomes[f'{where}.c1000.quantiles["0.5"]'] == ("dropped", "too-large")
+    assert outcomes[f"{where}.c1000.sum"][0] == "property"
 
 
 SECRET = {
@@ -190,12 +190,12 @@ def test_the_values_of_a_column_that_is_named_a_secret_are_in_no_profile(column,
     shown, hidden = profile(found)["fieldProfiles"]
     assert shown == {"fieldPath": "a", "min": "7"}
     assert hidden == {"fieldPath": column, "uniqueCount": 2, "uniqueProportion": 0.5, "nullCount": 1}
-    verdicts = found.verdicts()
+    outcomes = found.outcomes()
     where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics" + (f'["{column}"]' if "." in column else f".{column}")
     for leaf in ("sum", "min", "max", 'quantiles["0.5"]'):
-        assert verdicts[f"{where}.{leaf}"] == ("withheld", "secret"), leaf
+        assert outcomes[f"{where}.{leaf}"] == ("dropped", "secret"), leaf
     for leaf in ("nullCount", "distinctCount", "count"):
-        assert verdicts[f"{where}.{leaf}"][1] == "datasetProfile.fieldProfiles", leaf
+        assert outcomes[f"{where}.{leaf}"][1] == "datasetProfile.fieldProfiles", leaf
 
 
 def test_without_redaction_the_values_of_every_column_are_told():
@@ -216,8 +216,8 @@ def test_a_value_that_is_a_secret_by_its_shape_is_masked_and_a_long_one_is_cut()
     assert first == {"fieldPath": "a", "min": "https://u:***@h/x"}
     assert len(second["max"]) == 4000
     where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a"
-    assert found.verdicts()[f"{where}.max"] == ("withheld", "secret")
-    assert found.verdicts()[f"{where}.min"] == ("mapped", "datasetProfile.fieldProfiles")
+    assert found.outcomes()[f"{where}.max"] == ("dropped", "secret")
+    assert found.outcomes()[f"{where}.min"] == ("mapped", "datasetProfile.fieldProfiles")
 
 
 @pytest.mark.parametrize("measured", [{"sum": 4}, {"count": 4}, {"min": None}])
@@ -231,7 +231,7 @@ def test_columns_that_say_nothing_take_no_room():
     found = of_input("dataQualityMetrics", facet(columnMetrics=columns), report=True)
     assert len(profile(found)["fieldProfiles"]) == 1000
     where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
-    assert found.verdicts()[f"{where}.c1499.nullCount"][0] == "mapped"
+    assert found.outcomes()[f"{where}.c1499.nullCount"][0] == "mapped"
 
 
 def test_an_empty_last_update_and_a_column_without_a_name_say_nothing():
@@ -241,9 +241,9 @@ def test_an_empty_last_update_and_a_column_without_a_name_say_nothing():
     assert not found.has(ORDERS, "datasetProfile")
     assert not any(key.startswith("dataQualityMetrics") for key in found.kept(ORDERS))
     where = "$.inputs[0].facets.dataQualityMetrics."
-    assert found.verdicts()[f"{where}lastUpdated"] == ("withheld", "no-home:empty")
-    assert found.verdicts()[f'{where}columnMetrics[""].min'] == ("withheld", "malformed")
-    assert found.verdicts()[f'{where}columnMetrics[""].sum'] == ("withheld", "malformed")
+    assert found.outcomes()[f"{where}lastUpdated"] == ("dropped", "no-home:empty")
+    assert found.outcomes()[f'{where}columnMetrics[""].min'] == ("dropped", "malformed")
+    assert found.outcomes()[f'{where}columnMetrics[""].sum'] == ("dropped", "malformed")
 
 
 def test_of_two_spellings_of_a_quantile_one_counts_and_that_of_the_later_event():
@@ -253,7 +253,7 @@ def test_of_two_spellings_of_a_quantile_one_counts_and_that_of_the_later_event()
     both = of_input("dataQualityMetrics", measured(**{"25%": 1, "0.25": 2, "25": 3}), report=True)
     assert profile(both)["fieldProfiles"][0]["quantiles"] == [{"quantile": "0.25", "value": "2"}]
     where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a.quantiles"
-    assert both.verdicts()[f"{where}.25%"] == both.verdicts()[f"{where}.25"] == ("withheld", "duplicate-of:0.25")
+    assert both.outcomes()[f"{where}.25%"] == both.outcomes()[f"{where}.25"] == ("dropped", "duplicate-of:0.25")
     for earlier, later in (("25%", "0.25"), ("0.25", "25%")):
         start = event("START", inputs=[orders(facets={"dataQualityMetrics": measured(**{earlier: 1})})])
         end = event(inputs=[orders(facets={"dataQualityMetrics": measured(**{later: 2})})])
@@ -269,7 +269,7 @@ def test_of_two_names_of_one_column_the_first_counts_as_a_whole():
         assert profile(found, urn)["fieldProfiles"] == [{"fieldPath": "id", "min": "1"}]
         assert found.kept(urn)["dataQualityMetrics.columns"] == '{"id":{"sum":1}}'
         where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics"
-        assert found.verdicts()[f"{where}.id.count"] == ("withheld", "duplicate-of:columnMetrics.ID")
+        assert found.outcomes()[f"{where}.id.count"] == ("dropped", "duplicate-of:columnMetrics.ID")
 
 
 def test_of_quantiles_a_profile_has_room_for_a_thousand_and_for_the_median():
@@ -278,6 +278,6 @@ def test_of_quantiles_a_profile_has_room_for_a_thousand_and_for_the_median():
     (column,) = profile(found)["fieldProfiles"]
     assert (len(column["quantiles"]), column["median"]) == (1000, "2000")
     where = "$.inputs[0].facets.dataQualityMetrics.columnMetrics.a.quantiles"
-    verdicts = found.verdicts()
-    assert verdicts[f'{where}["0.24975"]'][0] == verdicts[f'{where}["0.5"]'][0] == "mapped"
-    assert verdicts[f'{where}["0.25"]'] == ("withheld", "too-large")
+    outcomes = found.outcomes()
+    assert outcomes[f'{where}["0.24975"]'][0] == outcomes[f'{where}["0.5"]'][0] == "mapped"
+    assert outcomes[f'{where}["0.25"]'] == ("dropped", "too-large")

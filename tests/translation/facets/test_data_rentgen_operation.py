@@ -22,8 +22,8 @@ def test_everything_is_kept_on_the_run():
     kept = found.kept(DPI)
     assert {leaf: kept[f"dataRentgen_operation.{leaf}"] for leaf in BODY} == {**BODY, "position": "1"}
     leaf = "$.run.facets.dataRentgen_operation.{}"
-    assert found.verdicts()[leaf.format("description")] == ("mapped", "dataJobInfo.description")
-    assert found.verdicts()[leaf.format("position")][0] == "kept"
+    assert found.outcomes()[leaf.format("description")] == ("mapped", "dataJobInfo.description")
+    assert found.outcomes()[leaf.format("position")][0] == "property"
 
 
 def test_documentation_says_more():

@@ -34,4 +34,4 @@ def test_the_report_names_the_property_of_bare_names():
     found = of_output("dbt_exposures", facet(exposures=["board"]), report=True)
     assert found.kept(TOTALS)["dbt_exposures"] == '["board"]'
     target = "datasetProperties.customProperties[openlineage.dbt_exposures]"
-    assert found.verdicts()["$.outputs[0].facets.dbt_exposures.exposures[0]"] == ("kept", target)
+    assert found.outcomes()["$.outputs[0].facets.dbt_exposures.exposures[0]"] == ("property", target)

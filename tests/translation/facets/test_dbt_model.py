@@ -46,9 +46,9 @@ def test_on_an_input_it_says_nothing_of_the_job():
 
 def test_where_its_properties_are_left_out_the_report_tells_that_a_view_is_called_one():
     path = "$.inputs[0].facets.dbt_model.config.materialized"
-    for said, where in (("view", ("mapped", "subTypes.typeNames")), ("table", ("withheld", "policy:materialize"))):
+    for said, where in (("view", ("mapped", "subTypes.typeNames")), ("table", ("dropped", "policy:materialize"))):
         found = of_input("dbt_model", model(said), report=True, materialize="outputs")
-        assert found.verdicts()[path] == where
+        assert found.outcomes()[path] == where
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_the_materialisation_says_what_the_run_did(config, kind, inferred):
 def test_an_incremental_configuration_that_is_no_object_is_kept_too(said, kept):
     found = of_output("dbt_model", facet(config={"access": "public", "incremental": said}), report=True)
     assert found.kept(TOTALS).get("dbt_model.config.incremental") == kept
-    verdict = found.verdicts()["$.outputs[0].facets.dbt_model.config.incremental"][0]
-    assert verdict == ("kept" if kept is not None else "withheld")
+    outcome = found.outcomes()["$.outputs[0].facets.dbt_model.config.incremental"][0]
+    assert outcome == ("property" if kept is not None else "dropped")
 
 
 def test_a_view_is_a_view():
@@ -115,9 +115,9 @@ def test_an_ephemeral_model_is_no_dataset_and_its_edge_is_withheld():
     flow = "urn:li:dataFlow:(dbt,daily,shop)"
     io = found.patched(f"urn:li:dataJob:({flow},daily.load)", "dataJobInputOutput")
     assert {path for path in io if "Edges" in path} == {f"/inputDatasetEdges/{raw}", f"/outputDatasetEdges/{TOTALS}"}
-    verdicts = found.verdicts()
+    outcomes = found.outcomes()
     for leaf in ("namespace", "name", "facets.dbt_model.config.materialized", "facets.schema.fields[0].name"):
-        assert verdicts[f"$.inputs[0].{leaf}"] == ("withheld", "ephemeral")
+        assert outcomes[f"$.inputs[0].{leaf}"] == ("dropped", "ephemeral")
 
 
 def test_an_ephemeral_model_is_no_output_and_no_source_of_columns():
@@ -128,7 +128,7 @@ def test_an_ephemeral_model_is_no_output_and_no_source_of_columns():
     )
     assert found.entities("dataset") == {ORDERS}
     path = "$.outputs[1].facets.columnLineage.fields.a.inputFields[0].field"
-    assert found.verdicts()[path] == ("withheld", "ephemeral")
+    assert found.outcomes()[path] == ("dropped", "ephemeral")
 
 
 @pytest.mark.parametrize("broken", ["<<non-serializable: x>>", facet(config="ephemeral"), facet(config=["ephemeral"])])
@@ -142,7 +142,7 @@ def made_of(source, producer=DBT, inputs=(), **settings):
     lineage = facet(fields={"a": {"inputFields": [field]}})
     outputs = [totals(facets={"columnLineage": lineage})]
     found = told(pair(inputs=list(inputs), outputs=outputs, producer=producer), report=True, **settings)
-    return found, found.verdicts()["$.outputs[0].facets.columnLineage.fields.a.inputFields[0].field"]
+    return found, found.outcomes()["$.outputs[0].facets.columnLineage.fields.a.inputFields[0].field"]
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,8 @@ def made_of(source, producer=DBT, inputs=(), **settings):
     [("src", "phantom"), ("generate_series", "phantom"), ("__dbt__cte__stg_orders", "ephemeral")],
 )
 def test_what_column_lineage_names_without_a_schema_is_a_part_of_the_query(source, reason):
-    found, verdict = made_of(source, inputs=[orders()])
-    assert verdict == ("withheld", reason)
+    found, outcome = made_of(source, inputs=[orders()])
+    assert outcome == ("dropped", reason)
     assert found.entities("dataset") == {ORDERS, TOTALS}
     assert not any("fineGrained" in path for path in found.patched(found_job(found), "dataJobInputOutput"))
 
@@ -163,8 +163,8 @@ def found_job(found):
 
 def test_a_table_of_another_schema_and_what_others_than_dbt_name_are_datasets():
     for source, producer in (("raw.orders", DBT), ("src", "https://example.com/own")):
-        found, verdict = made_of(source, producer)
-        assert verdict[0] == "mapped"
+        found, outcome = made_of(source, producer)
+        assert outcome[0] == "mapped"
         assert len(found.entities("dataset")) == 2, source
 
 
@@ -173,14 +173,14 @@ def test_an_input_of_the_event_is_one_whatever_it_is_called():
     assert made_of("src", inputs=[source])[1][0] == "mapped"
 
 
-@pytest.mark.parametrize(("ephemeral", "verdict"), [("skip", ("withheld", "ephemeral")), ("keep", "mapped")])
-def test_an_ephemeral_model_is_known_by_its_name_in_the_query(ephemeral, verdict):
+@pytest.mark.parametrize(("ephemeral", "outcome"), [("skip", ("dropped", "ephemeral")), ("keep", "mapped")])
+def test_an_ephemeral_model_is_known_by_its_name_in_the_query(ephemeral, outcome):
     hidden = orders(facets={"dbt_model": model("ephemeral")})
     found, said = made_of("__dbt__cte__orders", inputs=[hidden], dbt={"ephemeral": ephemeral})
-    assert said == verdict or said[0] == verdict
+    assert said == outcome or said[0] == outcome
     assert (ORDERS in found.entities("dataset")) is (ephemeral == "keep")
     elsewhere = {**hidden, "namespace": "postgres://other:5432"}
-    assert made_of("__dbt__cte__orders", inputs=[elsewhere], dbt={"ephemeral": ephemeral})[1][0] == "withheld"
+    assert made_of("__dbt__cte__orders", inputs=[elsewhere], dbt={"ephemeral": ephemeral})[1][0] == "dropped"
 
 
 AUDIT = {"namespace": "postgres://db:5432", "name": "shop.analytics_dbt_test__audit.not_null_orders_id"}
@@ -195,8 +195,8 @@ def audit(output, job_type="TEST", producer=DBT):
 def test_the_audit_table_of_a_dbt_test_is_withheld_as_a_phantom():
     found = audit({**AUDIT, "facets": {"dbt_model": model("test")}})
     assert found.entities("dataset") == {ORDERS}
-    assert found.verdicts()["$.outputs[0].name"] == ("withheld", "phantom")
-    assert found.verdicts()["$.outputs[0].facets.dbt_model.config.materialized"] == ("withheld", "phantom")
+    assert found.outcomes()["$.outputs[0].name"] == ("dropped", "phantom")
+    assert found.outcomes()["$.outputs[0].facets.dbt_model.config.materialized"] == ("dropped", "phantom")
     assert not any(one.aspect_name == "dataProcessInstanceOutput" for one in found.proposals)
 
 
@@ -260,9 +260,9 @@ def test_a_nested_column_of_the_same_name_is_no_partitioning_key():
 
 def test_the_report_names_the_key():
     leaf = "$.outputs[0].facets.dbt_model.config.incremental.partition_by.{}"
-    said = partitioned({"field": "Day", "granularity": "day"})[0].verdicts()
+    said = partitioned({"field": "Day", "granularity": "day"})[0].outcomes()
     assert said[leaf.format("field")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
-    assert said[leaf.format("granularity")][0] == "kept"
+    assert said[leaf.format("granularity")][0] == "property"
 
 
 @pytest.mark.parametrize("bags", [("facets", "outputFacets"), ("outputFacets", "facets"), ("facets", "facets")])
@@ -274,10 +274,10 @@ def test_what_marks_no_key_is_kept(bags):
     leaf = f"$.outputs[0].{bags[0]}.dbt_model.config.incremental.partition_by.{{}}"
     property_ = "customProperties[openlineage.dbt_model.config.incremental]"
     for settings, aspect in (({}, "datasetProperties"), ({"materialize": "none"}, "dataJobInfo")):
-        said = told(pair(outputs=[totals(**body)]), report=True, **settings).verdicts()
+        said = told(pair(outputs=[totals(**body)]), report=True, **settings).outcomes()
         for name in ("field", "columns[0]", "columns[2]"):
-            assert said[leaf.format(name)] == ("kept", f"{aspect}.{property_}")
-    said = told(pair(outputs=[totals(**body)]), report=True).verdicts()
+            assert said[leaf.format(name)] == ("property", f"{aspect}.{property_}")
+    said = told(pair(outputs=[totals(**body)]), report=True).outcomes()
     assert said[leaf.format("columns[1]")] == ("mapped", "schemaMetadata.fields[].isPartitioningKey")
 
 

@@ -38,7 +38,7 @@ def checked(**node):
 def test_the_type_of_a_test_is_on_its_check_too(kind):
     found, info = checked(test_type=kind, unique_id="test.shop.not_null_orders_id.1a2b")
     assert info["customProperties"]["openlineage.dbt_node.test_type"] == kind
-    assert found.verdicts()["$.job.facets.dbt_node.test_type"][0] == "kept"
+    assert found.outcomes()["$.job.facets.dbt_node.test_type"][0] == "property"
 
 
 def test_a_check_leads_to_the_file_of_its_test_not_to_that_of_its_model():

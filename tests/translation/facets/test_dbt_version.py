@@ -20,4 +20,4 @@ def test_the_report_names_the_property_of_what_else_it_says():
     found = of_run("dbt_version", facet(core={"latest": "1.12"}), report=True)
     assert found.kept(DPI)["dbt_version.core.latest"] == "1.12"
     target = "dataProcessInstanceProperties.customProperties[openlineage.dbt_version.core.latest]"
-    assert found.verdicts()["$.run.facets.dbt_version.core.latest"] == ("kept", target)
+    assert found.outcomes()["$.run.facets.dbt_version.core.latest"] == ("property", target)

@@ -33,17 +33,17 @@ def test_only_what_tells_the_connector_and_its_tables_is_kept():
     assert kept["debezium_config.count"] == "10"
     assert kept["debezium_config.more.a"] == "1"
     assert not any(word in " ".join(kept.values()) for word in ("db.internal", "ann", "****"))
-    said = found.verdicts()
+    said = found.outcomes()
     target = "dataProcessInstanceProperties.customProperties[openlineage.debezium_config]"
-    assert said["$.run.facets.debezium_config.configs[0]"] == ("kept", target)
-    assert said["$.run.facets.debezium_config.configs[6]"] == ("withheld", "policy:debezium_config")
+    assert said["$.run.facets.debezium_config.configs[0]"] == ("property", target)
+    assert said["$.run.facets.debezium_config.configs[6]"] == ("dropped", "policy:debezium_config")
 
 
 def test_what_is_empty_says_nothing():
     found = of_run("debezium_config", facet(configs=["tasks.max=1"], additionalProperties={}, more=[]), report=True)
     assert not any(name.endswith(("additionalProperties", "more")) for name in found.kept(DPI))
     leaf = "$.run.facets.debezium_config.additionalProperties"
-    assert found.verdicts()[leaf] == ("withheld", "no-home:empty")
+    assert found.outcomes()[leaf] == ("dropped", "no-home:empty")
 
 
 def test_a_task_that_is_restarted_shows_so_at_once():
@@ -69,7 +69,7 @@ def test_early_releases_wrote_a_map():
     assert found.kept(DPI)["debezium_config"] == '{"tasks.max":1}'
     assert found.kept(DPI)["debezium_config.count"] == "2"
     leaf = '$.run.facets.debezium_config.configs["database.hostname"]'
-    assert found.verdicts()[leaf] == ("withheld", "policy:debezium_config")
+    assert found.outcomes()[leaf] == ("dropped", "policy:debezium_config")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_strict_redaction_keeps_names_only_and_tells(configs):
     found = of_run("debezium_config", facet(configs=configs), redaction="strict", report=True)
     assert found.kept(DPI)["debezium_config"] == '{"name":"","tasks.max":"[REDACTED]"}'
     reasons = sorted(
-        reason for path, (_, reason) in found.verdicts().items() if ".configs" in path and "policy" in reason
+        reason for path, (_, reason) in found.outcomes().items() if ".configs" in path and "policy" in reason
     )
     assert reasons == ["policy:debezium_config", "policy:redaction"]

@@ -16,4 +16,4 @@ def test_it_is_withheld_and_its_hash_and_size_are_kept():
     assert kept["debug.sha256"] == hashlib.sha256(raw).hexdigest()
     assert kept["debug.bytes"] == str(len(raw))
     assert not any(key.startswith("debug.pack") for key in kept)
-    assert found.verdicts()["$.run.facets.debug.packages[7].name"] == ("withheld", "bulk")
+    assert found.outcomes()["$.run.facets.debug.packages[7].name"] == ("dropped", "bulk")

@@ -10,7 +10,7 @@ def test_it_describes_the_dataset_where_no_documentation_is_stated():
     found = of_input("description", facet(description="Orders, one a line", more=1), report=True)
     assert found.patched(ORDERS, "datasetProperties")["/description"] == "Orders, one a line"
     assert found.kept(ORDERS)["description.more"] == "1"
-    assert found.verdicts()["$.inputs[0].facets.description.description"] == ("mapped", "datasetProperties.description")
+    assert found.outcomes()["$.inputs[0].facets.description.description"] == ("mapped", "datasetProperties.description")
     both = {"description": facet(description="a"), "documentation": facet(description="b")}
     stated = told(pair(inputs=[orders(facets=both)]))
     assert stated.patched(ORDERS, "datasetProperties")["/description"] == "b"

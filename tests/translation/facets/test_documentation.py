@@ -45,7 +45,7 @@ def test_the_description_of_a_dataset_is_the_dataset_s():
 def test_the_usual_content_types_are_not_kept(content_type):
     found = of_job("documentation", facet(description="x", contentType=content_type), report=True)
     assert "documentation.contentType" not in found.kept(JOB)
-    assert found.verdicts()["$.job.facets.documentation.contentType"][0] == "withheld"
+    assert found.outcomes()["$.job.facets.documentation.contentType"][0] == "dropped"
 
 
 def test_the_later_description_wins_in_any_order_and_an_empty_one_is_no_statement():

@@ -24,7 +24,7 @@ def test_they_are_kept_on_the_run_without_secrets_and_mounts():
     assert kept["environment-properties.some.token"] == "[REDACTED]"
     assert not any("abfss" in value for value in kept.values())
     path = "$.run.facets.environment-properties.environment-properties.mountPoints[0].source"
-    assert found.verdicts()[path] == ("withheld", "too-large")
+    assert found.outcomes()[path] == ("dropped", "too-large")
 
 
 def test_the_user_is_the_user_of_the_run():
@@ -54,8 +54,8 @@ def test_strict_redaction_keeps_names_and_the_user_only_and_tells():
     assert kept["user"] == kept[f"{key}.user"] == "ann@example.com"
     assert kept[f"{key}.more"] == "m"
     assert kept[f"{key}.mountPoints.count"] == "2"
-    told = found.verdicts()
-    assert told[f"$.run.facets.{key}.{key}.orgId"] == ("withheld", "policy:redaction")
+    told = found.outcomes()
+    assert told[f"$.run.facets.{key}.{key}.orgId"] == ("dropped", "policy:redaction")
     assert told[f"$.run.facets.{key}.{key}.user"][0] == "mapped"
 
 
@@ -64,7 +64,7 @@ def test_leaves_beside_the_inner_object_are_kept_where_it_does_not_say_the_same(
     found = of_run(key, facet(**{key: {"orgId": "42"}}, orgId="1", more="m"), report=True)
     assert found.kept(DPI)[f"{key}.orgId"] == "42"
     assert found.kept(DPI)[f"{key}.more"] == "m"
-    assert found.verdicts()[f"$.run.facets.{key}.orgId"] == ("withheld", f"duplicate-of:{key}.orgId")
+    assert found.outcomes()[f"$.run.facets.{key}.orgId"] == ("dropped", f"duplicate-of:{key}.orgId")
 
 
 def test_mount_points_that_are_no_list_are_kept():

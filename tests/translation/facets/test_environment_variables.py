@@ -33,16 +33,16 @@ def test_secrets_are_masked_by_name_and_by_shape_and_told():
     assert kept(body) == {
         "DB_PASSWORD": "[REDACTED]", "URL": "jdbc://a:***@c", "AWS_SECRET_ACCESS_KEY": "***", "JWT": "[REDACTED]",
     }  # fmt: skip
-    verdicts = of_run(KEY, body, report=True).verdicts()
-    assert verdicts[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("withheld", "secret")
-    assert verdicts[f"$.run.facets.{KEY}.{KEY}[0].name"][0] == "kept"
-    assert verdicts[f"$.run.facets.{KEY}.{KEY}[1].value"][0] == "kept"
+    outcomes = of_run(KEY, body, report=True).outcomes()
+    assert outcomes[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("dropped", "secret")
+    assert outcomes[f"$.run.facets.{KEY}.{KEY}[0].name"][0] == "property"
+    assert outcomes[f"$.run.facets.{KEY}.{KEY}[1].value"][0] == "property"
 
 
 def test_strict_redaction_keeps_names_only():
     assert kept(variables(("HOME", "/root"), ("EMPTY", "")), redaction="strict") == {"HOME": "[REDACTED]", "EMPTY": ""}
-    found = of_run(KEY, variables(("HOME", "/root")), report=True, redaction="strict").verdicts()
-    assert found[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("withheld", "policy:redaction")
+    found = of_run(KEY, variables(("HOME", "/root")), report=True, redaction="strict").outcomes()
+    assert found[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("dropped", "policy:redaction")
 
 
 def test_the_first_hundred_of_the_alphabet_are_kept_and_the_rest_is_counted():
@@ -50,17 +50,17 @@ def test_the_first_hundred_of_the_alphabet_are_kept_and_the_rest_is_counted():
     found = kept(body)
     assert sorted(found) == [*(f"V{number:03}" for number in range(100)), "more"]
     assert found["more"] == "30"
-    assert of_run(KEY, body, report=True).verdicts()[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("withheld", "too-large")
+    assert of_run(KEY, body, report=True).outcomes()[f"$.run.facets.{KEY}.{KEY}[0].value"] == ("dropped", "too-large")
 
 
 def test_of_two_with_one_name_the_later_counts_and_names_without_end_are_left_out():
     body = variables(("A", "1"), ("A", "2"), ("n" * 300, "x"), ("", "y"), (None, "z"))
     assert kept(body) == {"A": "2"}
-    found = of_run(KEY, body, report=True).verdicts()
+    found = of_run(KEY, body, report=True).outcomes()
     rows = [found[f"$.run.facets.{KEY}.{KEY}[{position}].value"] for position in range(5)]
-    assert rows[0] == ("withheld", f"duplicate-of:{KEY}[1].name")
-    assert rows[1][0] == "kept"
-    assert rows[2:] == [("withheld", "too-large"), ("withheld", "malformed"), ("withheld", "malformed")]
+    assert rows[0] == ("dropped", f"duplicate-of:{KEY}[1].name")
+    assert rows[1][0] == "property"
+    assert rows[2:] == [("dropped", "too-large"), ("dropped", "malformed"), ("dropped", "malformed")]
 
 
 @pytest.mark.parametrize(

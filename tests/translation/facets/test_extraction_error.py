@@ -31,7 +31,7 @@ def test_counts_errors_and_the_first_trace_are_kept_on_the_run(profile):
         {"message": "no", "task": "DROP POLICY", "taskNumber": 0}, {"message": "bad"}, {"message": "worse"},
     ]  # fmt: skip
     assert properties[f"{KEY}.stackTrace"] == "at a"
-    assert found.verdicts()[f"$.run.facets.{KEY}.errors[2].stackTrace"] == ("withheld", "too-large")
+    assert found.outcomes()[f"$.run.facets.{KEY}.errors[2].stackTrace"] == ("dropped", "too-large")
     assert found.all(DPI, "dataProcessInstanceRunEvent")[-1]["result"]["type"] == "SUCCESS"
 
 

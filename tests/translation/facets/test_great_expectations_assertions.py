@@ -43,9 +43,9 @@ def test_a_success_that_cannot_be_read_is_no_result(success, result):
     found = gx({**NOT_NULL, "success": success})
     assert results(found) == result
     assert len(infos(found)) == 1
-    verdict = found.verdicts()["$.inputs[0].inputFacets.greatExpectations_assertions.assertions[0].success"]
+    outcome = found.outcomes()["$.inputs[0].inputFacets.greatExpectations_assertions.assertions[0].success"]
     if success and not result:
-        assert verdict == ("withheld", "malformed")
+        assert outcome == ("dropped", "malformed")
 
 
 def test_data_quality_assertions_win_where_both_stand():
@@ -53,7 +53,7 @@ def test_data_quality_assertions_win_where_both_stand():
     found = gx(NOT_NULL, dataQualityAssertions=other)
     assert [info["nativeType"] for info in infos(found)] == ["not_null"]
     path = "$.inputs[0].inputFacets.greatExpectations_assertions.assertions[0].expectationType"
-    assert found.verdicts()[path] == ("withheld", "duplicate-of:dataQualityAssertions")
+    assert found.outcomes()[path] == ("dropped", "duplicate-of:dataQualityAssertions")
 
 
 @pytest.mark.parametrize("other", ["nonsense", facet(), facet(assertions=[]), facet(assertions="nonsense")])

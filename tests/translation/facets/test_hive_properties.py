@@ -11,8 +11,8 @@ def test_properties_are_one_json_without_secrets():
     assert found.kept(DPI)["hive_properties"] == (
         '{"hive.execution.engine":"tez","javax.jdo.option.ConnectionPassword":"[REDACTED]"}'
     )
-    verdict = found.verdicts()['$.run.facets.hive_properties.properties["hive.execution.engine"]']
-    assert verdict == ("kept", "dataProcessInstanceProperties.customProperties[openlineage.hive_properties]")
+    outcome = found.outcomes()['$.run.facets.hive_properties.properties["hive.execution.engine"]']
+    assert outcome == ("property", "dataProcessInstanceProperties.customProperties[openlineage.hive_properties]")
 
 
 def test_leaves_beside_the_map_are_kept_and_an_empty_map_says_nothing():

@@ -23,8 +23,8 @@ def test_a_placeholder_is_nobody(name):
 def test_the_report_says_of_a_placeholder_that_it_is_a_property_alone():
     path = "$.run.facets.hive_session.username"
     target = "dataProcessInstanceProperties.customProperties[openlineage.hive_session.username]"
-    assert of_run("hive_session", facet(username="hive"), report=True).verdicts()[path] == ("kept", target)
-    assert of_run("hive_session", facet(username="ann"), report=True).verdicts()[path][0] == "mapped"
+    assert of_run("hive_session", facet(username="hive"), report=True).outcomes()[path] == ("property", target)
+    assert of_run("hive_session", facet(username="ann"), report=True).outcomes()[path][0] == "mapped"
 
 
 def test_an_empty_one_says_nothing():

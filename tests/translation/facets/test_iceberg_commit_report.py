@@ -86,18 +86,18 @@ def test_metrics_are_properties_of_the_operation_without_the_zeros():
 )
 def test_a_zero_is_told_where_a_count_holds_it_and_withheld_elsewhere(word, statistics):
     body = report(word, addedDVs=0, addedRecords=0, removedRecords=3, totalRecords=0, totalFilesSizeInBytes=0)
-    found = told(event(outputs=[totals(outputFacets={KEY: body, **statistics})]), report=True).verdicts()
+    found = told(event(outputs=[totals(outputFacets={KEY: body, **statistics})]), report=True).outcomes()
     counted = word == "append" and not statistics
-    nothing = ("withheld", "no-home:zero says nothing")
+    nothing = ("dropped", "no-home:zero says nothing")
     assert {leaf: found[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.{leaf}"] for leaf in body["commitMetrics"]} == {
         "addedDVs": nothing,
         "addedRecords": ("mapped", "operation.numAffectedRows") if counted else nothing,
-        "removedRecords": ("kept", "operation.customProperties"),
+        "removedRecords": ("property", f"operation.customProperties[openlineage.{KEY}.commitMetrics.removedRecords]"),
         "totalRecords": ("mapped", "datasetProfile.rowCount"),
         "totalFilesSizeInBytes": ("mapped", "datasetProfile.sizeInBytes"),
     }
     hidden = report(word, totalRecords=0, totalEqualityDeletes=1)
-    found = told(event(outputs=[totals(outputFacets={KEY: hidden, **statistics})]), report=True).verdicts()
+    found = told(event(outputs=[totals(outputFacets={KEY: hidden, **statistics})]), report=True).outcomes()
     assert found[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.totalRecords"] == nothing
 
 
@@ -151,13 +151,13 @@ def test_what_cannot_be_used_costs_only_itself():
     found = of_output(KEY, body, bag="outputFacets", report=True)
     assert not found.has(TOTALS, "datasetProfile")
     assert "numAffectedRows" not in operation(found)
-    verdicts = found.verdicts()
-    assert verdicts[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.totalRecords"] == (
-        "kept",
-        "operation.customProperties",
+    outcomes = found.outcomes()
+    assert outcomes[f"$.outputs[0].outputFacets.{KEY}.commitMetrics.totalRecords"] == (
+        "property",
+        f"operation.customProperties[openlineage.{KEY}.commitMetrics.totalRecords]",
     )
     assert operation(found)["customProperties"][f"openlineage.{KEY}.commitMetrics.totalRecords"] == "-1"
-    assert verdicts[f"$.outputs[0].outputFacets.{KEY}.snapshotId"] == ("withheld", "malformed")
+    assert outcomes[f"$.outputs[0].outputFacets.{KEY}.snapshotId"] == ("dropped", "malformed")
     assert found.kept(TOTALS)[f"{KEY}.commitMetrics.other"] == "2"
     for nothing in (facet(), facet(commitMetrics=None), facet(operation="")):
         found = of_output(KEY, nothing, bag="outputFacets")

@@ -67,10 +67,13 @@ def test_files_and_bytes_fill_in_for_missing_input_statistics():
 def test_a_zero_is_told_where_statistics_hold_it_and_withheld_elsewhere():
     body = facet(scanMetrics={"resultDataFiles": 0, "totalFileSizeInBytes": 0.0, "skippedDataFiles": 0})
     bags = {KEY: body, "inputStatistics": facet(size=7)}
-    found = told(pair(inputs=[orders(inputFacets=bags)]), report=True).verdicts()
-    nothing = ("withheld", "no-home:zero says nothing")
+    found = told(pair(inputs=[orders(inputFacets=bags)]), report=True).outcomes()
+    nothing = ("dropped", "no-home:zero says nothing")
     assert {leaf: found[f"$.inputs[0].inputFacets.{KEY}.scanMetrics.{leaf}"] for leaf in body["scanMetrics"]} == {
-        "resultDataFiles": ("kept", "dataProcessInstanceProperties.customProperties"),
+        "resultDataFiles": (
+            "property",
+            "dataJobInputOutput.inputDatasetEdges[].properties[openlineage.inputStatistics.fileCount]",
+        ),
         "totalFileSizeInBytes": nothing,
         "skippedDataFiles": nothing,
     }
@@ -81,8 +84,8 @@ def test_the_filter_follows_the_setting_for_literals():
     assert edge(hashed)["filterDescription"].startswith("sha256:")
     dropped = of_input(KEY, BODY, bag="inputFacets", subset={"literals": "drop"}, report=True)
     assert "filterDescription" not in edge(dropped)
-    assert dropped.verdicts()[f"$.inputs[0].inputFacets.{KEY}.filterDescription"] == (
-        "withheld",
+    assert dropped.outcomes()[f"$.inputs[0].inputFacets.{KEY}.filterDescription"] == (
+        "dropped",
         "policy:subset.literals",
     )
     secret = facet(filterDescription="url = 'jdbc://a:b@c'")
@@ -121,12 +124,12 @@ def test_what_cannot_be_used_costs_only_itself():
     found = of_input(KEY, body, bag="inputFacets", report=True)
     assert edge(found)["schemaId"] == "7"
     assert len(edge(found)["filterDescription"]) == 4000
-    verdicts = found.verdicts()
+    outcomes = found.outcomes()
     where = f"$.inputs[0].inputFacets.{KEY}"
-    assert verdicts[f"{where}.snapshotId"] == ("withheld", "malformed")
-    assert verdicts[f"{where}.projectedFieldNames[2]"] == ("withheld", "too-large")
-    run = "dataProcessInstanceProperties.customProperties"
-    assert verdicts[f"{where}.scanMetrics.resultDataFiles"] == ("kept", run)
+    assert outcomes[f"{where}.snapshotId"] == ("dropped", "malformed")
+    assert outcomes[f"{where}.projectedFieldNames[2]"] == ("dropped", "too-large")
+    run = f"dataProcessInstanceProperties.customProperties[openlineage.inputs.{KEY}]"
+    assert outcomes[f"{where}.scanMetrics.resultDataFiles"] == ("property", run)
     assert found.kept(ORDERS)[f"{KEY}.scanMetrics.new"] == "3"
     for nothing in (facet(), facet(scanMetrics={}), facet(projectedFieldNames=None)):
         assert f"inputs.{KEY}" not in of_input(KEY, nothing, bag="inputFacets").kept(DPI)

@@ -60,7 +60,7 @@ def test_the_largest_count_wins_in_any_order():
 def test_what_is_no_count_is_malformed(count):
     found = of_input("inputStatistics", facet(rowCount=count, size=1), "inputFacets", report=True)
     assert edge(found)["properties"] == {"openlineage.inputStatistics.size": "1"}
-    assert found.verdicts()["$.inputs[0].inputFacets.inputStatistics.rowCount"] == ("withheld", "malformed")
+    assert found.outcomes()["$.inputs[0].inputFacets.inputStatistics.rowCount"] == ("dropped", "malformed")
 
 
 def test_a_number_may_be_text():
@@ -71,7 +71,7 @@ def test_a_number_may_be_text():
 
 def test_without_a_run_there_is_nothing_to_count_for():
     found = told(dataset_event(orders(inputFacets={"inputStatistics": BODY})), report=True)
-    assert found.verdicts()["$.dataset.inputFacets.inputStatistics.rowCount"] == ("withheld", "no-home:no run")
+    assert found.outcomes()["$.dataset.inputFacets.inputStatistics.rowCount"] == ("dropped", "no-home:no run")
     declared = told(job_event(inputs=[orders(inputFacets={"inputStatistics": BODY})], outputs=[totals()]))
     assert edge(declared)["properties"]["openlineage.inputStatistics.rowCount"] == "12"
 

@@ -103,9 +103,9 @@ def test_the_job_and_the_run_itself_are_no_upstream():
     found = of_run(KEY, facet(upstream=[on(NAME, run={"runId": RUN}), on(run={"runId": RUN})]), report=True)
     assert edges(found) == {BEFORE: None}
     assert upstream_runs(found) == []
-    verdicts = found.verdicts()
-    assert verdicts[f"$.run.facets.{KEY}.upstream[0].job.name"] == ("withheld", "no-home:the job itself")
-    assert verdicts[f"$.run.facets.{KEY}.upstream[1].run.runId"] == ("withheld", "duplicate-of:run.runId")
+    outcomes = found.outcomes()
+    assert outcomes[f"$.run.facets.{KEY}.upstream[0].job.name"] == ("dropped", "no-home:the job itself")
+    assert outcomes[f"$.run.facets.{KEY}.upstream[1].run.runId"] == ("dropped", "duplicate-of:run.runId")
 
 
 def test_what_comes_after_is_kept_and_writes_no_other_job():
@@ -145,7 +145,7 @@ def test_what_cannot_be_used_costs_only_itself():
     found = of_run(KEY, facet(upstream=odd, downstream="none", trigger_rule=["x"]), report=True)
     assert BEFORE in edges(found)
     assert upstream_runs(found) == []
-    assert found.verdicts()[f"$.run.facets.{KEY}.upstream[5].run.runId[0]"] == ("withheld", "malformed")
+    assert found.outcomes()[f"$.run.facets.{KEY}.upstream[5].run.runId[0]"] == ("dropped", "malformed")
     for nothing in (facet(), facet(upstream=None, downstream=[]), facet(upstream=[on()], _deleted=True)):
         assert edges(of_run(KEY, nothing)) == {}
 
@@ -164,8 +164,8 @@ def test_where_edges_or_relationships_are_left_to_others_the_report_does_not_tel
     said = facet(upstream=[on(run={"runId": PARENT}, **RULES)])
     found = of_run(KEY, said, report=True, profile="1.7", **settings)
     start = f"$.run.facets.{KEY}.upstream[0]."
-    verdicts = found.verdicts()
-    assert {leaf: verdicts[start + leaf] for leaf in lost} == {leaf: ("withheld", why) for leaf, why in lost.items()}
+    outcomes = found.outcomes()
+    assert {leaf: outcomes[start + leaf] for leaf in lost} == {leaf: ("dropped", why) for leaf, why in lost.items()}
     assert f"{KEY}.upstream" not in found.kept(DPI)
 
 

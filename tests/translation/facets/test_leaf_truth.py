@@ -112,11 +112,11 @@ def test_what_is_reported_as_told_is_told(name, profile):
     def lines(call):
         return [ndjson_line(one) for one in told(call, profile=profile).proposals]
 
-    expected, verdicts = lines(events), told(events, report=True, profile=profile).verdicts()
+    expected, outcomes = lines(events), told(events, report=True, profile=profile).outcomes()
     reached = [
         path
-        for path, (verdict, _) in verdicts.items()
-        if verdict != "withheld" and "acets." in path and "jobType" not in path
+        for path, (outcome, _) in outcomes.items()
+        if outcome != "dropped" and "acets." in path and "jobType" not in path
     ]
     assert reached
     assert [path for path in reached if lines(changed(events, path)) == expected] == []

@@ -62,11 +62,11 @@ def test_an_event_without_a_run_tells_of_no_operation_though_a_run_of_the_same_c
     changed = change("CREATE")
     run, alone = event("COMPLETE", outputs=[totals()]), dataset_event(totals(facets=changed))
     path = "$.dataset.facets.lifecycleStateChange.lifecycleStateChange"
-    assert told([run, alone], report=True).verdicts()[path] == ("withheld", "no-home:no job")
+    assert told([run, alone], report=True).outcomes()[path] == ("dropped", "no-home:no job")
     job = told([run, job_event(outputs=[totals(facets=changed)])], report=True)
-    assert job.verdicts()["$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"] == (
-        "mapped",
-        "dataJobInputOutput.outputDatasetEdges[].properties",
+    assert job.outcomes()["$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"] == (
+        "property",
+        "dataJobInputOutput.outputDatasetEdges[].properties[openlineage.lifecycleStateChange]",
     )
 
 
@@ -133,7 +133,10 @@ def test_of_an_input_the_word_stands_on_the_edge_alone():
     assert not found.has(ORDERS, "status")
     assert not found.has(ORDERS, "operation")
     path = "$.inputs[0].facets.lifecycleStateChange.lifecycleStateChange"
-    assert found.verdicts()[path] == ("kept", "dataJobInputOutput.inputDatasetEdges[].properties")
+    assert found.outcomes()[path] == (
+        "property",
+        "dataJobInputOutput.inputDatasetEdges[].properties[openlineage.lifecycleStateChange]",
+    )
 
 
 @pytest.mark.parametrize("kind", ["FAIL", "ABORT"])
@@ -174,7 +177,7 @@ def test_the_client_s_class_is_read():
 def test_a_word_that_is_none_is_told_to_be_kept():
     found = of_output("lifecycleStateChange", facet(lifecycleStateChange="EXPLODE"), report=True)
     path = "$.outputs[0].facets.lifecycleStateChange.lifecycleStateChange"
-    assert found.verdicts()[path] == ("kept", "operation.customProperties")
+    assert found.outcomes()[path] == ("property", "operation.customProperties[openlineage.lifecycleStateChange]")
     assert found.one(TOTALS, "operation")["customProperties"]["openlineage.lifecycleStateChange"] == "EXPLODE"
 
 

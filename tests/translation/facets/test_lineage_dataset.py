@@ -96,7 +96,7 @@ def test_it_wins_over_column_lineage_of_its_event_whatever_the_bags():
         assert io(found, "/fine") == {fine("total", "NONE", column(ORDERS, "amount"))}
         assert OTHER not in found.one(DPI, "dataProcessInstanceInput")["inputs"]
         path = "$.outputs[0].facets.columnLineage.fields.total.inputFields[0].field"
-        assert found.verdicts()[path] == ("withheld", "duplicate-of:lineage")
+        assert found.outcomes()[path] == ("dropped", "duplicate-of:lineage")
 
 
 def test_it_leaves_column_lineage_of_other_events_and_of_other_outputs_alone():
@@ -168,8 +168,8 @@ def test_jobs_as_sources_are_edges_and_their_runs_upstream_of_this_run():
     assert upstream == [f"urn:li:dataProcessInstance:{OTHER_RUN}"]
     assert member(found, DPI, "jobs") == {"shop.public.totals<-shop/daily.extract": {"runId": OTHER_RUN}}
     start = "$.outputs[0].facets.lineage.inputs[0]"
-    assert found.verdicts()[f"{start}.runId"] == ("mapped", "dataProcessInstanceRelationships.upstreamInstances")
-    assert found.verdicts()[f"{start}.name"] == ("mapped", "dataJobInputOutput.inputDatajobEdges")
+    assert found.outcomes()[f"{start}.runId"] == ("mapped", "dataProcessInstanceRelationships.upstreamInstances")
+    assert found.outcomes()[f"{start}.name"] == ("mapped", "dataJobInputOutput.inputDatajobEdges")
 
 
 def test_the_job_itself_is_no_source_of_its_own_and_its_run_not_upstream_of_itself():
@@ -238,9 +238,9 @@ def test_descriptions_of_sources_that_are_called_the_same_are_told_apart():
 def test_a_source_that_names_nothing_is_withheld(bad, reason):
     found = of_output("lineage", facet(inputs=[bad], fields=fields(total=[bad, source(field="a")])), report=True)
     assert io(found, "/fine") == {fine("total", "NONE", column(ORDERS, "a"))}
-    verdicts = found.verdicts()
+    outcomes = found.outcomes()
     for start in ("inputs[0]", "fields.total.inputs[0]"):
-        assert verdicts[f"$.outputs[0].facets.lineage.{start}.type"] == ("withheld", reason)
+        assert outcomes[f"$.outputs[0].facets.lineage.{start}.type"] == ("dropped", reason)
 
 
 def test_a_source_without_a_type_is_what_its_parts_say():
@@ -252,10 +252,10 @@ def test_a_source_without_a_type_is_what_its_parts_say():
 
 def test_leaves_that_fit_no_source_are_withheld():
     body = facet(inputs=[source(runId=OTHER_RUN), job("daily.extract", field="x")])
-    verdicts = of_output("lineage", body, report=True).verdicts()
+    outcomes = of_output("lineage", body, report=True).outcomes()
     start = "$.outputs[0].facets.lineage"
-    assert verdicts[f"{start}.inputs[0].runId"] == ("withheld", "no-home:a dataset has no run")
-    assert verdicts[f"{start}.inputs[1].field"] == ("withheld", "no-home:a job has no columns")
+    assert outcomes[f"{start}.inputs[0].runId"] == ("dropped", "no-home:a dataset has no run")
+    assert outcomes[f"{start}.inputs[1].field"] == ("dropped", "no-home:a job has no columns")
 
 
 def test_what_is_null_or_empty_of_a_source_reached_nothing():
@@ -264,15 +264,15 @@ def test_what_is_null_or_empty_of_a_source_reached_nothing():
         inputs=[source("other", **void), job("daily.before", **void), job("daily.before", transformations=[])],
         fields=fields(total=[source(**void), job("daily.before", **void)]),
     )
-    verdicts = of_output("lineage", body, report=True).verdicts()
+    outcomes = of_output("lineage", body, report=True).outcomes()
     start = "$.outputs[0].facets.lineage"
     for where in ("inputs[0]", "inputs[1]", "fields.total.inputs[0]", "fields.total.inputs[1]"):
         for leaf in ("field", "transformations[0].description"):
-            assert verdicts[f"{start}.{where}.{leaf}"] == ("withheld", "no-home:empty")
+            assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "no-home:empty")
         for leaf in ("runId", "transformations[0].subtype"):
-            assert verdicts[f"{start}.{where}.{leaf}"] == ("withheld", "no-home:null says nothing")
-        assert verdicts[f"{start}.{where}.transformations[0].type"][0] != "withheld"
-    assert verdicts[f"{start}.inputs[2].transformations"] == ("withheld", "no-home:empty")
+            assert outcomes[f"{start}.{where}.{leaf}"] == ("dropped", "no-home:null says nothing")
+        assert outcomes[f"{start}.{where}.transformations[0].type"][0] != "dropped"
+    assert outcomes[f"{start}.inputs[2].transformations"] == ("dropped", "no-home:empty")
 
 
 def test_too_long_columns_are_withheld_and_their_table_s_edge_kept():
@@ -281,9 +281,9 @@ def test_too_long_columns_are_withheld_and_their_table_s_edge_kept():
     found = of_output("lineage", body, report=True)
     assert not io(found, "/fine")
     assert f"/inputDatasetEdges/{OTHER}" in io(found)
-    assert found.verdicts()["$.outputs[0].facets.lineage.fields.total.inputs[0].field"] == ("withheld", "too-large")
-    assert found.verdicts()["$.outputs[0].facets.lineage.inputs[0].field"] == ("withheld", "too-large")
-    named = found.verdicts()["$.outputs[0].facets.lineage.fields.total.inputs[0].name"]
+    assert found.outcomes()["$.outputs[0].facets.lineage.fields.total.inputs[0].field"] == ("dropped", "too-large")
+    assert found.outcomes()["$.outputs[0].facets.lineage.inputs[0].field"] == ("dropped", "too-large")
+    named = found.outcomes()["$.outputs[0].facets.lineage.fields.total.inputs[0].name"]
     assert named == ("mapped", "dataJobInputOutput.inputDatasetEdges")
 
 
@@ -297,8 +297,8 @@ def test_indirect_sources_are_dropped_by_setting_but_their_dataset_stays_an_inpu
     assert not io(found, "/inputDatasetFields/")
     assert {f"/inputDatasetEdges/{urn}" for urn in (OTHER, OTHER.replace("other", "third"))} <= io(found)
     path = "$.outputs[0].facets.lineage.fields.total.inputs[0]."
-    assert found.verdicts()[path + "field"] == ("withheld", "policy:column_lineage.indirect")
-    assert found.verdicts()[path + "name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
+    assert found.outcomes()[path + "field"] == ("dropped", "policy:column_lineage.indirect")
+    assert found.outcomes()[path + "name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
 
 
 def test_no_source_is_kept_and_ends_with_the_next_facet_that_has_one():
@@ -306,7 +306,7 @@ def test_no_source_is_kept_and_ends_with_the_next_facet_that_has_one():
     found = of_output("lineage", none, report=True)
     assert found.kept(TOTALS)["lineage.noSource"] == "true"
     target = "datasetProperties.customProperties[openlineage.lineage.noSource]"
-    assert found.verdicts()["$.outputs[0].facets.lineage.inputs"] == ("kept", target)
+    assert found.outcomes()["$.outputs[0].facets.lineage.inputs"] == ("property", target)
     events = [
         event(kind, inputs=[orders()], outputs=[totals(facets={"lineage": body})])
         for kind, body in (("START", none), ("COMPLETE", some))
@@ -320,7 +320,7 @@ def test_of_an_input_it_is_kept_whole_and_draws_nothing():
     assert json.loads(found.kept(ORDERS)["lineage"]) == {"inputs": [source("other")]}
     assert f"/inputDatasetEdges/{OTHER}" not in io(found)
     path = "$.inputs[0].facets.lineage.inputs[0].name"
-    assert found.verdicts()[path] == ("kept", "datasetProperties.customProperties[openlineage.lineage]")
+    assert found.outcomes()[path] == ("property", "datasetProperties.customProperties[openlineage.lineage]")
 
 
 def test_deleted_on_an_input_it_says_nothing():
@@ -370,9 +370,9 @@ def test_jobs_are_kept_on_the_dataset_and_an_event_without_job_has_no_own_one():
         "shop.public.totals<-shop/daily.extract": {"runId": OTHER_RUN},
     }
     assert member(found, TOTALS, "fieldJobs") == {"shop.public.totals.total": {"shop/daily.extract": ""}}
-    verdicts = found.verdicts()
-    assert verdicts["$.dataset.facets.lineage.inputs[1].type"] == ("withheld", "no-home:no job")
-    assert verdicts["$.dataset.facets.lineage.inputs[0].runId"][0] == "kept"
+    outcomes = found.outcomes()
+    assert outcomes["$.dataset.facets.lineage.inputs[1].type"] == ("dropped", "no-home:no job")
+    assert outcomes["$.dataset.facets.lineage.inputs[0].runId"][0] == "property"
 
 
 def test_no_source_withdraws_what_was_said_before_in_any_order():
@@ -486,6 +486,6 @@ def test_the_example_s_dataset_event_writes_upstreams_and_masked_columns():
         f"/fineGrainedLineages/DIRECT:TRANSFORMATION+MASKED/{column(customers, 'email_hash')}/NONE/{column(raw, 'email')}",
     }
     lost = {
-        path: verdict for path, verdict in found.verdicts().items() if ".lineage." in path and verdict[0] == "withheld"
+        path: outcome for path, outcome in found.outcomes().items() if ".lineage." in path and outcome[0] == "dropped"
     }
     assert all("._" in path or path.endswith("transformations") for path in lost), lost

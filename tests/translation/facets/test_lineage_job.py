@@ -87,10 +87,10 @@ def test_a_target_and_its_sources_become_output_and_inputs_of_the_job():
     assert found.one(DPI, "dataProcessInstanceOutput") == {"outputs": [TOTALS]}
     assert found.kept(TOTALS)["name"] == "shop.public.totals"
     start = "$.job.facets.lineage.entries[0]"
-    verdicts = found.verdicts()
-    assert verdicts[f"{start}.name"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
-    assert verdicts[f"{start}.inputs[0].name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
-    assert verdicts[f"{start}.fields.a.inputs[0].field"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
+    outcomes = found.outcomes()
+    assert outcomes[f"{start}.name"] == ("mapped", "dataJobInputOutput.outputDatasetEdges")
+    assert outcomes[f"{start}.inputs[0].name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
+    assert outcomes[f"{start}.fields.a.inputs[0].field"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
 
 
 def test_it_wins_over_column_lineage_of_the_targets_that_it_names():
@@ -104,8 +104,8 @@ def test_it_wins_over_column_lineage_of_the_targets_that_it_names():
         f"NONE/{column(another, 'a')}/NONE/{column(OTHER, 'x')}",
     }
     path = "$.outputs[{}].facets.columnLineage.fields.a.inputFields[0].field"
-    assert found.verdicts()[path.format(0)] == ("withheld", "duplicate-of:lineage")
-    assert found.verdicts()[path.format(1)][0] == "mapped"
+    assert found.outcomes()[path.format(0)] == ("dropped", "duplicate-of:lineage")
+    assert found.outcomes()[path.format(1)][0] == "mapped"
 
 
 def test_several_entries_of_one_target_add_up():
@@ -136,7 +136,7 @@ def test_a_job_event_declares_lineage_without_a_run():
     assert jobs(found, JOB) == {"shop.public.totals<-shop/daily.extract": {"runId": RUN_A}}
     assert found.entities("dataProcessInstance") == set()
     path = "$.job.facets.lineage.entries[0].inputs[1].runId"
-    assert found.verdicts()[path] == ("kept", "dataJobInfo.customProperties[openlineage.lineage.jobs]")
+    assert found.outcomes()[path] == ("property", "dataJobInfo.customProperties[openlineage.lineage.jobs]")
 
 
 def test_of_a_job_event_without_a_job_it_stands_on_the_dataset():
@@ -172,9 +172,9 @@ def test_what_feeds_the_job_itself_becomes_its_inputs(target):
     edge = found.patched(JOB, "dataJobInputOutput")[f"/inputDatasetEdges/{ORDERS}"]
     assert edge["properties"] == {"openlineage.columnLineage.indirect": "a:FILTER"}
     start = "$.job.facets.lineage.entries[0]"
-    assert found.verdicts()[f"{start}.inputs[1].name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
+    assert found.outcomes()[f"{start}.inputs[1].name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
     if "runId" in target:
-        assert found.verdicts()[f"{start}.runId"] == ("withheld", "duplicate-of:run.runId")
+        assert found.outcomes()[f"{start}.runId"] == ("dropped", "duplicate-of:run.runId")
 
 
 def test_jobs_that_feed_the_job_itself_are_edges_and_upstream_runs():
@@ -204,8 +204,8 @@ def test_what_feeds_another_job_becomes_that_job_s_edges_and_none_of_this_one():
         "shop/daily.transform<-shop/daily.extract": {},
         "shop/daily.transform<-shop/daily.load": {},
     }
-    target = ("kept", "dataProcessInstanceProperties.customProperties[openlineage.lineage.jobs]")
-    assert found.verdicts()["$.job.facets.lineage.entries[0].inputs[0].transformations[0].description"] == target
+    target = ("property", "dataProcessInstanceProperties.customProperties[openlineage.lineage.jobs]")
+    assert found.outcomes()["$.job.facets.lineage.entries[0].inputs[0].transformations[0].description"] == target
 
 
 def test_what_feeds_another_run_is_handed_to_it_when_it_is_in_the_same_call():
@@ -254,7 +254,7 @@ def test_a_flow_as_a_target_is_kept_without_edges():
 )  # fmt: skip
 def test_what_names_nothing_is_withheld(entry, leaf, reason):
     found = told(pair(job=lineage(entry)), report=True)
-    assert found.verdicts()[f"$.job.facets.lineage.entries[0].{leaf}"] == ("withheld", reason)
+    assert found.outcomes()[f"$.job.facets.lineage.entries[0].{leaf}"] == ("dropped", reason)
 
 
 def test_an_entry_without_a_type_is_what_its_parts_say():
@@ -318,7 +318,7 @@ PATH_JOB = AIRFLOW_JOB.replace("/", "~1")
 def test_the_specification_s_documents_are_read(name, urn, paths):
     found = told(pair(job=spec("LineageFacet", name)), report=True)
     assert sorted(io(found, urn=urn)) == paths
-    lost = {path for path, verdict in found.verdicts().items() if ".lineage." in path and verdict[0] == "withheld"}
+    lost = {path for path, outcome in found.outcomes().items() if ".lineage." in path and outcome[0] == "dropped"}
     assert all("._" in path for path in lost), lost
 
 
@@ -360,5 +360,5 @@ def test_the_example_s_view_has_the_pairs_of_its_columns():
     found = told([json.loads(line) for line in lines if '"entries"' in line], report=True)
     (view,) = found.entities("dataJob")
     assert {path.split("/")[2] for path in io(found, "/fine", urn=view)} == {"DIRECT:IDENTITY", "DIRECT:AGGREGATION"}
-    lost = {path for path, verdict in found.verdicts().items() if ".lineage." in path and verdict[0] == "withheld"}
+    lost = {path for path, outcome in found.outcomes().items() if ".lineage." in path and outcome[0] == "dropped"}
     assert all("._" in path or path.endswith("transformations") for path in lost), lost

@@ -23,8 +23,8 @@ def test_an_end_that_is_the_start_says_nothing():
     body = facet(nominalStartTime="2020-01-01T04:00:00Z", nominalEndTime="2020-01-01T04:00:00Z")
     found = of_run("nominalTime", body, report=True)
     assert "nominalTime.nominalEndTime" not in found.kept(DPI)
-    verdict = found.verdicts()["$.run.facets.nominalTime.nominalEndTime"]
-    assert verdict == ("withheld", "duplicate-of:nominalStartTime")
+    outcome = found.outcomes()["$.run.facets.nominalTime.nominalEndTime"]
+    assert outcome == ("dropped", "duplicate-of:nominalStartTime")
 
 
 def test_an_end_alone_schedules_nothing():

@@ -40,8 +40,8 @@ def test_placeholders_are_withheld(name):
     found = of_job("ownership", owners(name), report=True)
     assert not found.has(JOB, "ownership")
     if name:
-        verdict = found.verdicts()["$.job.facets.ownership.owners[0].name"]
-        assert verdict == ("withheld", "no-home:placeholder owner")
+        outcome = found.outcomes()["$.job.facets.ownership.owners[0].name"]
+        assert outcome == ("dropped", "no-home:placeholder owner")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_an_empty_list_erases_nobody_s_owners(body):
 def test_what_is_deleted_cannot_be_known_without_state():
     found = of_job("ownership", {**owners("ann"), "_deleted": True}, report=True)
     assert not found.has(JOB, "ownership")
-    assert found.verdicts()["$.job.facets.ownership._deleted"] == ("withheld", "policy:state=none")
+    assert found.outcomes()["$.job.facets.ownership._deleted"] == ("dropped", "policy:state=none")
 
 
 def test_airflow_s_split_owners_are_two():

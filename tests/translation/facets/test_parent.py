@@ -35,7 +35,7 @@ def test_a_run_is_not_its_own_parent():
     assert "parentInstance" not in relationships(found)
     assert "parent.job" not in found.kept(JOB)
     for leaf in ("run.runId", "job.namespace", "job.name"):
-        assert found.verdicts()[f"$.run.facets.parent.{leaf}"][0] == "withheld"
+        assert found.outcomes()[f"$.run.facets.parent.{leaf}"][0] == "dropped"
 
 
 def test_an_odd_run_id_is_told_apart_by_its_job():
@@ -82,7 +82,7 @@ def test_dbt_s_empty_facets_inside_are_nothing():
     body = facet(run={"runId": PARENT, "facets": {}}, job={"namespace": "a", "name": "b c#d", "facets": {}})
     found = of_run("parent", body, report=True)
     assert found.kept(JOB)["parent.job"] == "a/b c#d"
-    assert found.verdicts()["$.run.facets.parent.run.facets"] == ("withheld", "envelope")
+    assert found.outcomes()["$.run.facets.parent.run.facets"] == ("dropped", "envelope")
 
 
 def test_the_specification_s_documents_are_read():
@@ -111,8 +111,8 @@ def test_the_root_s_job_is_told_of_the_job_too():
         "parent", facet(run={"runId": PARENT}, job={"namespace": "shop", "name": "daily"}, root=root), report=True
     )
     assert found.kept(JOB)["root.job"] == found.kept(DPI)["root.job"] == "cron/nightly"
-    assert found.verdicts()["$.run.facets.parent.root.job.name"] == (
-        "kept",
+    assert found.outcomes()["$.run.facets.parent.root.job.name"] == (
+        "property",
         "dataJobInfo.customProperties[openlineage.root.job]",
     )
 

@@ -28,6 +28,7 @@ from facet_cases import (
 from dh_bridge.translation import facets
 from dh_bridge.translation.facet import FacetSpec
 from dh_bridge.translation.facets import registry, specs
+from dh_bridge.translation.render.targets import documented
 
 MODULES = [module.name for module in pkgutil.iter_modules(facets.__path__)]
 KEYS = [(attach, key) for attach, keys in registry().items() for key in keys]
@@ -47,9 +48,9 @@ def placed(attach, key, value, **settings):
     return of_output(key, value, **settings), f"$.outputs[0].facets.{key}"
 
 
-def verdicts(found, start):
+def outcomes(found, start):
     quoted = start if "." not in start.rpartition("facets.")[2] else start.replace("facets.", 'facets["') + '"]'
-    return {path: verdict for path, verdict in found.verdicts().items() if path.startswith((start, quoted))}
+    return {path: outcome for path, outcome in found.outcomes().items() if path.startswith((start, quoted))}
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -59,14 +60,13 @@ def test_each_module_declares_its_facets(name):
 
 
 @pytest.mark.parametrize("spec", specs(), ids=lambda spec: f"{spec.at}-{spec.keys[0]}")
-def test_a_facet_says_what_it_is_and_what_becomes_of_its_leaves(spec):
+def test_a_facet_says_what_it_is_and_what_becomes_of_its_fields(spec):
     assert spec.doc
     assert spec.leaves
-    for leaf in spec.leaves.values():
-        assert leaf.verdict in ("mapped", "kept", "withheld")
-        assert (leaf.verdict == "withheld") is bool(leaf.reason)
-        assert leaf.verdict != "mapped" or leaf.targets
-        assert leaf.reason in WORDS | {""} or leaf.reason.startswith(REASONS)
+    for row in spec.leaves.values():
+        assert not (row.reason and row.targets)
+        assert row.reason in WORDS | {""} or row.reason.startswith(REASONS)
+        assert all(list(documented(target)) for target in row.targets)
 
 
 @pytest.mark.parametrize(("attach", "key"), KEYS)
@@ -82,7 +82,7 @@ def test_a_facet_says_what_it_is_and_what_becomes_of_its_leaves(spec):
 )
 def test_a_facet_that_is_no_object_is_absent_and_never_breaks_its_event(attach, key, value, reason):
     found, start = placed(attach, key, value)
-    assert set(verdicts(found, start).values()) == {("withheld", reason)}
+    assert set(outcomes(found, start).values()) == {("dropped", reason)}
     assert found.has(DPI, "dataProcessInstanceRunEvent")
 
 
@@ -109,8 +109,8 @@ def test_a_deleted_facet_is_a_tombstone_and_states_nothing_else(attach, key):
     found, start = placed(attach, key, {**facet(), "_deleted": True, "description": "gone"})
     urn = JOB if attach == "job" else TOTALS
     assert not any("gone" in value for value in found.kept(urn).values())
-    said = {path.rpartition(".")[2]: verdict for path, verdict in verdicts(found, start).items()}
-    assert said["_deleted"][0] in ("withheld", "mapped")
+    said = {path.rpartition(".")[2]: outcome for path, outcome in outcomes(found, start).items()}
+    assert said["_deleted"][0] in ("dropped", "mapped")
 
 
 @pytest.mark.parametrize("spec", [spec for spec in specs() if spec.reads], ids=lambda spec: f"{spec.at}-{spec.keys[0]}")
@@ -149,7 +149,7 @@ def test_facets_of_runs_say_nothing_where_there_is_no_run():
     declared = told(
         job_event(job={"parent": facet(run={"runId": "x"}), "nominalTime": facet(nominalStartTime="x")}), report=True
     )
-    assert declared.verdicts()["$.job.facets.nominalTime.nominalStartTime"] == ("withheld", "no-home:no run")
+    assert declared.outcomes()["$.job.facets.nominalTime.nominalStartTime"] == ("dropped", "no-home:no run")
     assert "parent.job" not in declared.kept(JOB)
 
 
@@ -161,7 +161,7 @@ def test_a_filter_leaves_a_facet_out_and_counts_it():
     )
     assert "/description" not in found.patched(JOB, "dataJobInfo")
     assert "facet.mystery" not in found.kept(JOB)
-    assert found.verdicts()["$.job.facets.documentation.description"][0] == "withheld"
+    assert found.outcomes()["$.job.facets.documentation.description"][0] == "dropped"
 
 
 @pytest.mark.parametrize(("attach", "key"), KEYS)

@@ -81,7 +81,7 @@ def test_an_untyped_output_says_nothing():
     found = of_output("schema", fields({"name": "a"}), report=True)
     assert not found.has(TOTALS, "schemaMetadata")
     path = "$.outputs[0].facets.schema.fields[0].name"
-    assert found.verdicts()[path] == ("withheld", "no-home:untyped-projection")
+    assert found.outcomes()[path] == ("dropped", "no-home:untyped-projection")
 
 
 TRINO = "https://github.com/trinodb/trino/plugin/trino-openlineage"
@@ -100,7 +100,7 @@ def test_columns_that_a_statement_of_trino_sets_are_no_schema_of_its_table(sql):
     found = told(of_statement(sql, fields(DAY)), report=True)
     assert not found.has(TOTALS, "schemaMetadata")
     path = "$.outputs[0].facets.schema.fields[0].type"
-    assert found.verdicts()[path] == ("withheld", "no-home:projection")
+    assert found.outcomes()[path] == ("dropped", "no-home:projection")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_columns_of_sparks_kafka_source_are_no_schema_of_a_topic(columns):
     found = of_spark("shop.orders", "kafka://b:9092", columns)
     assert not found.has(TOPIC, "schemaMetadata")
     path = "$.inputs[0].facets.schema.fields[0].name"
-    assert found.verdicts()[path] == ("withheld", "no-home:frame")
+    assert found.outcomes()[path] == ("dropped", "no-home:frame")
 
 
 @pytest.mark.parametrize(("columns", "producer"), [("key value sku", SPARK), ("key value", TRINO)])
@@ -156,7 +156,7 @@ def test_columns_of_icebergs_metadata_are_no_schema_of_the_table():
     said = of_spark("/lake/shop/orders", "file", "committed_at snapshot_id", symlinks=symlink("shop.orders.snapshots"))
     assert not said.has(FOLDER, "schemaMetadata")
     path = "$.inputs[0].facets.schema.fields[0].name"
-    assert said.verdicts()[path] == ("withheld", "no-home:metadata-table")
+    assert said.outcomes()[path] == ("dropped", "no-home:metadata-table")
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ def test_of_a_table_that_a_statement_reads_and_writes_what_is_written_counts_and
     said = event(inputs=[totals(facets={"schema": hidden})], outputs=[totals(facets={"schema": WHOLE})])
     found = told(said, report=True)
     assert [field["fieldPath"] for field in found.one(TOTALS, "schemaMetadata")["fields"]] == ["day", "id"]
-    verdicts = found.verdicts()
-    assert verdicts["$.inputs[0].facets.schema.fields[2].name"] == ("withheld", "duplicate-of:$.outputs[0]")
-    assert verdicts["$.outputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
+    outcomes = found.outcomes()
+    assert outcomes["$.inputs[0].facets.schema.fields[2].name"] == ("dropped", "duplicate-of:$.outputs[0]")
+    assert outcomes["$.outputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
 
 
 ICEBERG = {"storage": facet(storageLayer="iceberg", fileFormat="parquet")}
@@ -190,8 +190,8 @@ def columns(found, urn=FOLDER):
 def test_columns_that_any_iceberg_table_can_be_asked_for_are_not_of_its_schema(bag):
     found = of_spark("/lake/shop/orders", "file", f"id day {HIDDEN}", **bag)
     assert columns(found) == ["id", "day"]
-    assert found.verdicts()["$.inputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
-    assert found.verdicts()["$.inputs[0].facets.schema.fields[2].type"] == ("withheld", "no-home:hidden-column")
+    assert found.outcomes()["$.inputs[0].facets.schema.fields[1].name"] == ("mapped", "schemaMetadata.fields")
+    assert found.outcomes()["$.inputs[0].facets.schema.fields[2].type"] == ("dropped", "no-home:hidden-column")
 
 
 def test_a_table_that_has_such_columns_keeps_them():
@@ -238,7 +238,7 @@ def test_where_the_output_says_no_schema_that_of_the_input_counts(written):
     said = event(inputs=[totals(facets={"schema": WHOLE})], outputs=[totals(facets=bag)])
     found = told(said, report=True)
     assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 2
-    assert found.verdicts()["$.inputs[0].facets.schema.fields[0].name"] == ("mapped", "schemaMetadata.fields")
+    assert found.outcomes()["$.inputs[0].facets.schema.fields[0].name"] == ("mapped", "schemaMetadata.fields")
 
 
 def test_other_producers_send_the_schema_of_the_table_whatever_the_statement():
@@ -357,7 +357,7 @@ def nested(levels):
 
 def reasons(found):
     start = "$.outputs[0].facets.schema."
-    return {path.removeprefix(start): said for path, said in found.verdicts().items() if path.startswith(start)}
+    return {path.removeprefix(start): said for path, said in found.outcomes().items() if path.startswith(start)}
 
 
 def test_columns_beyond_3000_are_told_as_too_large_and_their_number_is_kept():
@@ -370,8 +370,8 @@ def test_columns_beyond_3000_are_told_as_too_large_and_their_number_is_kept():
     for number in range(3010):
         lost = f"c{number}" not in written
         for leaf in ("name", "type"):
-            verdict, reason = said[f"fields[{number}].{leaf}"]
-            assert verdict == ("withheld" if lost else "mapped")
+            outcome, reason = said[f"fields[{number}].{leaf}"]
+            assert outcome == ("dropped" if lost else "mapped")
             assert (reason == "too-large") is lost
 
 
@@ -379,7 +379,7 @@ def test_columns_that_stand_too_deep_are_told_as_too_large_and_those_beside_them
     found = of_output("schema", fields(ID, nested(17), DAY | {"ordinal_position": 3}), report=True)
     assert len(found.one(TOTALS, "schemaMetadata")["fields"]) == 17
     assert found.kept(TOTALS)["schema.fields"] == "19"
-    lost = {path for path, said in reasons(found).items() if said == ("withheld", "too-large")}
+    lost = {path for path, said in reasons(found).items() if said == ("dropped", "too-large")}
     deep = "fields[1]" + ".fields[0]" * 15
     assert lost == {f"{deep}.name", f"{deep}.type", f"{deep}.fields[0].name", f"{deep}.fields[0].type"}
 
@@ -387,14 +387,14 @@ def test_columns_that_stand_too_deep_are_told_as_too_large_and_those_beside_them
 def test_the_columns_that_are_too_many_are_those_that_come_last_by_their_ordinals():
     many = [{"name": f"c{number}", "type": "int", "ordinal_position": 4000 - number} for number in range(3001)]
     found = of_output("schema", fields(*many), report=True)
-    lost = {path for path, said in reasons(found).items() if said == ("withheld", "too-large")}
+    lost = {path for path, said in reasons(found).items() if said == ("dropped", "too-large")}
     assert lost == {"fields[0].name", "fields[0].type", "fields[0].ordinal_position"}
 
 
 def test_a_schema_within_the_caps_has_no_count():
     found = of_output("schema", fields(ID, nested(14), ID), report=True)
     assert "schema.fields" not in found.kept(TOTALS)
-    assert "too-large" not in {reason for _, reason in found.verdicts().values()}
+    assert "too-large" not in {reason for _, reason in found.outcomes().values()}
 
 
 def col(name, kind="int", *inside, **more):
@@ -425,7 +425,7 @@ LEFT_OUT = {
 @pytest.mark.parametrize(("columns", "lost"), LEFT_OUT.values(), ids=LEFT_OUT)
 def test_what_is_left_out_of_a_schema_is_told_leaf_by_leaf(columns, lost):
     found = of_output("schema", fields(*columns), report=True)
-    said = {path: reason for path, (verdict, reason) in reasons(found).items() if verdict == "withheld"}
+    said = {path: reason for path, (outcome, reason) in reasons(found).items() if outcome == "dropped"}
     assert {path: reason for path, reason in said.items() if not path.startswith("_")} == lost
 
 

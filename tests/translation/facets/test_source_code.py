@@ -16,7 +16,7 @@ def test_code_may_hold_secrets_so_its_hash_and_length_stay():
     assert kept["sourceCode.sha256"] == hashlib.sha256(b"print(1)").hexdigest()
     assert kept["sourceCode.length"] == "8"
     assert "print(1)" not in kept.values()
-    assert found.verdicts()["$.job.facets.sourceCode.sourceCode"] == ("withheld", "secret")
+    assert found.outcomes()["$.job.facets.sourceCode.sourceCode"] == ("dropped", "secret")
 
 
 def test_it_is_kept_by_setting_with_what_looks_secret_taken_out():
@@ -40,7 +40,7 @@ def test_the_sql_facet_wins():
     job = {"sourceCode": facet(language="SQL", sourceCode="select 1"), "sql": facet(query="select 2")}
     found = told(pair(job=job), report=True)
     assert found.kept(JOB)["sql.query"] == "select 2"
-    assert found.verdicts()["$.job.facets.sourceCode.sourceCode"] == ("withheld", "duplicate-of:sql.query")
+    assert found.outcomes()["$.job.facets.sourceCode.sourceCode"] == ("dropped", "duplicate-of:sql.query")
 
 
 def test_nothing_said_is_nothing_kept():

@@ -34,8 +34,8 @@ def test_the_error_message_wins_where_both_stand():
     found = told(pair(run=run), report=True)
     assert found.kept(DPI)["errorMessage.message"] == "better"
     assert "errorMessage.stackTrace" not in found.kept(DPI)
-    verdict = found.verdicts()['$.run.facets["spark.exception"].message']
-    assert verdict == ("withheld", "duplicate-of:errorMessage")
+    outcome = found.outcomes()['$.run.facets["spark.exception"].message']
+    assert outcome == ("dropped", "duplicate-of:errorMessage")
 
 
 def test_an_empty_one_says_nothing():

@@ -20,7 +20,7 @@ def test_the_description_describes_the_job_where_nothing_else_does():
     body = {"spark_jobDetails": facet(jobDescription="nightly totals")}
     found = told(pair(run=body), report=True)
     assert found.patched(JOB, "dataJobInfo")["/description"] == "nightly totals"
-    assert found.verdicts()["$.run.facets.spark_jobDetails.jobDescription"] == ("mapped", "dataJobInfo.description")
+    assert found.outcomes()["$.run.facets.spark_jobDetails.jobDescription"] == ("mapped", "dataJobInfo.description")
     stated = told(pair(run=body, job={"documentation": facet(description="What it is")}))
     assert stated.patched(JOB, "dataJobInfo")["/description"] == "What it is"
 

@@ -11,4 +11,4 @@ def test_the_plan_is_withheld_and_its_hash_and_size_are_kept():
     assert len(kept["spark.logicalPlan.sha256"]) == 64
     assert int(kept["spark.logicalPlan.bytes"]) > 50
     assert not any("org.apache.Plan" in value for value in kept.values())
-    assert found.verdicts()['$.run.facets["spark.logicalPlan"].plan[0].class'] == ("withheld", "plan")
+    assert found.outcomes()['$.run.facets["spark.logicalPlan"].plan[0].class'] == ("dropped", "plan")

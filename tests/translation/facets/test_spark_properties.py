@@ -32,6 +32,6 @@ def test_an_empty_one_says_nothing():
 
 
 def test_where_the_older_form_is_kept_is_told():
-    verdicts = of_run("spark_properties", facet(**{"spark.master": "yarn"}), report=True).verdicts()
-    target = "dataProcessInstanceProperties.customProperties[openlineage.spark_properties]"
-    assert [verdict for where, verdict in verdicts.items() if "master" in where] == [("kept", target)]
+    outcomes = of_run("spark_properties", facet(**{"spark.master": "yarn"}), report=True).outcomes()
+    target = "dataProcessInstanceProperties.customProperties[openlineage.spark_properties.spark.master]"
+    assert [outcome for where, outcome in outcomes.items() if "master" in where] == [("property", target)]

@@ -9,7 +9,7 @@ from facet_cases import DPI, event, facet, of_run, told
 def test_nodes_that_the_listener_did_not_understand_are_withheld():
     found = of_run("spark_unknown", facet(output={"description": "x"}), report=True)
     assert {"spark_unknown.sha256", "spark_unknown.bytes"} <= found.kept(DPI).keys()
-    assert found.verdicts()["$.run.facets.spark_unknown.output.description"] == ("withheld", "plan")
+    assert found.outcomes()["$.run.facets.spark_unknown.output.description"] == ("dropped", "plan")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,6 @@ def test_the_nodes_are_counted_unread(body, count):
 def test_what_is_no_facet_is_no_bulk(body, reason):
     found = told(event("START", run={"spark_unknown": body}), report=True)
     assert not any(key.startswith("spark") for key in found.kept(DPI))
-    verdicts = {path: said for path, said in found.verdicts().items() if "spark_unknown" in path}
-    assert all(said == ("withheld", reason) for said in verdicts.values())
-    assert verdicts
+    outcomes = {path: said for path, said in found.outcomes().items() if "spark_unknown" in path}
+    assert all(said == ("dropped", reason) for said in outcomes.values())
+    assert outcomes

@@ -22,11 +22,11 @@ def test_versions_are_kept_where_nothing_else_tells_them():
 def test_what_processing_engine_says_too_is_withheld():
     found = versions(processing_engine=facet(name="spark", version="3.3.0", openlineageAdapterVersion="0.20.0"))
     assert not KEYS & found.kept(DPI).keys()
-    said = found.verdicts()
+    said = found.outcomes()
     leaf = "$.run.facets.spark_version.{}"
-    assert said[leaf.format("spark-version")] == ("withheld", "duplicate-of:processing_engine.version")
+    assert said[leaf.format("spark-version")] == ("dropped", "duplicate-of:processing_engine.version")
     reason = "duplicate-of:processing_engine.openlineageAdapterVersion"
-    assert said[leaf.format("openlineage-spark-version")] == ("withheld", reason)
+    assert said[leaf.format("openlineage-spark-version")] == ("dropped", reason)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_no_leaf_of_the_specification_s_documents_is_lost(document, profile):
     lost = {}
     for sent in events(document, facets):
         found = told(sent, report=True, profile=profile)
-        for path, (verdict, why) in found.verdicts().items():
-            if "acets." in path and verdict == "withheld" and not str(why).startswith(FINE):
+        for path, (outcome, why) in found.outcomes().items():
+            if "acets." in path and outcome == "dropped" and not str(why).startswith(FINE):
                 lost[path] = why
     assert lost == {}

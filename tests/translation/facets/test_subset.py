@@ -134,13 +134,13 @@ def test_literals_are_kept_hashed_or_dropped():
     found = told(pair(inputs=[orders(inputFacets=reads(DATE))]), report=True, subset={"literals": "drop"})
     assert edge(found)["openlineage.subset"] == "dt = ?"
     path = "$.inputs[0].inputFacets.subset.inputCondition.right.value"
-    assert found.verdicts()[path] == ("withheld", "policy:subset.literals")
+    assert found.outcomes()[path] == ("dropped", "policy:subset.literals")
 
 
 def test_secrets_are_masked_by_the_name_of_the_column_and_by_their_shape():
     found = told(pair(inputs=[orders(inputFacets=reads(compare(field("password"), literal("hunter2"))))]), report=True)
     assert edge(found)["openlineage.subset"] == "password = '[REDACTED]'"
-    assert found.verdicts()["$.inputs[0].inputFacets.subset.inputCondition.right.value"] == ("withheld", "secret")
+    assert found.outcomes()["$.inputs[0].inputFacets.subset.inputCondition.right.value"] == ("dropped", "secret")
     assert predicate(compare(field("u"), literal("http://a:b@c/?token=d"))) == "u = 'http://a:***@c/?token=***'"
     assert predicate(partitions({"api_key": "k"})) == "api_key = '[REDACTED]'"
 
@@ -287,7 +287,7 @@ def test_a_condition_in_the_wrong_bag_is_read_and_a_second_one_is_not():
     found = told(pair(inputs=[orders(inputFacets=both)]), report=True)
     assert edge(found)["openlineage.subset"] == "country = 'IN'"
     path = "$.inputs[0].inputFacets.subset.outputCondition.partitions[0].dimensions.country"
-    assert found.verdicts()[path] == ("withheld", "no-home:the condition of the other side")
+    assert found.outcomes()[path] == ("dropped", "no-home:the condition of the other side")
 
 
 def test_conditions_without_end_are_cut_and_told():
@@ -296,7 +296,7 @@ def test_conditions_without_end_are_cut_and_told():
         deep = binary(deep, SIZE)
     found = told(pair(inputs=[orders(inputFacets=reads(deep))]), report=True)
     assert "(…)" in edge(found)["openlineage.subset"]
-    assert ("withheld", "too-large") in found.verdicts().values()
+    assert ("dropped", "too-large") in found.outcomes().values()
 
 
 def test_conditions_nested_beyond_reading_cost_only_themselves():
@@ -314,7 +314,7 @@ def test_a_long_predicate_is_cut_and_wrong_types_cost_only_themselves():
     assert predicate({"locations": [{"a": 1}, "s3://b"]}) == "LOCATION IN ('s3://b')"
     assert predicate([]) is None
     found = told(pair(inputs=[orders(inputFacets=reads("all of it"))]), report=True)
-    assert found.verdicts()["$.inputs[0].inputFacets.subset.inputCondition"] == ("withheld", "malformed")
+    assert found.outcomes()["$.inputs[0].inputFacets.subset.inputCondition"] == ("dropped", "malformed")
     twice = told(
         pair(
             inputs=[
@@ -331,7 +331,7 @@ def test_a_deleted_one_says_nothing():
     found = told(pair(inputs=[orders(inputFacets=reads(IN, _deleted=True))]), report=True)
     assert "openlineage.subset" not in edge(found)
     path = "$.inputs[0].inputFacets.subset.inputCondition.partitions[0].dimensions.country"
-    assert found.verdicts()[path] == ("withheld", "policy:state=none")
+    assert found.outcomes()[path] == ("dropped", "policy:state=none")
 
 
 @pytest.mark.parametrize(

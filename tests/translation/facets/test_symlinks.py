@@ -174,6 +174,6 @@ def test_the_log_of_a_delta_table_is_no_dataset(namespace, path):
     log = {"namespace": namespace, "name": f"{path}/_delta_log"}
     found = told(event(inputs=[log], outputs=[log]), report=True)
     assert found.entities("dataset") == set()
-    assert found.verdicts()["$.outputs[0].name"] == ("withheld", "phantom")
+    assert found.outcomes()["$.outputs[0].name"] == ("dropped", "phantom")
     kept = told(event(inputs=[{"namespace": namespace, "name": f"{path}_delta_log"}]))
     assert len(kept.entities("dataset")) == 1

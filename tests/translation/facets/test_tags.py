@@ -98,9 +98,9 @@ def test_excluded_and_nameless_tags_are_withheld():
     body = tags({"key": "openlineage_client_version", "value": "1.54.0"}, {"key": " ", "value": "x"}, {"value": "y"})
     found = of_job("tags", body, report=True)
     assert not found.has(JOB, "globalTags")
-    verdicts = found.verdicts()
-    assert verdicts["$.job.facets.tags.tags[0].value"] == ("withheld", "policy:tags.exclude")
-    assert verdicts["$.job.facets.tags.tags[1].key"] == ("withheld", "malformed")
+    outcomes = found.outcomes()
+    assert outcomes["$.job.facets.tags.tags[0].value"] == ("dropped", "policy:tags.exclude")
+    assert outcomes["$.job.facets.tags.tags[1].key"] == ("dropped", "malformed")
     kept = told(pair(job={"tags": body}), tags={"exclude": []})
     assert kept.has(JOB, "globalTags")
 

@@ -59,10 +59,10 @@ def test_what_a_column_that_is_named_a_secret_holds_is_in_no_test(beside):
     found = ran(test, bag=bag, report=True)
     assert results(found)[ORDERS]["nativeResults"]["actual"] == "[REDACTED]"
     assert "hunter2" not in str([one.value for one in found.proposals])
-    verdicts = found.verdicts()
+    outcomes = found.outcomes()
     for leaf in ("actual", "params.values[0]"):
-        assert verdicts[f"$.run.facets.test.tests[0].{leaf}"] == ("withheld", "secret")
-    assert verdicts["$.run.facets.test.tests[0].expected"][0] == "mapped"
+        assert outcomes[f"$.run.facets.test.tests[0].{leaf}"] == ("dropped", "secret")
+    assert outcomes["$.run.facets.test.tests[0].expected"][0] == "mapped"
 
 
 @pytest.mark.parametrize("status", ["maybe", None])
@@ -70,8 +70,8 @@ def test_an_unknown_word_is_malformed_and_stays_on_the_run(status):
     found = ran({**UNIQUE, "status": status, "expected": "0"}, report=True)
     assert results(found) == {}
     assert '"name":"unique_orders_id"' in found.kept(DPI)["test.results"]
-    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("kept", RESULTS)
-    assert found.verdicts()["$.run.facets.test.tests[0].expected"] == ("withheld", "malformed")
+    assert found.outcomes()["$.run.facets.test.tests[0].name"] == ("property", RESULTS)
+    assert found.outcomes()["$.run.facets.test.tests[0].expected"] == ("dropped", "malformed")
 
 
 def test_without_a_dataset_the_results_stay_on_the_run():
@@ -80,8 +80,8 @@ def test_without_a_dataset_the_results_stay_on_the_run():
     assert found.kept(DPI)["test.results"] == (
         '[{"name":"unique_orders_id","severity":"warn","status":"pass","type":"unique"}]'
     )
-    assert found.verdicts()["$.run.facets.test.tests[0].name"] == ("kept", RESULTS)
-    assert found.verdicts()["$.run.facets.test.tests[0].expected"] == ("withheld", "no-dataset")
+    assert found.outcomes()["$.run.facets.test.tests[0].name"] == ("property", RESULTS)
+    assert found.outcomes()["$.run.facets.test.tests[0].expected"] == ("dropped", "no-dataset")
 
 
 def test_outputs_are_tested_where_nothing_was_read():
@@ -102,7 +102,7 @@ def test_the_setting_says_which_of_several_datasets_is_tested(which, tested):
     kept = found.kept(DPI).get("test.results")
     assert (kept is None) == bool(tested), "what has no dataset stays on the run"
     if not tested:
-        assert found.verdicts()["$.run.facets.test.tests[0].params.limit"] == ("withheld", "no-dataset")
+        assert found.outcomes()["$.run.facets.test.tests[0].params.limit"] == ("dropped", "no-dataset")
 
 
 @pytest.mark.parametrize(("warn_as", "kind"), [("failure", "FAILURE"), ("success", "SUCCESS")])
@@ -207,6 +207,6 @@ SPOILT = "<<non-serializable: Decimal>>"
 
 def test_what_a_client_could_not_write_is_told_as_such():
     found = ran({**UNIQUE, "expected": SPOILT, "failures": -1, "params": {"most": SPOILT}}, report=True)
-    assert found.verdicts()["$.run.facets.test.tests[0].expected"] == ("withheld", "non-serializable")
-    assert found.verdicts()["$.run.facets.test.tests[0].failures"] == ("withheld", "malformed")
-    assert found.verdicts()["$.run.facets.test.tests[0].params.most"] == ("withheld", "non-serializable")
+    assert found.outcomes()["$.run.facets.test.tests[0].expected"] == ("dropped", "non-serializable")
+    assert found.outcomes()["$.run.facets.test.tests[0].failures"] == ("dropped", "malformed")
+    assert found.outcomes()["$.run.facets.test.tests[0].params.most"] == ("dropped", "non-serializable")

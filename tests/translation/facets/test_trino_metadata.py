@@ -19,8 +19,8 @@ def test_the_query_id_names_the_run_and_the_plan_is_only_hashed():
     assert kept["trino_metadata.query_plan.sha256"] == hashlib.sha256(PLAN.encode()).hexdigest()
     assert kept["trino_metadata.query_plan.bytes"] == "8000"
     assert not any("Fragment" in value for value in kept.values())
-    assert found.verdicts()["$.run.facets.trino_metadata.query_plan"] == ("withheld", "plan")
-    assert found.verdicts()["$.run.facets.trino_metadata.query_id"] == ("mapped", "dataProcessInstanceProperties.name")
+    assert found.outcomes()["$.run.facets.trino_metadata.query_plan"] == ("dropped", "plan")
+    assert found.outcomes()["$.run.facets.trino_metadata.query_id"] == ("mapped", "dataProcessInstanceProperties.name")
 
 
 @pytest.mark.parametrize("query", [None, "", {}, ["x"]])

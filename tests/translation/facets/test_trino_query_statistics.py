@@ -15,10 +15,10 @@ def test_numbers_are_one_json_also_where_they_are_written_as_text():
     found = query(cpuTime="0.125", peakTaskTotalMemory="1024", physicalInputBytes=7, complete="true", stages="[{}]")
     kept = found.kept(DPI)["trino_query_statistics"]
     assert kept == '{"cpuTime":0.125,"peakTaskTotalMemory":1024,"physicalInputBytes":7}'
-    said = found.verdicts()
-    assert said["$.run.facets.trino_query_statistics.stages"] == ("withheld", "no-home:no number")
+    said = found.outcomes()
+    assert said["$.run.facets.trino_query_statistics.stages"] == ("dropped", "no-home:no number")
     target = "dataProcessInstanceProperties.customProperties[openlineage.trino_query_statistics]"
-    assert said["$.run.facets.trino_query_statistics.cpuTime"] == ("kept", target)
+    assert said["$.run.facets.trino_query_statistics.cpuTime"] == ("property", target)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def test_names_and_types_are_kept_and_the_bulk_is_withheld():
     assert {"unknownSourceAttribute.sha256", "unknownSourceAttribute.bytes"} <= kept.keys()
     assert not any("bash_command" in value for value in kept.values())
     path = "$.run.facets.unknownSourceAttribute.unknownItems[0].properties.bash_command"
-    assert found.verdicts()[path] == ("withheld", "bulk")
+    assert found.outcomes()[path] == ("dropped", "bulk")
 
 
 @pytest.mark.parametrize("items", [None, [], "x"])

@@ -147,12 +147,12 @@ def test_the_dataset_of_a_dropped_entry_stays_an_input():
     paths = added(found, "dataJobInputOutput")
     assert {f"/inputDatasetEdges/{OTHER}", f"/inputDatasetEdges/{ORDERS}"} <= paths.keys()
     assert not [path for path in paths if path.startswith(("/inputDatasetFields", "/fineGrainedLineages"))]
-    said = {line["path"]: (line["verdict"], line["target"] or line["reason"]) for line in found.report.lines()}
+    said = {line["path"]: (line["outcome"], line["target"] or line["reason"]) for line in found.report.lines()}
     start = "$.outputs[0].facets.columnLineage."
     for source in ("fields.a.inputFields[0]", "dataset[0]"):
         assert said[f"{start}{source}.name"] == ("mapped", "dataJobInputOutput.inputDatasetEdges")
-        assert said[f"{start}{source}.field"] == ("withheld", "policy:column_lineage.indirect")
-        assert said[f"{start}{source}.transformations[0].type"] == ("withheld", "policy:column_lineage.indirect")
+        assert said[f"{start}{source}.field"] == ("dropped", "policy:column_lineage.indirect")
+        assert said[f"{start}{source}.transformations[0].type"] == ("dropped", "policy:column_lineage.indirect")
 
 
 def test_a_dataset_that_only_column_lineage_names_becomes_an_input():

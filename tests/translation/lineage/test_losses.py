@@ -9,9 +9,9 @@ FILTER = [{"type": "INDIRECT", "subtype": "FILTER"}]
 DROP = {"column_lineage": {"indirect": "drop"}}
 
 
-def verdicts(*sources, **settings):
+def outcomes(*sources, **settings):
     entry = {"inputFields": list(sources), "transformationType": "MASKED", "transformationDescription": "words"}
-    found = of_output("columnLineage", facet(fields={"total": entry}), report=True, **settings).verdicts()
+    found = of_output("columnLineage", facet(fields={"total": entry}), report=True, **settings).outcomes()
     start = "$.outputs[0].facets.columnLineage.fields.total.transformation"
     return [found[start + leaf] for leaf in ("Type", "Description")]
 
@@ -21,12 +21,12 @@ def verdicts(*sources, **settings):
     [(orders(), {}), (orders(field=""), {}), ({"field": "a"}, {}), (orders(field="a", transformations=FILTER), DROP)],
 )
 def test_words_about_columns_that_are_not_told_reached_nothing(source, settings):
-    assert verdicts(source, **settings) == [("withheld", "no-home:no input column")] * 2
-    kind, words = verdicts(source, orders(field="a"), **settings)
+    assert outcomes(source, **settings) == [("dropped", "no-home:no input column")] * 2
+    kind, words = outcomes(source, orders(field="a"), **settings)
     assert kind == ("mapped", "dataJobInputOutput.fineGrainedLineages")
-    assert words[0] == "kept"
+    assert words[0] == "property"
 
 
 def test_a_type_that_the_told_columns_say_themselves_is_a_duplicate():
     told = orders(field="a", transformations=[{"type": "DIRECT", "subtype": "IDENTITY"}])
-    assert verdicts(told, orders())[0] == ("withheld", "duplicate-of:transformations")
+    assert outcomes(told, orders())[0] == ("dropped", "duplicate-of:transformations")

@@ -20,4 +20,4 @@ def test_what_hamilton_knows_no_name_of_is_no_dataset():
         report=True,
     )
     assert {urn.partition("unknown,")[2] for urn in found.entities("dataset")} == {"shop//data/features.csv,PROD)"}
-    assert found.verdicts()["$.outputs[0].facets.storage.storageLayer"] == ("withheld", "phantom")
+    assert found.outcomes()["$.outputs[0].facets.storage.storageLayer"] == ("dropped", "phantom")

@@ -106,9 +106,9 @@ def test_the_setting_none_leaves_it_on_the_run():
 def test_the_report_tells_of_what_stands_on_the_other_tables():
     found = ran(orders(facets=checks(CHECK)), totals(facets=checks(CHECK, GENERIC)), report=True)
     path = "$.inputs[1].facets.dataQualityAssertions.assertions"
-    assert found.verdicts()[f"{path}[0].success"] == ("withheld", f"duplicate-of:the same test of {ORDERS}")
-    assert found.verdicts()[f"{path}[1].success"] == ("mapped", "assertionRunEvent.result")
-    assert found.verdicts()["$.inputs[0].facets.dataQualityAssertions.assertions[0].success"][0] == "mapped"
+    assert found.outcomes()[f"{path}[0].success"] == ("dropped", f"duplicate-of:the same test of {ORDERS}")
+    assert found.outcomes()[f"{path}[1].success"] == ("mapped", "assertionRunEvent.result")
+    assert found.outcomes()["$.inputs[0].facets.dataQualityAssertions.assertions[0].success"][0] == "mapped"
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_beside_a_check_that_is_called_by_its_last_part_it_is_the_same_check():
     info = found.one(urn, "assertionInfo")
     assert info["customProperties"]["openlineage.name"] == NAME
     assert info["datasetAssertion"]["logic"] == "select 1"
-    verdicts = found.verdicts()
-    assert verdicts["$.run.facets.test.tests[0].type"] == ("withheld", "duplicate-of:dataQualityAssertions")
-    assert verdicts["$.inputs[0].facets.dataQualityAssertions.assertions[0].success"][0] == "mapped"
+    outcomes = found.outcomes()
+    assert outcomes["$.run.facets.test.tests[0].type"] == ("dropped", "duplicate-of:dataQualityAssertions")
+    assert outcomes["$.inputs[0].facets.dataQualityAssertions.assertions[0].success"][0] == "mapped"
 
 
 def test_a_test_of_a_kind_is_another_check_than_one_that_is_called_by_its_last_part():

@@ -31,7 +31,7 @@ def test_the_first_20_of_the_alphabet_stay_whatever_their_order(place):
     for bag in (MANY, dict(reversed(MANY.items()))):
         assert kept(said(bag)) == {f"acme_{number:02}" for number in range(20)}
         told = reported([said(bag)])
-        assert {key for key in MANY if told[f"{path}.{key}.x"]["verdict"] == "kept"} == kept(said(bag))
+        assert {key for key in MANY if told[f"{path}.{key}.x"]["outcome"] == "property"} == kept(said(bag))
         assert {told[f"{path}.acme_{number}.x"]["reason"] for number in (20, 21, 22)} == {"too-large"}
 
 
@@ -41,7 +41,7 @@ def test_facets_that_are_known_take_no_place_and_each_bag_has_its_own():
     said = event(job_facets={**few, **known}, run_facets=few)
     told = reported([said])
     assert not [path for path, line in told.items() if line["reason"] == "too-large"]
-    assert told["$.job.facets.documentation.description"]["verdict"] == "mapped"
+    assert told["$.job.facets.documentation.description"]["outcome"] == "mapped"
 
 
 def test_a_crowded_bag_is_read_in_the_same_order_as_any_other():
@@ -64,4 +64,4 @@ def test_a_bag_that_is_no_object_is_malformed(bag):
     said = event("COMPLETE")
     said["run"]["facets"] = bag
     (line,) = [line for path, line in reported([said]).items() if path.startswith("$.run.facets")]
-    assert (line["verdict"], line["reason"]) == ("withheld", "malformed")
+    assert (line["outcome"], line["reason"]) == ("dropped", "malformed")

@@ -225,7 +225,7 @@ def test_slashes_in_urns_are_escaped_in_paths():
 def test_pandas_frames_are_no_datasets():
     found = told(pair(inputs=[{"namespace": "memory://pandas", "name": "dataframe"}], outputs=[totals()]), report=True)
     assert found.entities("dataset") == {TOTALS}
-    assert found.verdicts()["$.inputs[0].name"][0] == "withheld"
+    assert found.outcomes()["$.inputs[0].name"][0] == "dropped"
 
 
 def test_a_job_that_unrelated_runs_share_has_no_lineage_of_its_own():

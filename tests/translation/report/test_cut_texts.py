@@ -34,7 +34,7 @@ EVENT = event(
 
 
 def reported(translation):
-    return {line["path"]: (line["verdict"], line["target"], line["reason"]) for line in translation.report.lines()}
+    return {line["path"]: (line["outcome"], line["target"], line["reason"]) for line in translation.report.lines()}
 
 
 def test_leaf_that_was_cut_is_mapped_and_says_so_its_neighbour_does_not():

@@ -59,10 +59,10 @@ def start_of(event):
 
 
 def leaves(bridge, key, *events):
-    """Return verdict and reason of each leaf of the facet in the last event."""
+    """Return outcome and reason of each leaf of the facet in the last event."""
     report = bridge.translate(list(events), report=True).report
     last = [line for line in report.lines() if f"acets.{key}." in line["path"] and "._" not in line["path"]]
-    return {line["path"]: (line["verdict"], line["reason"]) for line in last}
+    return {line["path"]: (line["outcome"], line["reason"]) for line in last}
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +79,9 @@ def test_a_lone_end_loses_no_leaf_that_an_end_with_its_start_keeps(bridge, name,
 
 def test_a_lone_end_brings_nearly_all_leaves_of_the_standard_facets(bridge):
     lines = [said for _, key, event in SAMPLES for said in leaves(bridge, key, event).values()]
-    verdicts = Counter(verdict for verdict, _ in lines)
-    assert {reason for verdict, reason in lines if verdict == "withheld"} <= WITHHELD
-    assert verdicts["mapped"] + verdicts["kept"] >= 0.95 * len(lines)
+    outcomes = Counter(outcome for outcome, _ in lines)
+    assert {reason for outcome, reason in lines if outcome == "dropped"} <= WITHHELD
+    assert outcomes["mapped"] + outcomes["property"] >= 0.95 * len(lines)
 
 
 def test_a_target_without_creates_keeps_all_but_the_runs_own_leaves():

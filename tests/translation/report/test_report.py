@@ -8,15 +8,16 @@ from collections import Counter
 
 import pytest
 from samples import corpus, dataset, dataset_event, event, examples, job_event, packed
-from truth import VERDICTS, bridge, reported
+from truth import OUTCOMES, bridge, reported
 
 from dh_bridge import Bridge, Settings
 from dh_bridge.openlineage.read import events_of
 from dh_bridge.translation.report.report import Report
+from dh_bridge.translation.trace import Trace
 
 REASONS = {
     "plan", "secret", "too-large", "envelope", "malformed", "pending-terminal", "profile", "phantom", "ephemeral", "bulk",
-    "non-serializable", "no-such-column", "filtered", "schema-owned", "no-dataset",
+    "non-serializable", "replaced", "no-such-column", "filtered", "schema-owned", "no-dataset",
 }  # fmt: skip
 OPEN = re.compile(r"(duplicate-of|no-home|policy|filtered):.+")
 
@@ -41,19 +42,19 @@ def test_every_leaf_of_every_real_event_has_one_line_with_a_known_verdict_and_re
     for one in events:
         expected[one.place] += walked(json.loads(one.raw))
     assert Counter(line["event"] for line in lines) == expected
-    assert {line["verdict"] for line in lines} == VERDICTS
-    reasons = {line["reason"] for line in lines if line["verdict"] == "withheld"}
+    assert {line["outcome"] for line in lines} == OUTCOMES
+    reasons = {line["reason"] for line in lines if line["outcome"] == "dropped"}
     assert {reason for reason in reasons if reason not in REASONS and not OPEN.fullmatch(reason)} == set()
-    assert all(line["target"] and line["reason"] is None for line in lines if line["verdict"] != "withheld")
-    assert all(line["reason"] and line["target"] is None for line in lines if line["verdict"] == "withheld")
+    assert all(line["target"] and line["reason"] is None for line in lines if line["outcome"] != "dropped")
+    assert all(line["reason"] and line["target"] is None for line in lines if line["outcome"] == "dropped")
 
 
 def test_the_counts_are_those_of_the_lines():
     translation = bridge().translate(list(examples()), report=True)
-    counts = Counter(line["verdict"] for line in translation.report.lines())
+    counts = Counter(line["outcome"] for line in translation.report.lines())
     told, report = translation.counts, translation.report
-    assert (told.mapped, told.kept, told.withheld) == (counts["mapped"], counts["kept"], counts["withheld"])
-    assert (report.mapped, report.kept, report.withheld) == (told.mapped, told.kept, told.withheld)
+    assert (told.mapped, told.properties, told.dropped) == (counts["mapped"], counts["property"], counts["dropped"])
+    assert (report.mapped, report.properties, report.dropped) == (told.mapped, told.properties, told.dropped)
     assert list(Report().lines()) == []
 
 
@@ -74,9 +75,10 @@ def test_a_leaf_is_not_compared_with_every_note():
         __hash__ = str.__hash__
 
     one = next(events_of(*packed([event(run_facets={"a": {"x": list(range(2_000))}})]), "here"))
-    report = Report()
-    report.add(one, [(Counted(f"$.run.facets.a.x[{number}]"), "secret") for number in range(2_000)], None)
-    assert report.counts["withheld"] >= 2_000
+    report, trace = Report(), Trace()
+    trace.notes += [(Counted(f"$.run.facets.a.x[{number}]"), "secret") for number in range(2_000)]
+    report.add(one, trace, None)
+    assert report.counts["dropped"] >= 2_000
     assert Counted.compared < 20_000
 
 
@@ -103,26 +105,26 @@ COUNTED = dataset("d.s.t", outputFacets={"outputStatistics": {"fileCount": 4}})
 FILES = "$.outputs[0].outputFacets.outputStatistics.fileCount"
 
 TOLD = {
-    "a run facet in a call with the START": (event(run_facets=NOMINAL), "$.run.facets.nominalTime.nominalStartTime", "kept"),
+    "a run facet in a call with the START": (event(run_facets=NOMINAL), "$.run.facets.nominalTime.nominalStartTime", "property"),
     "the same without one": (
-        event("COMPLETE", run_facets=NOMINAL), "$.run.facets.nominalTime.nominalStartTime", "kept",
+        event("COMPLETE", run_facets=NOMINAL), "$.run.facets.nominalTime.nominalStartTime", "property",
     ),
     "an end that repeats the start": (
         event(run_facets=NOMINAL), "$.run.facets.nominalTime.nominalEndTime", "duplicate-of:nominalStartTime",
     ),
     "provenance": (event(run_facets={"a": {"_producer": "p", "x": 1}}), "$.run.facets.a._producer", "envelope"),
-    "a facet nobody knows": (event(run_facets={"a": {"x": 1}}), "$.run.facets.a.x", "kept"),
+    "a facet nobody knows": (event(run_facets={"a": {"x": 1}}), "$.run.facets.a.x", "property"),
     "one that is no object": (event(run_facets={"a": "x"}), "$.run.facets.a", "malformed"),
     "one that was not serialized": (event(run_facets={"a": "<<non-serializable: object>>"}), "$.run.facets.a", "non-serializable"),
     "a logical plan": (event(run_facets={"spark_unknown": {"plan": [1]}}), "$.run.facets.spark_unknown.plan[0]", "plan"),
-    "what a run that starts did to an output": (event(outputs=[COUNTED]), FILES, "kept"),
+    "what a run that starts did to an output": (event(outputs=[COUNTED]), FILES, "property"),
     "what a run that starts has of its own to say of an output": (
-        event(outputs=[dataset("d.s.t", outputFacets={"own": {"x": 4}})]), "$.outputs[0].outputFacets.own.x", "kept",
+        event(outputs=[dataset("d.s.t", outputFacets={"own": {"x": 4}})]), "$.outputs[0].outputFacets.own.x", "property",
     ),
     "a facet whose name goes on where that of a malformed one ends": (
-        event(run_facets={"a": "x", "a.b": {"x": 1}}), '$.run.facets["a.b"].x', "kept",
+        event(run_facets={"a": "x", "a.b": {"x": 1}}), '$.run.facets["a.b"].x', "property",
     ),
-    "what a run that only runs did to an output": (event("RUNNING", outputs=[COUNTED]), FILES, "kept"),
+    "what a run that only runs did to an output": (event("RUNNING", outputs=[COUNTED]), FILES, "property"),
     "a type of a column": (
         event(inputs=[dataset("d.s.t", facets=FIELDS)]), "$.inputs[0].facets.schema.fields[0].type", "mapped",
     ),
@@ -131,9 +133,9 @@ TOLD = {
         job_event(job_facets=NOMINAL), "$.job.facets.nominalTime.nominalStartTime", "no-home:no run",
     ),
     "a tombstone": (event(job_facets={"documentation": {"_deleted": True}}), "$.job.facets.documentation._deleted", "mapped"),
-    "the producer without a START": (COMPLETE, "$.producer", "kept"),
-    "the producer of a job event": (job_event(), "$.producer", "kept"),
-    "the producer of a dataset event": (dataset_event(dataset("d.s.t")), "$.producer", "kept"),
+    "the producer without a START": (COMPLETE, "$.producer", "property"),
+    "the producer of a job event": (job_event(), "$.producer", "property"),
+    "the producer of a dataset event": (dataset_event(dataset("d.s.t")), "$.producer", "property"),
     "the run id of a run that only runs": (event("RUNNING"), "$.run.runId", "mapped"),
     "an unreadable leaf of a good facet": (
         event(run_facets={"tags": {"tags": [{"key": {"a": 1}}]}}), "$.run.facets.tags.tags[0].key.a", "malformed",
@@ -145,24 +147,24 @@ TOLD = {
 def test_a_leaf_is_told_to_end_where_it_does(case):
     said, path, expected = TOLD[case]
     line = reported([said])[path]
-    assert expected in (line["verdict"], line["reason"])
+    assert expected in (line["outcome"], line["reason"])
 
 
 def test_the_id_of_a_run_whose_properties_are_left_out_is_where_newer_servers_know_its_platform():
     for version, said in (
         ("1.7", ("mapped", "dataPlatformInstance.urn", None)),
-        ("0.15.0", ("withheld", None, "pending-terminal")),
+        ("0.15.0", ("dropped", None, "pending-terminal")),
     ):
         bridge = Bridge(Settings(profile=version))
         bridge.options.creates = False
         line = reported([event("RUNNING")], bridge)["$.run.runId"]
-        assert (line["verdict"], line["target"], line["reason"]) == said
+        assert (line["outcome"], line["target"], line["reason"]) == said
 
 
 def test_the_namespace_of_an_operation_that_its_application_carries_is_the_project_of_the_flow():
     settings = Settings(identity={"granularity": "application"})
     line = reported([event(job="app.append_data.orders")], Bridge(settings))["$.job.namespace"]
-    assert (line["verdict"], line["target"]) == ("mapped", "dataFlowInfo.project")
+    assert (line["outcome"], line["target"]) == ("mapped", "dataFlowInfo.project")
 
 
 def test_of_a_node_of_dbt_that_its_own_source_writes_the_operation_tells_which_job_it_was_when_and_how_it_ended():
@@ -186,7 +188,7 @@ def test_of_a_node_of_dbt_that_its_own_source_writes_the_operation_tells_which_j
 def test_what_a_filter_leaves_out_of_an_event_is_told_with_its_rule(rule):
     lines = reported([event(inputs=[dataset("d.s.t", facets=FIELDS)])], Bridge(Settings(filters=rule)))
     assert lines["$.inputs[0].facets.schema.fields[0].name"]["reason"].startswith("filtered:")
-    assert lines["$.job.name"]["verdict"] == "mapped"
+    assert lines["$.job.name"]["outcome"] == "mapped"
 
 
 def test_every_leaf_of_an_event_that_a_filter_leaves_out_is_told_with_its_rule():
@@ -200,7 +202,7 @@ def test_every_leaf_of_an_event_that_a_filter_leaves_out_is_told_with_its_rule()
 def test_what_the_profile_and_the_settings_leave_out_is_told():
     sql = event(job_facets={"sql": {"query": "select 1"}})
     assert reported([sql], bridge("1.7"))["$.job.facets.sql.query"]["target"] == "dataTransformLogic.transforms"
-    assert reported([sql])["$.job.facets.sql.query"]["target"] == "dataJobInfo.customProperties"
+    assert reported([sql])["$.job.facets.sql.query"]["target"] == "dataJobInfo.customProperties[openlineage.sql.query]"
     using = Bridge(Settings(schema={"write": "outputs"}))
     lines = reported([event(inputs=[dataset("d.s.t", facets=FIELDS)])], using)
     assert lines["$.inputs[0].facets.schema.fields[0].type"]["reason"] == "policy:schema.write"

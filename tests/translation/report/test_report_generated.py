@@ -14,7 +14,7 @@ from truth import bridge, lies
 from dh_bridge.translation.facets import registry
 
 CLASSES, DEFINITIONS = classes(), schemas()
-VERDICTS = {"mapped", "kept", "withheld"}
+OUTCOMES = {"mapped", "property", "dropped"}
 few = settings(max_examples=5, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
@@ -52,8 +52,8 @@ def check(base, key, facet, profile):
     expected = Counter(paths(document))
     assert Counter(line["path"] for line in lines) == Counter({path: 2 * count for path, count in expected.items()})
     for line in lines:
-        assert line["verdict"] in VERDICTS
-        assert (line["reason"] is None) == (line["target"] is not None) == (line["verdict"] != "withheld")
+        assert line["outcome"] in OUTCOMES
+        assert (line["reason"] is None) == (line["target"] is not None) == (line["outcome"] != "dropped")
 
 
 def test_every_standard_facet_has_its_class_and_each_class_its_module():
@@ -121,7 +121,7 @@ def test_what_drawn_facets_found_is_told_as_it_is(base, key, facet, reason):
     last = lines[-1]
     assert last["reason"] == reason
     if reason is None:
-        assert (last["verdict"], last["target"]) == (
-            "kept",
+        assert (last["outcome"], last["target"]) == (
+            "property",
             "dataJobInfo.customProperties[openlineage.sourceCodeLocation.url]",
         )

@@ -8,7 +8,7 @@ import pytest
 from samples import dataset, dataset_event, event, job_event, packed
 from truth import (
     ASKED,
-    VERDICTS,
+    OUTCOMES,
     at_target,
     bears_out,
     bridge,
@@ -27,6 +27,8 @@ from truth import (
 
 from dh_bridge.datahub.proposal import patch, upsert
 from dh_bridge.openlineage.read import events_of
+from dh_bridge.translation.facet import mapped
+from dh_bridge.translation.facts import JOB_PROPERTIES
 from dh_bridge.translation.naming.datasets import dataset_name
 
 CALLS = [(False, "0.15.0"), (True, "0.15.0"), (True, "1.7"), (False, "1.7")]
@@ -37,7 +39,7 @@ CALLS = [(False, "0.15.0"), (True, "0.15.0"), (True, "1.7"), (False, "1.7")]
 def test_every_leaf_of_every_golden_event_changes_the_target_that_its_line_names(whole, profile):
     found, tried = lies(golden(), 1, whole=whole, profile=profile)
     assert found == []
-    assert all(tried[verdict] > 40 for verdict in VERDICTS), tried
+    assert all(tried[outcome] > 40 for outcome in OUTCOMES), tried
 
 
 @pytest.mark.slow
@@ -45,7 +47,7 @@ def test_every_leaf_of_every_golden_event_changes_the_target_that_its_line_names
 def test_a_change_of_a_leaf_changes_its_target_if_and_only_if_it_is_not_withheld(whole, profile):
     found, tried = lies(documents(), 0.04, whole=whole, profile=profile)
     assert found == []
-    assert all(tried[verdict] > 40 for verdict in VERDICTS), tried
+    assert all(tried[outcome] > 40 for outcome in OUTCOMES), tried
 
 
 ODD_COLUMNS = [
@@ -70,7 +72,7 @@ def test_of_odd_columns_the_report_tells_the_truth():
 
     found, tried = lies([("here", said)], 1, only, whole=True, profile="1.7")
     assert found == []
-    assert tried["withheld"] > 8
+    assert tried["dropped"] > 8
     assert tried["mapped"] > 15
 
 
@@ -98,7 +100,7 @@ def test_an_empty_text_or_a_zero_is_told_to_be_somewhere_only_where_it_says_more
                 continue
             changed = put(said, [path], "" if isinstance(value, str) else 0)
             line = reported(call(changed, whole=True), bridge("1.7"))[shown(path)]
-            if line["verdict"] == "withheld":
+            if line["outcome"] == "dropped":
                 continue
             tried += 1
             if written(changed, whole=True, profile="1.7") == written(without(said, path), whole=True, profile="1.7"):
@@ -108,14 +110,15 @@ def test_an_empty_text_or_a_zero_is_told_to_be_somewhere_only_where_it_says_more
 
 
 def test_the_truth_test_finds_a_lie(monkeypatch):
-    """A row that tells of a home that nothing goes to, and one that tells of a loss that is none."""
+    """A row that names a target that nothing goes to, and one that drops what is stored."""
     said = event("START", job_facets={"sql": {"query": "select 1", "dialect": "ansi"}})
     assert lies([("here", said)], 1, whole=True, profile="1.7")[0] == []
-    monkeypatch.setattr("dh_bridge.translation.facets.sql.sql.leaves", {})
+    monkeypatch.setattr("dh_bridge.translation.facets.sql.sql.leaves", {"query": mapped(JOB_PROPERTIES["sql.dialect"])})
     told = reported([said], bridge("1.7"))["$.job.facets.sql.query"]
-    assert told["verdict"] == "kept"
+    assert told["outcome"] == "property"
     before = written(said, whole=True, profile="1.7")
-    assert bears_out({**told, "verdict": "withheld"}, before, before[1:]) is False
+    assert lies([("here", said)], 1, whole=True, profile="1.7")[0] != []
+    assert bears_out({**told, "outcome": "dropped"}, before, before[1:]) is False
     assert bears_out(told, before, list(before)) is False
     elsewhere = {**told, "target": "ownership.owners[].owner"}
     after = written(
@@ -131,7 +134,7 @@ def test_every_value_that_redaction_replaced_is_told_to_be_a_secret_whatever_fac
         [(place, with_secrets(said)) for place, said in golden()], 1, injected, whole=whole, profile=profile
     )
     assert found == []
-    assert all(tried[verdict] > 40 for verdict in VERDICTS - {"mapped"}), tried
+    assert all(tried[outcome] > 40 for outcome in OUTCOMES - {"mapped"}), tried
 
 
 ORDERS = {"type": "DATASET", "namespace": "postgres://db:5432", "name": "shop.public.orders"}

@@ -21,14 +21,14 @@ def test_properties_that_are_too_many_are_reported_and_the_others_are_kept():
     )
     found = Bridge(Settings()).translate(document, report=True)
     lines = {line["path"]: line for line in found.report.lines()}
-    verdicts = {name: lines[f"$.run.facets.spark_jobDetails.{name}"] for name in many}
+    outcomes = {name: lines[f"$.run.facets.spark_jobDetails.{name}"] for name in many}
     (properties,) = [
         one.value["customProperties"] for one in found.proposals if one.aspect_name == "dataProcessInstanceProperties"
     ]
-    for name, line in verdicts.items():
+    for name, line in outcomes.items():
         there = f"openlineage.spark_jobDetails.{name}" in properties
-        assert (line["verdict"], line["reason"]) == (("kept", None) if there else ("withheld", "too-large"))
-    assert sum(line["reason"] == "too-large" for line in verdicts.values()) == 100
+        assert (line["outcome"], line["reason"]) == (("property", None) if there else ("dropped", "too-large"))
+    assert sum(line["reason"] == "too-large" for line in outcomes.values()) == 100
 
 
 def test_what_has_no_room_beside_a_result_is_told_where_the_run_has_no_properties():
@@ -59,10 +59,10 @@ DESCRIBED, OWNER = "facets.documentation.description", "facets.ownership.owners[
 TYPE, OWN = "facets.schema.fields[0].type", "facets.own.x"
 
 
-def verdicts(*events, **chosen):
-    """Return (verdict, target or reason) by path, of the last of the events."""
+def outcomes(*events, **chosen):
+    """Return (outcome, target or reason) by path, of the last of the events."""
     lines = reported(list(events), Bridge(Settings(**chosen)))
-    return {path: (line["verdict"], line["target"] or line["reason"]) for path, line in lines.items()}
+    return {path: (line["outcome"], line["target"] or line["reason"]) for path, line in lines.items()}
 
 
 def both(kind="START", **parts):
@@ -83,30 +83,30 @@ def both(kind="START", **parts):
     ],
 )
 def test_what_is_written_of_an_output_is_not_told_of_an_input(chosen, leaf, aspect, reason):
-    found = verdicts(both(), **chosen)
+    found = outcomes(both(), **chosen)
     assert found[f"$.outputs[0].{leaf}"][1] == aspect
-    assert found[f"$.inputs[0].{leaf}"] == ("withheld", reason)
-    assert verdicts(both())[f"$.inputs[0].{leaf}"][1] == aspect
+    assert found[f"$.inputs[0].{leaf}"] == ("dropped", reason)
+    assert outcomes(both())[f"$.inputs[0].{leaf}"][1] == aspect
 
 
 def test_what_one_run_writes_of_a_dataset_is_written_whatever_side_of_another_one_it_is_on():
     written = event("START", run=RUN[:-1] + "9", outputs=[dataset("d.s.read")])
-    found = verdicts(written, both(), materialize="outputs")
+    found = outcomes(written, both(), materialize="outputs")
     assert found[f"$.inputs[0].{DESCRIBED}"] == ("mapped", "datasetProperties.description")
 
 
 def test_owners_of_a_dataset_are_not_those_of_a_job():
     """A placeholder job is not written, and a job's owners are not where a dataset's are."""
-    found = verdicts(both(job="unknown", job_facets={"ownership": SAID["ownership"]}))
-    assert found["$.job.facets.ownership.owners[0].name"] == ("withheld", "no-home:placeholder job")
+    found = outcomes(both(job="unknown", job_facets={"ownership": SAID["ownership"]}))
+    assert found["$.job.facets.ownership.owners[0].name"] == ("dropped", "no-home:placeholder job")
     assert found[f"$.inputs[0].{OWNER}"] == ("mapped", "ownership.owners[].owner")
 
 
 def test_what_writes_keeps_back_is_withheld():
-    found = verdicts(both(), writes={"aspects": ["datasetProperties", "dataJob*", "dataFlow*"]})
-    assert found[f"$.inputs[0].{TYPE}"] == ("withheld", "policy:writes")
+    found = outcomes(both(), writes={"aspects": ["datasetProperties", "dataJob*", "dataFlow*"]})
+    assert found[f"$.inputs[0].{TYPE}"] == ("dropped", "policy:writes")
     assert found[f"$.inputs[0].{DESCRIBED}"] == ("mapped", "datasetProperties.description")
-    assert found["$.eventType"] == ("withheld", "policy:writes")
+    assert found["$.eventType"] == ("dropped", "policy:writes")
 
 
 def test_properties_that_are_too_many_for_one_dataset_are_told_of_that_one():
@@ -115,9 +115,9 @@ def test_properties_that_are_too_many_for_one_dataset_are_told_of_that_one():
     said = event(
         inputs=[dataset("d.s.read", facets=full)], outputs=[dataset("d.s.made", facets={"storage": {"k299": "v"}})]
     )
-    found = verdicts(said)
-    assert found["$.inputs[0].facets.storage.k299"] == ("withheld", "too-large")
-    assert found["$.outputs[0].facets.storage.k299"][0] == "kept"
+    found = outcomes(said)
+    assert found["$.inputs[0].facets.storage.k299"] == ("dropped", "too-large")
+    assert found["$.outputs[0].facets.storage.k299"][0] == "property"
 
 
 def test_upstreams_that_a_dataset_event_tells_are_not_those_of_a_run():
@@ -125,29 +125,29 @@ def test_upstreams_that_a_dataset_event_tells_are_not_those_of_a_run():
     fields = {"id": {"inputFields": [{"namespace": "postgres://db:5432", "name": "d.s.read", "field": "id"}]}}
     made = dataset("d.s.made", facets={"columnLineage": {"fields": fields}})
     leaf = "facets.columnLineage.fields.id.inputFields[0].field"
-    found = verdicts(dataset_event(made), event(outputs=[made]))
+    found = outcomes(dataset_event(made), event(outputs=[made]))
     assert found[f"$.outputs[0].{leaf}"] == ("mapped", "dataJobInputOutput.fineGrainedLineages")
-    found = verdicts(dataset_event(made), event(outputs=[made], job="unknown"))
-    assert found[f"$.outputs[0].{leaf}"] == ("withheld", "no-home:placeholder job")
-    assert verdicts(dataset_event(made))[f"$.dataset.{leaf}"] == ("mapped", "upstreamLineage.fineGrainedLineages")
+    found = outcomes(dataset_event(made), event(outputs=[made], job="unknown"))
+    assert found[f"$.outputs[0].{leaf}"] == ("dropped", "no-home:placeholder job")
+    assert outcomes(dataset_event(made))[f"$.dataset.{leaf}"] == ("mapped", "upstreamLineage.fineGrainedLineages")
 
 
 def test_a_proposal_that_the_profile_refuses_has_reached_nothing(monkeypatch):
     monkeypatch.setattr(Options, "need_environments", lambda _self: None)  # what else is refused is our mistake
-    found = verdicts(both(), profile="0.15.0", naming={"env": "SBX"})
-    assert found[f"$.inputs[0].{DESCRIBED}"] == ("withheld", "profile")
+    found = outcomes(both(), profile="0.15.0", naming={"env": "SBX"})
+    assert found[f"$.inputs[0].{DESCRIBED}"] == ("dropped", "profile")
 
 
 # -- what a ledger knows -----------------------------------------------------------------------------------------------
 
 
 def told_to_a_ledger(*batches, **chosen):
-    """Return (verdict, target or reason) by path, of the last batch's event."""
+    """Return (outcome, target or reason) by path, of the last batch's event."""
     with CatalogSink(Catalog(":memory:")) as sink:
         ledger = Ledger(sink.catalog, compiled(Settings(**chosen)), sink, clock=lambda: NOW, report=True)
         for batch in batches:
             translation, _ = ledger.take(read(batch))
-    return {line["path"]: (line["verdict"], line["target"] or line["reason"]) for line in translation.report.lines()}
+    return {line["path"]: (line["outcome"], line["target"] or line["reason"]) for line in translation.report.lines()}
 
 
 def test_what_a_ledger_has_sent_before_is_told_as_written():

@@ -159,7 +159,7 @@ def test_no_failing_row_is_a_failure_only_where_some_are_expected(expected, actu
 def test_the_report_tells_that_results_of_skipped_tests_were_invented():
     found = lines(aborted({**INVENTED, "name": "no_gaps", "assertion": "no_gaps"}, tests=[SINGULAR]))
     of_check, of_test = "$.inputs[0].facets.dataQualityAssertions.assertions[0]", "$.run.facets.test.tests[0]"
-    invented = ("withheld", "no-home:skipped")
+    invented = ("dropped", "no-home:skipped")
     assert {found[f"{of_check}.{leaf}"] for leaf in ("success", "actual")} == {invented}
     assert {found[f"{of_test}.{leaf}"] for leaf in ("status", "actual")} == {invented}
     assert found[f"{of_check}.name"] == ("mapped", "assertionInfo")
@@ -168,17 +168,17 @@ def test_the_report_tells_that_results_of_skipped_tests_were_invented():
 
 # -- the report --------------------------------------------------------------------------------------------------------
 
-KEPT = ("kept", "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]")
+KEPT = ("property", "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]")
 RESULT = ("mapped", "assertionRunEvent.result")
 FIRST = "$.inputs[0].inputFacets.dataQualityAssertions.assertions[0]"
 
 
 def lines(events):
-    """Return (verdict, target or reason) by path of the last event."""
+    """Return (outcome, target or reason) by path of the last event."""
     found = told(events, report=True)
     last = f"event[{len(events) - 1}]"
     return {
-        line["path"]: (line["verdict"], line["target"] or line["reason"])
+        line["path"]: (line["outcome"], line["target"] or line["reason"])
         for line in found.translation.report.lines()
         if line["event"] == last
     }
@@ -212,14 +212,14 @@ def test_the_report_tells_of_a_test_of_the_run_that_was_withdrawn_or_called_skip
     found = lines([*model(), *checked(run={"test": body})])
     of = "$.run.facets.test.tests"
     assert found[f"{of}[0].name"] == found[f"{of}[0].status"] == found[f"{of}[1].status"] == KEPT
-    assert found[f"{of}[0].type"] == found[f"{of}[0].severity"] == ("withheld", "no-home:skipped")
+    assert found[f"{of}[0].type"] == found[f"{of}[0].severity"] == ("dropped", "no-home:skipped")
     assert found[f"{of}[1].type"] == ("mapped", "assertionInfo")
 
 
 def test_what_does_not_fit_onto_a_list_that_was_cut_is_told():
     body = facet(tests=[{"name": "x" * 100_000, "status": "skip"}])
     found = lines([*model(), *checked(BROKEN, run={"test": body})])
-    assert found[f"{FIRST}.success"] == ("withheld", "too-large")
+    assert found[f"{FIRST}.success"] == ("dropped", "too-large")
 
 
 def test_each_line_is_borne_out():

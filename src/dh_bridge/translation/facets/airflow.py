@@ -9,9 +9,14 @@ from dh_bridge.translation.facts import (
     ATTEMPT,
     DURATION,
     JOB_EDGE,
+    JOB_FIELD,
     JOB_PROPERTIES,
+    OWNER,
     RUN_NAME,
+    RUN_PROPERTIES,
+    RUN_TYPE,
     RUN_URL,
+    TAG,
     TRIES_LEFT,
     Statements,
 )
@@ -36,24 +41,22 @@ _TASK_LEAVES = frozenset((
     "external_dag_id", "external_task_id", "external_task_ids",
 ))  # fmt: skip
 _PARTS = ("dag", "dagRun", "task", "taskInstance")
-_JOB = "dataJobInfo.customProperties"
-_FLOW = "dataFlowInfo.customProperties"
-_EDGE = "dataJobInputOutput.inputDatajobEdges"
-_RUN = "dataProcessInstanceProperties.customProperties"
+_OTHER = JOB_PROPERTIES["airflow.task.other"]
 #: Where DataHub's own types end: ``attempt`` is an int; a longer run is a slip.
 _MOST_TRIES, _MOST_SECONDS = 2**31, 10**9
 
 DAG_LEAVES = {
-    "dag.description": mapped("dataFlowInfo.description", _FLOW),
-    "dag.doc_md": mapped("dataFlowInfo.description", _FLOW),
-    "dag.owner": mapped("ownership.owners", _FLOW),
-    "dag.tags": mapped("globalTags.tags", _FLOW),
-    "dag.tags[]": mapped("globalTags.tags"),
-    "dag.**": kept(_FLOW),
-    "dagRun.run_id": mapped("dataProcessInstanceProperties.name", _RUN),
-    "dagRun.run_type": mapped("dataProcessInstanceProperties.type", _RUN),
-    "dagRun.external_trigger": mapped("dataProcessInstanceProperties.type", _RUN),
-    "dagRun.**": kept(_RUN),
+    "dag.dag_id": kept(JOB_PROPERTIES["airflow.dag_id"]),
+    "dag.description": mapped(JOB_FIELD["description"], JOB_PROPERTIES),
+    "dag.doc_md": mapped(JOB_FIELD["description"], JOB_PROPERTIES),
+    "dag.owner": mapped(OWNER, JOB_PROPERTIES),
+    "dag.tags": mapped(TAG, JOB_PROPERTIES),
+    "dag.tags[]": mapped(TAG),
+    "dag.**": kept(JOB_PROPERTIES),
+    "dagRun.run_id": mapped(RUN_NAME, RUN_PROPERTIES),
+    "dagRun.run_type": mapped(RUN_TYPE, RUN_PROPERTIES),
+    "dagRun.external_trigger": mapped(RUN_TYPE, RUN_PROPERTIES),
+    "dagRun.**": kept(),
 }
 
 
@@ -62,20 +65,16 @@ DAG_LEAVES = {
     at="run",
     leaves={
         **DAG_LEAVES,
-        "task.upstream_task_ids": mapped(_EDGE, _JOB),
-        "task.upstream_task_ids[]": mapped(_EDGE, _JOB),
+        "task.upstream_task_ids": mapped(JOB_EDGE, _OTHER),
+        "task.upstream_task_ids[]": mapped(JOB_EDGE, _OTHER),
         **{
-            f"task.{leaf}": mapped(_JOB, _FLOW, _EDGE)
+            f"task.{leaf}": mapped(JOB_PROPERTIES, JOB_EDGE)
             for leaf in ("external_dag_id", "external_task_id", "external_task_ids", "external_task_ids[]")
         },
-        "task.**": kept(_JOB, _FLOW),
-        "taskInstance.try_number": mapped("dataProcessInstanceRunEvent.attempt"),
-        "taskInstance.log_url": mapped(
-            "dataProcessInstanceProperties.externalUrl", "dataProcessInstanceRunEvent.externalUrl"
-        ),
-        "taskInstance.duration": mapped(
-            "dataProcessInstanceRunEvent.durationMillis", "dataProcessInstanceProperties.customProperties"
-        ),
+        "task.**": kept(JOB_PROPERTIES, _OTHER),
+        "taskInstance.try_number": mapped(ATTEMPT, RUN_PROPERTIES),
+        "taskInstance.log_url": mapped(RUN_URL, RUN_PROPERTIES),
+        "taskInstance.duration": mapped(DURATION, RUN_PROPERTIES),
         "taskInstance.**": kept(),
         "**": kept(),
     },
@@ -145,7 +144,7 @@ def _task(task: dict[str, Any], dag: dict[str, Any], at: Place) -> Statements:
         yield at.owner, JOB_PROPERTIES, "airflow.task", properties
     dag_id = dag.get("dag_id")
     if not graph:
-        at.reached("task.upstream_task_ids", "kept", _JOB)
+        at.reached("task.upstream_task_ids", _OTHER)
     elif at.job.level == "job" and isinstance(dag_id, str):
         upstream_tasks = listed(task.get("upstream_task_ids") or "")
         if not upstream_tasks:
@@ -172,15 +171,11 @@ def _instance(instance: dict[str, Any], at: Place) -> Statements:
     tries, duration = whole_of(instance.get("try_number")), instance.get("duration")
     if tries is not None and 0 < tries < _MOST_TRIES:
         yield at.run, ATTEMPT, ATTEMPT_AIRFLOW, tries
-    else:
-        at.reached("taskInstance.try_number", "kept", f"{_RUN}[openlineage.airflow.taskInstance.try_number]")
     url = page(instance.get("log_url"))
     if url is not None:
         yield at.run, RUN_URL, URL_AIRFLOW_LOG, url
     if isinstance(duration, (int, float)) and not isinstance(duration, bool) and 0 <= duration < _MOST_SECONDS:
         yield at.run, DURATION, "", float(duration)
-    else:
-        at.reached("taskInstance.duration", "kept", f"{_RUN}[openlineage.airflow.taskInstance.duration]")
 
 
 def _tries_left(tries: Any, retries: Any, at: Place) -> Statements:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.openlineage.times import instant
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
 from dh_bridge.translation.facets.airflow import DAG_LEAVES, with_conf
-from dh_bridge.translation.facts import DURATION, Statements
+from dh_bridge.translation.facts import DURATION, RUN_PROPERTIES, Statements
 from dh_bridge.translation.precedence import NAME_DAG_RUN
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.reading.airflow import dag_run_statements, dag_statements, part, without
@@ -20,7 +20,7 @@ _SECOND = 1_000_000
 _MOST_SECONDS = 10**9
 
 
-_DURATION = mapped("dataProcessInstanceRunEvent.durationMillis", "dataProcessInstanceProperties.customProperties")
+_DURATION = mapped(DURATION, RUN_PROPERTIES)
 _TIMES = {f"dagRun.{leaf}": _DURATION for leaf in ("duration", "start_date", "end_date")}
 
 

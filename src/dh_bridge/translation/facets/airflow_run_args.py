@@ -5,20 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import RUN_TYPE, Statements
+from dh_bridge.translation.facts import RUN_PROPERTIES, RUN_TYPE, Statements
 from dh_bridge.translation.precedence import TYPE_EXTERNAL_TRIGGER
 from dh_bridge.translation.properties import flattened
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_PROPERTIES = "dataProcessInstanceProperties"
-
 
 @facet(
     "airflow_runArgs",
     at="run",
-    leaves={"externalTrigger": mapped(f"{_PROPERTIES}.type", f"{_PROPERTIES}.customProperties"), "**": kept()},
+    leaves={"externalTrigger": mapped(RUN_TYPE, RUN_PROPERTIES), "**": kept()},
     producer="Airflow",
 )
 def airflow_run_args(opened: Open, at: Place) -> Statements:

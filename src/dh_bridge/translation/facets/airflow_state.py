@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import OUTCOME, TASK_STATE, Statements
+from dh_bridge.translation.facts import OUTCOME, RUN_PROPERTIES, TASK_STATE, Statements
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.airflow import OUTCOMES, part
 from dh_bridge.translation.runs.eventless_tasks import task_jobs
@@ -13,14 +13,12 @@ from dh_bridge.translation.runs.eventless_tasks import task_jobs
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_STATE = "dataProcessInstanceProperties.customProperties[openlineage.airflowState.dagRunState]"
-
 
 @facet(
     "airflowState",
     at="run",
     leaves={
-        "dagRunState": mapped("dataProcessInstanceRunEvent.result", "dataProcessInstanceProperties.customProperties"),
+        "dagRunState": mapped(OUTCOME, RUN_PROPERTIES),
         "**": kept(),
     },
     producer="Airflow",
@@ -40,8 +38,6 @@ def airflow_state(opened: Open, at: Place) -> Statements:
     state = opened.body.get("dagRunState")
     if isinstance(state, str) and state in OUTCOMES:
         yield at.run, OUTCOME, "", f"airflow:{state}"
-    else:  # no word for an end
-        at.reached("dagRunState", "kept", _STATE)
     if at.options.settings.airflow.silent_tasks == "runs" and at.event.terminal:
         yield from _states(part(opened.body, "tasksState"), part(opened.body, "tasksDuration"), at)
 

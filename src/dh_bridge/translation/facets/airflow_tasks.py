@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.facts import JOB, JOB_EDGE, QUIET_TASK, Statements
+from dh_bridge.translation.facts import JOB, JOB_EDGE, JOB_PROPERTIES, QUIET_TASK, Statements
 from dh_bridge.translation.lineage.triggers import triggers
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.airflow import members, part
@@ -15,11 +15,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
 _COSMETIC = ("ui_color", "ui_fgcolor", "ui_label")
-_KEPT = (
-    "dataFlowInfo.customProperties[openlineage.airflow.tasks]",
-    "dataJobInfo.customProperties[openlineage.airflow.tasks]",
-)
-_GRAPH = mapped("dataJobInputOutput.inputDatajobEdges", "dataFlowInfo.customProperties[openlineage.airflow.tasks]")
+_GRAPH = mapped(JOB_EDGE, JOB_PROPERTIES)
 
 
 @facet(
@@ -29,9 +25,6 @@ _GRAPH = mapped("dataJobInputOutput.inputDatajobEdges", "dataFlowInfo.customProp
         **{f"tasks.*.{leaf}": withheld("no-home:cosmetic") for leaf in _COSMETIC},
         "tasks.*.downstream_task_ids": _GRAPH,
         "tasks.*.downstream_task_ids[]": _GRAPH,
-        "tasks.**": kept("dataFlowInfo.customProperties[openlineage.airflow.tasks]"),
-        "taskTree.**": kept("dataFlowInfo.customProperties[openlineage.airflow.taskTree]"),
-        "taskGroups.**": kept("dataFlowInfo.customProperties[openlineage.airflow.taskGroups]"),
         "**": kept(),
     },
     producer="Airflow",
@@ -68,14 +61,14 @@ def _graph(tasks: dict[str, Any], at: Place) -> Statements:
     for task in tasks:
         where = f"tasks.{task}.downstream_task_ids"
         if not at.options.settings.airflow.task_graph:
-            at.reached(where, "kept", *_KEPT)
+            at.reached(where, JOB_PROPERTIES)
             continue
         told = part(tasks, task).get("downstream_task_ids")
         after = members(told or "")
         if told and jobs.keys().isdisjoint(after):
-            at.reached(where, "kept", *_KEPT)
+            at.reached(where, JOB_PROPERTIES)
         for position, downstream in enumerate(after):
             if task in jobs and downstream in jobs and downstream != task:
                 yield jobs[downstream].job_urn, JOB_EDGE, jobs[task].job_urn, {}
             else:
-                at.reached(f"{where}[{position}]", "kept", *_KEPT)
+                at.reached(f"{where}[{position}]", JOB_PROPERTIES)

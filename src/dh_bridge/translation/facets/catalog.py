@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     "catalog",
     at="dataset",
     leaves={
-        "catalogProperties.**": kept("datasetProperties.customProperties[openlineage.catalog.catalogProperties]"),
         "**": kept(),
     },
 )

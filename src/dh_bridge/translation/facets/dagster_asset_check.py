@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import RUN_PROPERTIES
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.beside import of_run
-from dh_bridge.translation.reading.checks import INFO, RESULT
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
@@ -33,8 +33,7 @@ class DagsterAssetCheck(Facet):
 
 
 _KEY = "dagster_asset_check"
-_PROPERTIES = "dataProcessInstanceProperties.customProperties"
-_KEPT = kept(_PROPERTIES)
+_KEPT = kept(RUN_PROPERTIES["*"])
 
 
 @facet(
@@ -43,9 +42,11 @@ _KEPT = kept(_PROPERTIES)
     reads=DagsterAssetCheck,
     leaves={
         "checks[].assertion": _KEPT,
-        "checks[].severity": mapped(INFO, RESULT, _PROPERTIES, empty=True),
+        "checks[].severity": mapped(
+            "assertionInfo", "assertionRunEvent.result", RUN_PROPERTIES["*"], empty=True
+        ),  # of dataQualityAssertions,
         "checks[].passed": _KEPT,
-        "checks[].check_metadata.**": kept(_PROPERTIES, empty=True),
+        "checks[].check_metadata.**": kept(RUN_PROPERTIES["*"], empty=True),
     },
     producer="Dagster",
 )

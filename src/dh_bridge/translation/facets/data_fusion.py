@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
     from dh_bridge.translation.facts import Statements
 
-_ARGUMENTS = "dataProcessInstanceProperties.customProperties[openlineage.dataFusion.runtimeArgs]"
-
 
 @facet(
     "dataFusion",
     "dataFusionRun",
     at="run",
-    leaves={"runtimeArgs.**": kept(_ARGUMENTS), "**": kept()},
+    leaves={"**": kept()},
     producer="Airflow",
 )
 def data_fusion(opened: Open, at: Place) -> Statements:

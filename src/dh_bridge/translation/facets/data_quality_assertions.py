@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.facet import Facet, facet, mapped
 from dh_bridge.translation.facets.dagster_asset_check import severities
-from dh_bridge.translation.facts import RUN_PROPERTIES
+from dh_bridge.translation.facts import CHECKS, RESULTS, RUN_PROPERTIES
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.checks import (
     CHECK_LEAVES,
-    INFO,
-    RESULT,
     Described,
     bare,
     note_not_run,
@@ -53,7 +51,7 @@ class DataQualityAssertions(Facet):
     leaves={
         f"assertions[].{leaf}": row
         for leaf, row in {
-            **CHECK_LEAVES, "assertion": mapped(INFO), "success": mapped(RESULT), "column": mapped(INFO)
+            **CHECK_LEAVES, "assertion": mapped(CHECKS), "success": mapped(RESULTS), "column": mapped(CHECKS)
         }.items()
     },
 )  # fmt: skip

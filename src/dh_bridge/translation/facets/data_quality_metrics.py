@@ -5,12 +5,13 @@ https://openlineage.io/docs/spec/facets/dataset-facets/data_quality_metrics
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dh_bridge.openlineage.times import instant
 from dh_bridge.redaction import REDACTED, hides
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import LAST_MODIFIED, METRIC, Statements
+from dh_bridge.translation.facts import DATASET_PROPERTIES, LAST_MODIFIED, METRIC, Statements
 from dh_bridge.translation.properties import capped, worded
 from dh_bridge.translation.reading.beside import beside
 from dh_bridge.translation.reading.statistics import MOST_COLUMNS, MOST_QUANTILES, meaningful, share_of
@@ -47,16 +48,15 @@ class DataQualityMetrics(Facet):
 
 #: Rank of the sources of a profile's numbers: metrics win over Iceberg totals, those over statistics.
 METRICS_RANK = 0
-_PROFILE = "datasetProfile.fieldProfiles"
 _LEAVES = ("rowCount", "bytes", "fileCount", "lastUpdated", "columnMetrics")
-_PROPERTIES = "datasetProperties.customProperties"
+_PROFILE = METRIC["column"]
 _MEDIAN = 0.5
 _COUNTS = ("nullCount", "distinctCount")
 #: What tells of the values in a column; how many they are tells nothing of them.
 _VALUES = ("sum", "min", "max")
 #: What gives a profile nothing by itself, and what it takes beside it: one of these.
 _WITH = {"sum": ("count",), "count": ("sum", "distinctCount")}
-_KEPT = kept(_PROPERTIES)
+_COLUMNS = DATASET_PROPERTIES["dataQualityMetrics.columns"]
 
 
 @facet(
@@ -65,17 +65,17 @@ _KEPT = kept(_PROPERTIES)
     at="dataset",
     reads=DataQualityMetrics,
     leaves={
-        "rowCount": mapped("datasetProfile.rowCount"),
-        "bytes": mapped("datasetProfile.sizeInBytes"),
-        "fileCount": _KEPT,
-        "lastUpdated": mapped("datasetProperties.lastModified"),
+        "rowCount": mapped(METRIC["rowCount"]),
+        "bytes": mapped(METRIC["sizeInBytes"]),
+        "fileCount": kept(),
+        "lastUpdated": mapped(LAST_MODIFIED, DATASET_PROPERTIES),
         "columnMetrics.*.nullCount": mapped(_PROFILE),
         "columnMetrics.*.distinctCount": mapped(_PROFILE),
-        "columnMetrics.*.sum": _KEPT,
-        "columnMetrics.*.count": _KEPT,
+        "columnMetrics.*.sum": kept(_COLUMNS),
+        "columnMetrics.*.count": kept(_COLUMNS),
         "columnMetrics.*.min": mapped(_PROFILE),
         "columnMetrics.*.max": mapped(_PROFILE),
-        "columnMetrics.*.quantiles.*": mapped(_PROFILE),
+        "columnMetrics.*.quantiles.*": mapped(METRIC["quantile"]),
     },
 )
 def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
@@ -101,10 +101,8 @@ def data_quality_metrics(facet: DataQualityMetrics, at: Place) -> Statements:
         at.withheld("lastUpdated", "no-home:empty")
     elif facet.lastUpdated is not None:
         properties["dataQualityMetrics.lastUpdated"] = worded("dataQualityMetrics.lastUpdated", facet.lastUpdated)
-        try:
+        with suppress(ValueError, OverflowError):  # a text that is no time is a property alone
             yield at.dataset, LAST_MODIFIED, "", instant(facet.lastUpdated)[0]
-        except (ValueError, OverflowError):
-            at.reached("lastUpdated", "kept", f"{_PROPERTIES}[openlineage.dataQualityMetrics.lastUpdated]")
     columns = dict(_named(facet.columnMetrics or {}, at))
     told = list(_columns(columns, at))
     yield from told
@@ -184,8 +182,8 @@ def _note_columns(columns: Columns, told: set[str], at: Place) -> None:
 
 def _note_derived(metrics: ColumnMetrics, path: str, at: Place, *, hidden: bool) -> None:
     """Note for the report that a sum or a count is in the profile too where it gives a mean or a share of the distinct."""
-    properties = () if hidden else (_PROPERTIES,)
+    properties = () if hidden else (_COLUMNS,)
     if metrics.count and metrics.sum is not None:
-        at.reached(f"{path}.sum", "kept", *properties, _PROFILE)
+        at.reached(f"{path}.sum", *properties, _PROFILE)
     if metrics.count and ((metrics.sum is not None and not hidden) or metrics.distinctCount is not None):
-        at.reached(f"{path}.count", "kept", *properties, _PROFILE)
+        at.reached(f"{path}.count", *properties, _PROFILE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import JOB_FIELD, Statements
+from dh_bridge.translation.facts import JOB_FIELD, RUN_PROPERTIES, Statements
 from dh_bridge.translation.precedence import FIELD_OPERATION, FIELD_STATED
 from dh_bridge.translation.properties import capped, flattened
 from dh_bridge.translation.repair import text_of
@@ -13,15 +13,13 @@ from dh_bridge.translation.repair import text_of
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_KEPT = "dataProcessInstanceProperties.customProperties"
-
 
 @facet(
     "dataRentgen_operation",
     at="run",
     leaves={
-        "name": mapped("dataJobInfo.name", "dataFlowInfo.name", _KEPT),
-        "description": mapped("dataJobInfo.description", "dataFlowInfo.description", _KEPT),
+        "name": mapped(JOB_FIELD["name"], RUN_PROPERTIES),
+        "description": mapped(JOB_FIELD["description"], RUN_PROPERTIES),
         "**": kept(),
     },
     producer="Data.Rentgen",

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import ATTEMPT, RUN_NAME, RUN_TYPE, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.facts import ATTEMPT, RUN_NAME, RUN_PROPERTIES, RUN_TYPE, RUN_URL, RUN_USER, Statements
 from dh_bridge.translation.precedence import (
     ATTEMPT_DATA_RENTGEN,
     NAME_DATA_RENTGEN,
@@ -14,7 +14,6 @@ from dh_bridge.translation.precedence import (
     URL_PERSISTENT_LOG,
     URL_RUNNING_LOG,
     USER_DATA_RENTGEN,
-    USER_TARGETS,
     page,
 )
 from dh_bridge.translation.properties import flattened
@@ -23,8 +22,6 @@ from dh_bridge.translation.repair import text_of
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_PROPERTIES = "dataProcessInstanceProperties"
-_KEPT = f"{_PROPERTIES}.customProperties"
 _URLS = {"persistent_log_url": URL_PERSISTENT_LOG, "running_log_url": URL_RUNNING_LOG}
 _DIGITS = re.compile(r"\s*(\d{1,10})").match
 #: ``attempt`` is an int in DataHub.
@@ -35,12 +32,12 @@ _MOST_TRIES = 2**31
     "dataRentgen_run",
     at="run",
     leaves={
-        "external_id": mapped(f"{_PROPERTIES}.name", _KEPT),
-        "attempt": mapped("dataProcessInstanceRunEvent.attempt", _KEPT),
-        "persistent_log_url": mapped(f"{_PROPERTIES}.externalUrl", "dataProcessInstanceRunEvent.externalUrl", _KEPT),
-        "running_log_url": mapped("dataProcessInstanceRunEvent.externalUrl", f"{_PROPERTIES}.externalUrl", _KEPT),
-        "start_reason": mapped(f"{_PROPERTIES}.type", _KEPT),
-        "started_by_user": mapped(*USER_TARGETS),
+        "external_id": mapped(RUN_NAME, RUN_PROPERTIES),
+        "attempt": mapped(ATTEMPT, RUN_PROPERTIES),
+        "persistent_log_url": mapped(RUN_URL, RUN_PROPERTIES),
+        "running_log_url": mapped(RUN_URL, RUN_PROPERTIES),
+        "start_reason": mapped(RUN_TYPE, RUN_PROPERTIES),
+        "started_by_user": mapped(RUN_USER, RUN_PROPERTIES),
         "**": kept(),
     },
     producer="Data.Rentgen",
@@ -60,8 +57,6 @@ def data_rentgen_run(opened: Open, at: Place) -> Statements:
     tries = _attempt(body.get("attempt"))
     if tries is not None:
         yield at.run, ATTEMPT, ATTEMPT_DATA_RENTGEN, tries
-    else:
-        at.reached("attempt", "kept", f"{_KEPT}[openlineage.dataRentgen_run.attempt]")
     for leaf, rung in _URLS.items():
         url = page(body.get(leaf))
         if url is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.facts import SUBTYPES, Statements
+from dh_bridge.translation.facts import DATASET_PROPERTIES, SUBTYPES, Statements
 from dh_bridge.translation.properties import kept as kept_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class DatasetType(Facet):
     subType: str | None = None
 
 
-_ROW = mapped("subTypes.typeNames", "datasetProperties.customProperties")
+_ROW = mapped(SUBTYPES, DATASET_PROPERTIES)
 
 
 @facet("datasetType", at="dataset", reads=DatasetType, leaves={"datasetType": _ROW, "subType": _ROW})

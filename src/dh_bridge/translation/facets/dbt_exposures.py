@@ -12,13 +12,11 @@ if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
     from dh_bridge.translation.facts import Statements
 
-_KEPT = "datasetProperties.customProperties[openlineage.dbt_exposures]"
-
 
 @facet(
     "dbt_exposures",
     at="dataset",
-    leaves={"exposures[].**": kept(_KEPT), "exposures[]": kept(_KEPT), "**": kept()},
+    leaves={"**": kept()},
     producer="dbt",
     remember=True,
 )

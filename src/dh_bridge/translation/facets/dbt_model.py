@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import JOB_PROPERTIES, OPERATION, OWNER, PARTITIONED_BY, SUBTYPES, Statements
+from dh_bridge.translation.facts import (
+    DATASET_PROPERTIES,
+    JOB_PROPERTIES,
+    OPERATION,
+    OWNER,
+    PARTITIONED_BY,
+    SUBTYPES,
+    Statements,
+)
 from dh_bridge.translation.precedence import OPERATION_DBT
 from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.reading.beside import beside, fields_of
@@ -18,23 +26,18 @@ if TYPE_CHECKING:
 _OPERATIONS = {"table": "OVERWRITE", "snapshot": "MERGE", "seed": "INSERT"}
 
 
-_INCREMENTAL, *_OF_JOB = (
-    f"{aspect}.customProperties[openlineage.dbt_model.config.incremental]"
-    for aspect in ("datasetProperties", "dataJobInfo", "dataFlowInfo")
-)
-_PARTITION = mapped("schemaMetadata.fields[].isPartitioningKey", _INCREMENTAL)
-_MATERIALIZED = "datasetProperties.customProperties[openlineage.dbt_model.config.materialized]"
+_KEPT = kept(DATASET_PROPERTIES, JOB_PROPERTIES)
+_PARTITION = mapped(PARTITIONED_BY, *_KEPT.targets)
 
 
 @facet(
     "dbt_model",
     at="dataset",
     leaves={
-        "config.materialized": mapped(_MATERIALIZED),
+        "config.materialized": mapped(*_KEPT.targets, SUBTYPES),
         "config.incremental.partition_by.field": _PARTITION,
         "config.incremental.partition_by.columns[]": _PARTITION,
-        "config.incremental.**": kept(_INCREMENTAL),
-        "**": kept(),
+        "**": _KEPT,
     },
     producer="dbt",
 )
@@ -52,8 +55,6 @@ def dbt_model(opened: Open, at: Place) -> Statements:
         yield property_statement(at, properties)
         if at.owner and at.role == "output":
             yield at.owner, JOB_PROPERTIES, "dbt_model", properties
-            if at.notes is not None and at.options.settings.materialize == "none":
-                _note(properties, at)
     if at.options.settings.dbt.model_owner == "owner":
         owner = stated_owner(body.get("owner"), at.options.settings.owners)
         if owner is not None:
@@ -63,7 +64,6 @@ def dbt_model(opened: Open, at: Place) -> Statements:
     materialized = body.get("materialized")
     if materialized == "view":
         yield at.dataset, SUBTYPES, "", "View"
-        at.reached("config.materialized", "mapped", _MATERIALIZED, "subTypes.typeNames")
     if at.role == "output" and at.run:
         word = _OPERATIONS.get(str(materialized))
         if materialized == "incremental":
@@ -99,11 +99,4 @@ def _note_columns(said: dict[str, Any], at: Place, name: Name) -> None:
     columns = {name.column(column) for column in sent if isinstance(column, str)}
     for leaf, column in said.items():
         if not isinstance(column, str) or (columns and name.column(column) not in columns):
-            at.reached(f"config.incremental.partition_by.{leaf}", "kept", _INCREMENTAL, *_OF_JOB)
-
-
-def _note(properties: dict[str, str], at: Place) -> None:
-    """Note for the report that the configuration is on the job alone: datasets are not written."""
-    for name in properties:
-        key = f"customProperties[openlineage.{name}]"
-        at.reached(name.removeprefix("dbt_model."), "kept", f"dataJobInfo.{key}", f"dataFlowInfo.{key}")
+            at.reached(f"config.incremental.partition_by.{leaf}", *_KEPT.targets)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from dh_bridge.translation.facet import PROPERTY_ASPECTS, Open, facet, kept, property_statement
-from dh_bridge.translation.facts import ASSERTION_PROPERTIES, ASSERTION_URL, JOB_FIELD, Statements
+from dh_bridge.translation.facet import Open, facet, kept, property_statement
+from dh_bridge.translation.facts import ASSERTION_PROPERTIES, ASSERTION_URL, JOB_FIELD, JOB_PROPERTIES, Statements
 from dh_bridge.translation.precedence import PAGE_NODE
 from dh_bridge.translation.properties import flattened
 
@@ -21,12 +21,7 @@ _TYPE, _TEST = "dbt_node.test_type", "test."
     "dbt_node",
     at="job",
     leaves={
-        "test_type": kept(
-            *(
-                f"{aspect}.customProperties[openlineage.{_TYPE}]"
-                for aspect in (*PROPERTY_ASPECTS["job"], "assertionInfo")
-            )
-        ),
+        "test_type": kept(JOB_PROPERTIES, ASSERTION_PROPERTIES),
         "**": kept(),
     },
     producer="dbt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import JOB_PROPERTIES, RUN_NAME, RUN_TYPE, Statements
+from dh_bridge.translation.facts import JOB_PROPERTIES, RUN_NAME, RUN_PROPERTIES, RUN_TYPE, Statements
 from dh_bridge.translation.precedence import NAME_INVOCATION, TYPE_BATCHES
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.repair import text_of
@@ -20,14 +20,10 @@ if TYPE_CHECKING:
     at="run",
     leaves={
         "invocation_id": mapped(
-            "dataProcessInstanceProperties.name",
-            "dataProcessInstanceProperties.customProperties",
-            "assertionRunEvent.runtimeContext",
+            RUN_NAME,
+            RUN_PROPERTIES,
         ),
-        "project_name": kept(
-            "dataProcessInstanceProperties.customProperties[openlineage.dbt_run.project_name]",
-            "dataFlowInfo.customProperties[openlineage.dbt_run.project_name]",
-        ),
+        "project_name": kept(RUN_PROPERTIES, JOB_PROPERTIES),
         "**": kept(),
     },
     producer="dbt",

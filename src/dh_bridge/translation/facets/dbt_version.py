@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, property_statement
-from dh_bridge.translation.facts import JOB_PROPERTIES, Statements
+from dh_bridge.translation.facts import JOB_PROPERTIES, RUN_PROPERTIES, Statements
 from dh_bridge.translation.properties import flattened
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
-
-_ASPECTS = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo")
 
 
 @facet(
     "dbt_version",
     at="run",
     leaves={
-        "version": kept(*(f"{aspect}.customProperties[openlineage.dbt_version.version]" for aspect in _ASPECTS)),
-        "**": kept(*(f"{aspect}.customProperties[openlineage.dbt_version.{{path}}]" for aspect in _ASPECTS)),
+        "**": kept(RUN_PROPERTIES, JOB_PROPERTIES),
     },
     producer="dbt",
 )

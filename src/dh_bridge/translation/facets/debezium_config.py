@@ -18,13 +18,12 @@ _TELLING = frozenset((
     "connector.class", "name", "topic.prefix", "tasks.max", "snapshot.mode",
     "table.include.list", "schema.include.list", "database.include.list", "collection.include.list",
 ))  # fmt: skip
-_KEPT = "dataProcessInstanceProperties.customProperties[openlineage.debezium_config]"
 
 
 @facet(
     "debezium_config",
     at="run",
-    leaves={"configs[]": kept(_KEPT), "configs.**": kept(_KEPT), "**": kept()},
+    leaves={"**": kept()},
     producer="Debezium",
 )
 def debezium_config(opened: Open, at: Place) -> Statements:

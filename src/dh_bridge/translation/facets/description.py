@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @facet(
     "description",
     at="dataset",
-    leaves={"description": mapped("datasetProperties.description"), "**": kept()},
+    leaves={"description": mapped(DATASET_FIELD["description"]), "**": kept()},
     producer="Confluent",
 )
 def description(opened: Open, at: Place) -> Statements:

@@ -44,7 +44,7 @@ def _dataset_gone(_: dict[str, Any], at: Place) -> Statements:
     at="job",
     reads=Documentation,
     retracts=_job_gone,
-    leaves={"description": mapped("dataJobInfo.description", "dataFlowInfo.description"), "contentType": kept()},
+    leaves={"description": mapped(JOB_FIELD["description"]), "contentType": kept()},
 )
 def job_documentation(facet: Documentation, at: Place) -> Statements:
     """Description of the job, or of the flow when the job is one; never of a task's flow."""
@@ -58,7 +58,7 @@ def job_documentation(facet: Documentation, at: Place) -> Statements:
     at="dataset",
     reads=Documentation,
     retracts=_dataset_gone,
-    leaves={"description": mapped("datasetProperties.description"), "contentType": kept()},
+    leaves={"description": mapped(DATASET_FIELD["description"]), "contentType": kept()},
 )
 def dataset_documentation(facet: Documentation, at: Place) -> Statements:
     """Description of the dataset; what people wrote in the UI lives elsewhere and wins."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.facts import RUN_NAME, RUN_URL, RUN_USER, Statements
-from dh_bridge.translation.precedence import NAME_DATABRICKS, URL_DATABRICKS, USER_DATABRICKS, USER_TARGETS
+from dh_bridge.translation.facts import RUN_NAME, RUN_PROPERTIES, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.precedence import NAME_DATABRICKS, URL_DATABRICKS, USER_DATABRICKS
 from dh_bridge.translation.properties import flattened, worded
 from dh_bridge.translation.reading.given import configuration
 from dh_bridge.translation.repair import text_of
@@ -23,10 +23,7 @@ _KEY = "environment-properties"
     at="run",
     leaves={
         "environment-properties.mountPoints[].**": withheld("too-large"),
-        "environment-properties.user": mapped(*USER_TARGETS),
-        "environment-properties.**": kept(
-            "dataProcessInstanceProperties.customProperties[openlineage.environment-properties]"
-        ),
+        "environment-properties.user": mapped(RUN_USER, RUN_PROPERTIES),
         "**": kept(),
     },
     producer="Spark",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facts import RUN_PROPERTIES
 from dh_bridge.translation.reading.given import Given, given_properties
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class EnvironmentVariables(Facet):
     environmentVariables: list[EnvironmentVariable] | None = None
 
 
-_ROW = kept("dataProcessInstanceProperties.customProperties")
+_ROW = kept(RUN_PROPERTIES["*"])
 
 
 @facet(

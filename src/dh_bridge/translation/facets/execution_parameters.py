@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facts import RUN_PROPERTIES
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.given import Given, given_properties
 
@@ -30,7 +31,7 @@ class ExecutionParameters(Facet):
     parameters: list[ExecutionParameter] | None = None
 
 
-_ROW = kept("dataProcessInstanceProperties.customProperties")
+_ROW = kept(RUN_PROPERTIES["*"])
 
 
 @facet(

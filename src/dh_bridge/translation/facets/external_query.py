@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.facts import RUN_NAME, RUN_URL, Statements
+from dh_bridge.translation.facts import OPERATION_PROPERTIES, RUN_NAME, RUN_PROPERTIES, RUN_URL, Statements
 from dh_bridge.translation.precedence import NAME_EXTERNAL_QUERY, URL_CONFIGURED
 from dh_bridge.translation.properties import worded
 
@@ -21,13 +21,12 @@ class ExternalQuery(Facet):
     source: str | None = None
 
 
-_ID = (
-    "dataProcessInstanceProperties.customProperties[openlineage.externalQuery.externalQueryId]",
-    "operation.customProperties[openlineage.externalQueryId]",
+@facet(
+    "externalQuery",
+    at="run",
+    reads=ExternalQuery,
+    leaves={"externalQueryId": kept(RUN_PROPERTIES, OPERATION_PROPERTIES["externalQueryId"]), "source": kept()},
 )
-
-
-@facet("externalQuery", at="run", reads=ExternalQuery, leaves={"externalQueryId": kept(*_ID), "source": kept()})
 def external_query(facet: ExternalQuery, at: Place) -> Statements:
     """Properties of the run; the query id names the run of a QUERY job, and its page by ``links.queries``."""
     properties = {}

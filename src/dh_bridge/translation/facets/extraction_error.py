@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.facts import RUN_COUNT, Statements
+from dh_bridge.translation.facts import RUN_COUNT, RUN_PROPERTIES, Statements
 from dh_bridge.translation.properties import capped, head_and_tail, text
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class ExtractionError(Facet):
     errors: list[Error] | None = None
 
 
-_ROW = kept("dataProcessInstanceProperties.customProperties")
+_ROW = kept(RUN_PROPERTIES, RUN_COUNT)
 
 
 @facet(
@@ -42,7 +42,8 @@ _ROW = kept("dataProcessInstanceProperties.customProperties")
     leaves={
         "totalTasks": _ROW,
         "failedTasks": _ROW,
-        **{f"errors[].{leaf}": _ROW for leaf in ("errorMessage", "stackTrace", "task", "taskNumber")},
+        **{f"errors[].{leaf}": _ROW for leaf in ("errorMessage", "task", "taskNumber")},
+        "errors[].stackTrace": kept(RUN_PROPERTIES["extractionError.stackTrace"]),
     },
 )
 def extraction_error(facet: ExtractionError, at: Place) -> Statements:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import OPERATION, RUN_NAME, RUN_URL, Statements
+from dh_bridge.translation.facts import OPERATION, RUN_NAME, RUN_PROPERTIES, RUN_URL, Statements
 from dh_bridge.translation.precedence import NAME_FLINK, OPERATION_STREAM, URL_FLINK, URL_FLINK_RUNNING, page
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.repair import text_of
@@ -14,18 +14,15 @@ from dh_bridge.translation.repair import text_of
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_PROPERTIES = "dataProcessInstanceProperties"
-
 
 @facet(
     "flink_job",
     at="run",
     leaves={
         "jobId": mapped(
-            f"{_PROPERTIES}.name",
-            f"{_PROPERTIES}.customProperties",
-            f"{_PROPERTIES}.externalUrl",
-            "dataProcessInstanceRunEvent.externalUrl",
+            RUN_NAME,
+            RUN_PROPERTIES,
+            RUN_URL,
         ),
         "**": kept(),
     },

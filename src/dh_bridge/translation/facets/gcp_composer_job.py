@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 _LONGEST = 100
 _LEAVES = ("environmentName", "dagId", "operator", "taskId", "airflowVersion", "composerVersion")
-_PROPERTIES = ("dataJobInfo.customProperties", "dataFlowInfo.customProperties")
 
 
 class GcpComposerJob(Facet):
@@ -31,7 +30,7 @@ class GcpComposerJob(Facet):
     "gcp_composer_job",
     at="job",
     reads=GcpComposerJob,
-    leaves=dict.fromkeys(_LEAVES, kept(*_PROPERTIES)),
+    leaves=dict.fromkeys(_LEAVES, kept()),
     producer="Google Cloud",
 )
 def gcp_composer_job(facet: GcpComposerJob, at: Place) -> Statements:

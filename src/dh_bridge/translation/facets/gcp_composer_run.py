@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.facts import RUN_NAME, Statements
+from dh_bridge.translation.facts import RUN_NAME, RUN_PROPERTIES, Statements
 from dh_bridge.translation.precedence import NAME_COMPOSER
 from dh_bridge.translation.properties import worded
 
@@ -23,7 +23,7 @@ class GcpComposerRun(Facet):
     "gcp_composer_run",
     at="run",
     reads=GcpComposerRun,
-    leaves={"dagRunId": mapped("dataProcessInstanceProperties.name", "dataProcessInstanceProperties.customProperties")},
+    leaves={"dagRunId": mapped(RUN_NAME, RUN_PROPERTIES)},
     producer="Google Cloud",
 )
 def gcp_composer_run(facet: GcpComposerRun, at: Place) -> Statements:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import RUN_NAME, RUN_URL, Statements
+from dh_bridge.translation.facts import RUN_NAME, RUN_PROPERTIES, RUN_URL, Statements
 from dh_bridge.translation.precedence import NAME_APPLICATION, URL_DATAPROC
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.repair import text_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     "gcp_dataproc_spark",
     at="run",
     leaves={
-        "appId": mapped("dataProcessInstanceProperties.name", "dataProcessInstanceProperties.customProperties"),
+        "appId": mapped(RUN_NAME, RUN_PROPERTIES),
         "**": kept(),
     },
     producer="Google Cloud",

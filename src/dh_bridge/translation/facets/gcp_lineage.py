@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @facet(
     "gcp_lineage",
     at="job",
-    leaves={"displayName": mapped("dataJobInfo.name", "dataFlowInfo.name"), "**": kept()},
+    leaves={"displayName": mapped(JOB_FIELD["name"]), "**": kept()},
     producer="Google Cloud",
 )
 def gcp_lineage(opened: Open, at: Place) -> Statements:

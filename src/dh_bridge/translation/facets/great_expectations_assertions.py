@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check
 from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.facts import PARTITION
+from dh_bridge.translation.facts import CHECKS, PARTITION, RESULTS
 from dh_bridge.translation.reading.batches import part_of_batch
 from dh_bridge.translation.reading.beside import beside, of_run
-from dh_bridge.translation.reading.checks import INFO, RESULT, bare, note_unread, stated_checks, success_of
+from dh_bridge.translation.reading.checks import bare, note_unread, stated_checks, success_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
@@ -35,9 +35,9 @@ class Expectations(Facet):
     at="dataset",
     reads=Expectations,
     leaves={
-        "assertions[].expectationType": mapped(INFO),
-        "assertions[].success": mapped(RESULT),
-        "assertions[].column": mapped(INFO),
+        "assertions[].expectationType": mapped(CHECKS),
+        "assertions[].success": mapped(RESULTS),
+        "assertions[].column": mapped(CHECKS),
     },
     producer="Great Expectations",
 )

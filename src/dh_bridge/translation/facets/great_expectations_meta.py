@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import batch_spec
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import BATCH, Statements
+from dh_bridge.translation.facts import BATCH, RUN_PROPERTIES, Statements
 from dh_bridge.translation.properties import flattened
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_BATCH = mapped("assertionRunEvent.batchSpec", "dataProcessInstanceProperties.customProperties")
+_BATCH = mapped(BATCH, RUN_PROPERTIES)
 
 
 @facet(
@@ -22,10 +22,7 @@ _BATCH = mapped("assertionRunEvent.batchSpec", "dataProcessInstanceProperties.cu
         "active_batch_definition.**": _BATCH,
         "batch_spec.**": _BATCH,
         "batch_kwargs.**": _BATCH,
-        "**": kept(
-            "dataProcessInstanceProperties.customProperties[openlineage.great_expectations_meta.{path}]",
-            "assertionRunEvent.runtimeContext[{name}]",
-        ),
+        "**": kept(),
     },
     producer="Great Expectations",
 )

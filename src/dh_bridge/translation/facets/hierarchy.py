@@ -26,7 +26,7 @@ class Hierarchy(Facet):
     hierarchy: list[Level] | None = None
 
 
-_ROW = kept("datasetProperties.customProperties[openlineage.hierarchy]")
+_ROW = kept()
 
 
 @facet("hierarchy", at="dataset", reads=Hierarchy, leaves={"hierarchy[].type": _ROW, "hierarchy[].name": _ROW})

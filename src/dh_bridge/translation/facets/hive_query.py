@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import OPERATION, RUN_NAME, SUBTYPES, Statements
+from dh_bridge.translation.facts import OPERATION, RUN_NAME, RUN_PROPERTIES, SUBTYPES, Statements
 from dh_bridge.translation.precedence import NAME_QUERY, OPERATION_HIVE
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.repair import text_of
@@ -20,10 +20,8 @@ _LONGEST = 100
     "hive_query",
     at="run",
     leaves={
-        "queryId": mapped("dataProcessInstanceProperties.name", "dataProcessInstanceProperties.customProperties"),
-        "operationName": mapped(
-            "operation.operationType", "subTypes.typeNames", "dataProcessInstanceProperties.customProperties"
-        ),
+        "queryId": mapped(RUN_NAME, RUN_PROPERTIES),
+        "operationName": mapped(OPERATION, SUBTYPES, RUN_PROPERTIES),
         "**": kept(),
     },
     producer="Hive",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import RUN_USER, Statements
-from dh_bridge.translation.precedence import USER_HIVE, USER_TARGETS
+from dh_bridge.translation.facts import RUN_PROPERTIES, RUN_USER, Statements
+from dh_bridge.translation.precedence import USER_HIVE
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.repair import text_of
 
@@ -22,7 +22,7 @@ _PLACEHOLDERS = ("anonymous", "hive")
     "hive_session",
     at="run",
     leaves={
-        "username": mapped(*USER_TARGETS),
+        "username": mapped(RUN_USER, RUN_PROPERTIES),
         "**": kept(),
     },
     producer="Hive",
@@ -39,7 +39,3 @@ def hive_session(opened: Open, at: Place) -> Statements:
     user = text_of(opened.body.get("username"))
     if user and user.lower() not in _PLACEHOLDERS:
         yield at.run, RUN_USER, USER_HIVE, user
-    else:
-        at.reached(
-            "username", "kept", "dataProcessInstanceProperties.customProperties[openlineage.hive_session.username]"
-        )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import AFFECTED_ROWS, METRIC, OPERATION, OPERATION_PROPERTIES, Statements
+from dh_bridge.translation.facts import (
+    AFFECTED_ROWS,
+    DATASET_PROPERTIES,
+    METRIC,
+    OPERATION,
+    OPERATION_PROPERTIES,
+    Statements,
+)
 from dh_bridge.translation.precedence import OPERATION_ICEBERG
 from dh_bridge.translation.properties import text, worded
 from dh_bridge.translation.reading.beside import beside
@@ -59,11 +66,7 @@ class IcebergCommitReport(Facet):
 _METRICS = tuple(name for name in CommitMetrics.__struct_fields__ if name not in Facet.__struct_fields__)
 #: Rank among the sources of a profile: below dataQualityMetrics, above statistics of a rewrite.
 TOTALS_RANK = 1
-_DATASET = "datasetProperties.customProperties"
-_OPERATION = "operation.customProperties"
-_ROWS, _BYTES = "datasetProfile.rowCount", "datasetProfile.sizeInBytes"
-_KEPT = kept(_OPERATION)
-_AFFECTED = "operation.numAffectedRows"
+_KEPT = kept(OPERATION_PROPERTIES, DATASET_PROPERTIES)
 _COUNTED = {
     "append": ("addedRecords",), "delete": ("removedRecords",), "overwrite": ("addedRecords", "removedRecords"),
 }  # fmt: skip
@@ -75,15 +78,15 @@ _DELETES = ("totalPositionalDeletes", "totalEqualityDeletes")
     at="dataset",
     reads=IcebergCommitReport,
     leaves={
-        "snapshotId": kept(_DATASET, _OPERATION),
+        "snapshotId": kept(DATASET_PROPERTIES, OPERATION_PROPERTIES),
         "sequenceNumber": _KEPT,
-        "operation": mapped("operation.operationType"),
+        "operation": mapped(OPERATION, DATASET_PROPERTIES),
         **{f"commitMetrics.{name}": _KEPT for name in _METRICS},
-        "commitMetrics.totalRecords": mapped(_ROWS, _OPERATION),
-        "commitMetrics.totalFilesSizeInBytes": mapped(_BYTES, _OPERATION),
-        "commitMetrics.addedRecords": mapped(_AFFECTED),
-        "commitMetrics.removedRecords": mapped(_AFFECTED),
-        "metadata.**": kept(_OPERATION, empty=True),
+        "commitMetrics.totalRecords": mapped(METRIC["rowCount"], *_KEPT.targets),
+        "commitMetrics.totalFilesSizeInBytes": mapped(METRIC["sizeInBytes"], *_KEPT.targets),
+        "commitMetrics.addedRecords": mapped(AFFECTED_ROWS, *_KEPT.targets),
+        "commitMetrics.removedRecords": mapped(AFFECTED_ROWS, *_KEPT.targets),
+        "metadata.**": kept(*_KEPT.targets, empty=True),
     },
     producer="Iceberg",
 )
@@ -91,9 +94,6 @@ def iceberg_commit_report(facet: IcebergCommitReport, at: Place) -> Statements:
     """Type, rows and properties of the operation, totals of the profile, the snapshot as property of the dataset."""
     properties = _properties(facet, at)
     if at.role != "output" or not at.run:
-        for leaf in ("snapshotId", "sequenceNumber", "operation", "commitMetrics", "metadata"):
-            if getattr(facet, leaf) != "":
-                at.reached(leaf, "kept", _DATASET)
         if properties:
             yield property_statement(at, properties)
     else:
@@ -130,12 +130,12 @@ def _affected(facet: IcebergCommitReport, at: Place) -> Statements:
         leaves = ()
     found: list[int] = []
     for leaf in ("addedRecords", "removedRecords"):
-        rows = count(f"commitMetrics.{leaf}", getattr(said, leaf), at, _OPERATION) if leaf in leaves else None
+        rows = count(getattr(said, leaf)) if leaf in leaves else None
         if rows is not None:
             found.append(rows)
-            at.reached(f"commitMetrics.{leaf}", "mapped", _AFFECTED)
+            at.reached(f"commitMetrics.{leaf}", AFFECTED_ROWS)  # zero counts, too
         elif getattr(said, leaf):
-            at.reached(f"commitMetrics.{leaf}", "kept", _OPERATION)
+            at.reached(f"commitMetrics.{leaf}", OPERATION_PROPERTIES)
     if found:
         yield at.dataset, AFFECTED_ROWS, "", sum(found)
 
@@ -144,14 +144,11 @@ def _totals(said: CommitMetrics | None, at: Place) -> Statements:
     """Yield the table's totals; rows that deletes hide at reading are still counted, so such a total is no row count."""
     if said is None:
         return
-    other = _OPERATION if at.role == "output" and at.run else _DATASET
-    rows = count("commitMetrics.totalRecords", said.totalRecords, at, other)
+    rows = count(said.totalRecords)
     if rows is not None and not any(getattr(said, leaf) for leaf in _DELETES):
         yield at.dataset, METRIC, (TOTALS_RANK, "rowCount"), rows
-        at.reached("commitMetrics.totalRecords", "mapped", _ROWS, *([other] if rows else []))
-    elif rows:
-        at.reached("commitMetrics.totalRecords", "kept", other)
-    size = count("commitMetrics.totalFilesSizeInBytes", said.totalFilesSizeInBytes, at, other)
+        at.reached("commitMetrics.totalRecords", METRIC["rowCount"], *_KEPT.targets)  # zero counts, too
+    size = count(said.totalFilesSizeInBytes)
     if size is not None:
         yield at.dataset, METRIC, (TOTALS_RANK, "sizeInBytes"), size
-        at.reached("commitMetrics.totalFilesSizeInBytes", "mapped", _BYTES, *([other] if size else []))
+        at.reached("commitMetrics.totalFilesSizeInBytes", METRIC["sizeInBytes"], *_KEPT.targets)

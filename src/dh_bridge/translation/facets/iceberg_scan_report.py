@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import EDGE_PROPERTIES, INPUT_FIELD, RUN_BY_DATASET, STATISTIC, Statements
+from dh_bridge.translation.facts import (
+    DATASET_PROPERTIES,
+    EDGE_PROPERTIES,
+    INPUT_FIELD,
+    RUN_BY_DATASET,
+    STATISTIC,
+    Statements,
+)
 from dh_bridge.translation.properties import capped
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.beside import beside
@@ -50,10 +57,7 @@ class IcebergScanReport(Facet):
 
 
 _METRICS = tuple(name for name in ScanMetrics.__struct_fields__ if name not in Facet.__struct_fields__)
-_DATASET = "datasetProperties.customProperties"
-_RUN = "dataProcessInstanceProperties.customProperties"
-_EDGE = "dataJobInputOutput.inputDatasetEdges[].properties"
-_BOTH = kept(_RUN, _EDGE)
+_KEPT = kept(RUN_BY_DATASET, EDGE_PROPERTIES, DATASET_PROPERTIES)
 #: inputStatistics that the report tells when the facet itself does not
 _COUNTS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "size"}
 
@@ -63,12 +67,11 @@ _COUNTS = {"resultDataFiles": "fileCount", "totalFileSizeInBytes": "size"}
     at="dataset",
     reads=IcebergScanReport,
     leaves={
-        **dict.fromkeys(("snapshotId", "schemaId", "filterDescription"), _BOTH),
-        "projectedFieldNames[]": mapped("dataJobInputOutput.inputDatasetFields"),
-        **{f"scanMetrics.{name}": kept(_RUN) for name in _METRICS},
-        "scanMetrics.resultDataFiles": _BOTH,
-        "scanMetrics.totalFileSizeInBytes": _BOTH,
-        "metadata.**": kept(_RUN, empty=True),
+        **dict.fromkeys(("snapshotId", "schemaId", "filterDescription"), _KEPT),
+        "projectedFieldNames[]": mapped(INPUT_FIELD, *_KEPT.targets),
+        **{f"scanMetrics.{name}": _KEPT for name in _METRICS},
+        **{f"scanMetrics.{name}": kept(*_KEPT.targets, STATISTIC[field]) for name, field in _COUNTS.items()},
+        "metadata.**": kept(*_KEPT.targets, empty=True),
     },
     producer="Iceberg",
 )
@@ -90,16 +93,9 @@ def iceberg_scan_report(facet: IcebergScanReport, at: Place) -> Statements:
     if not report:
         return
     direction = "output" if at.role == "output" else "input"
-    on_edge = _EDGE.replace("input", direction, 1)
     if at.run:
         yield at.run, RUN_BY_DATASET, (f"{direction}s.icebergScanReport", at.dataset), report
     shown = edge if at.run else report
-    if not at.run:
-        for leaf in report:
-            at.reached(leaf, "kept", on_edge if at.task else _DATASET)
-    elif direction == "output":  # the rows tell of inputs, which the report is made for
-        for leaf in report:
-            at.reached(leaf, "kept", _RUN, *([on_edge] if leaf in edge else []))
     properties = {
         f"icebergScanReport.{leaf}": written
         for leaf, value in shown.items()
@@ -141,7 +137,7 @@ def _filled(facet: IcebergScanReport, at: Place) -> Statements:
     for metric, leaf in _COUNTS.items():
         if leaf in said:
             continue
-        number = count(f"scanMetrics.{metric}", getattr(facet.scanMetrics, metric), at, _RUN if at.run else _EDGE)
+        number = count(getattr(facet.scanMetrics, metric))
         if number is not None:
             yield at.task, STATISTIC, ("input", at.dataset, leaf), number
-            at.reached(f"scanMetrics.{metric}", "kept", *_BOTH.targets)
+            at.reached(f"scanMetrics.{metric}", *_KEPT.targets, STATISTIC[leaf])  # zero counts, too

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import facet, kept
-from dh_bridge.translation.reading.statistics import EDGE_PROPERTY, RUN_PROPERTY, Statistics, counted
+from dh_bridge.translation.facts import STATISTIC
+from dh_bridge.translation.reading.statistics import Statistics, counted
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     "inputStatistics",
     at="dataset",
     reads=Statistics,
-    leaves={leaf: kept(EDGE_PROPERTY.format("input"), RUN_PROPERTY) for leaf in ("rowCount", "size", "fileCount")},
+    leaves={field: kept(STATISTIC[field]) for field in ("rowCount", "size", "fileCount")},
 )
 def input_statistics(facet: Statistics, at: Place) -> Statements:
     """On the edge of the job and, summed and by dataset, on the run; never an operation: reading changes nothing."""

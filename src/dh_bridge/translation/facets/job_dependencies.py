@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import JOB_EDGE, JOB_PROPERTIES, UPSTREAM_RUN, Statements
+from dh_bridge.translation.facts import JOB_EDGE, JOB_PROPERTIES, RUN_PROPERTIES, UPSTREAM_RUN, Statements
 from dh_bridge.translation.lineage.triggers import own_task
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import worded
@@ -50,10 +50,8 @@ class JobDependencies(Facet):
 
 
 _RULES = ("dependency_type", "type", "sequence_trigger_rule", "status_trigger_rule")
-_RUN = "dataProcessInstanceProperties.customProperties"
-_EDGE = "dataJobInputOutput.inputDatajobEdges"
-_KEPT = kept(_RUN)
-_RULE = kept(f"{_EDGE}[].properties")
+_UPSTREAM = RUN_PROPERTIES["jobDependencies.upstream"]
+_KEPT = kept()
 
 
 @facet(
@@ -61,15 +59,15 @@ _RULE = kept(f"{_EDGE}[].properties")
     at="run",
     reads=JobDependencies,
     leaves={
-        "upstream[].job.namespace": mapped(_EDGE),
-        "upstream[].job.name": mapped(_EDGE),
-        "upstream[].run.runId": mapped("dataProcessInstanceRelationships.upstreamInstances"),
-        **{f"upstream[].{rule}": _RULE for rule in _RULES},
+        "upstream[].job.namespace": mapped(JOB_EDGE),
+        "upstream[].job.name": mapped(JOB_EDGE),
+        "upstream[].run.runId": mapped(UPSTREAM_RUN),
+        **{f"upstream[].{rule}": kept(JOB_EDGE["*"]) for rule in _RULES},
         "downstream[].job.namespace": _KEPT,
         "downstream[].job.name": _KEPT,
         "downstream[].run.runId": _KEPT,
         **{f"downstream[].{rule}": _KEPT for rule in _RULES},
-        "trigger_rule": kept(_RUN, "dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
+        "trigger_rule": kept(RUN_PROPERTIES, JOB_PROPERTIES),
     },
 )
 def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
@@ -88,7 +86,7 @@ def job_dependencies(facet: JobDependencies, at: Place) -> Statements:
             yield own_task(at), JOB_EDGE, upstream, _edge(one)
         if upstream is None or not _has_edges(at):
             loose.append(_plain(one))
-            at.reached(f"upstream[{position}]", "kept", _RUN)
+            at.reached(f"upstream[{position}]", _UPSTREAM)
         run = _run(one, at)
         if run == at.run:
             at.withheld(f"upstream[{position}].run.runId", "duplicate-of:run.runId")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import CONTENT_MODE, RUN_TYPE, SUBTYPES, Statements
+from dh_bridge.translation.facts import CONTENT_MODE, JOB_PROPERTIES, RUN_TYPE, SUBTYPES, Statements
 from dh_bridge.translation.identity.subtypes import job_subtype
 from dh_bridge.translation.precedence import TYPE_INTEGRATION, TYPE_JOB, TYPE_PROCESSING, TYPE_STREAMING
 from dh_bridge.translation.properties import worded
@@ -34,17 +34,14 @@ class JobType(Facet):
     emissionPattern: EmissionPattern | None = None
 
 
-_ON_JOB = ("dataJobInfo.customProperties", "dataFlowInfo.customProperties")
-
-
 @facet(
     "jobType",
     at="job",
     reads=JobType,
     leaves={
-        "processingType": mapped("dataProcessInstanceProperties.type", *_ON_JOB),
+        "processingType": mapped(RUN_TYPE, JOB_PROPERTIES),
         "integration": kept(),
-        "jobType": mapped("subTypes.typeNames", *_ON_JOB),
+        "jobType": mapped(SUBTYPES, JOB_PROPERTIES),
         "emissionPattern.eventTrigger": kept(),
         "emissionPattern.eventContentMode": kept(),
         "emissionPattern.windowDuration": kept(),
@@ -63,7 +60,7 @@ def job_type(facet: JobType, at: Place) -> Statements:
         if at.run:
             yield at.run, RUN_TYPE, TYPE_STREAMING, True  # a later word does not take it back
     elif facet.processingType:
-        at.reached("processingType", "kept", *_ON_JOB)  # no other word is a type of the run
+        at.reached("processingType", JOB_PROPERTIES)  # no other word is a type of the run
     subtype = job_subtype(facet.jobType)
     if subtype:
         yield at.owner, SUBTYPES, "", subtype

@@ -39,13 +39,7 @@ class LifecycleStateChange(Facet):
     previousIdentifier: PreviousIdentifier | None = None
 
 
-_EARLIER = tuple(
-    f"{aspect}.customProperties[openlineage.previousIdentifier]" for aspect in ("datasetProperties", "operation")
-)
-
-_LATER = "datasetProperties.customProperties[openlineage.renamedTo]"
-_WORD = ("operation.operationType", "status.removed", "dataJobInputOutput.outputDatasetEdges[].properties")
-_OF_INPUT = "dataJobInputOutput.inputDatasetEdges[].properties"
+_EARLIER = kept(DATASET_PROPERTIES, OPERATION_PROPERTIES)
 
 
 @facet(
@@ -53,9 +47,9 @@ _OF_INPUT = "dataJobInputOutput.inputDatasetEdges[].properties"
     at="dataset",
     reads=LifecycleStateChange,
     leaves={
-        "lifecycleStateChange": mapped(*_WORD),
-        "previousIdentifier.namespace": kept(*_EARLIER),
-        "previousIdentifier.name": kept(*_EARLIER),
+        "lifecycleStateChange": mapped(OPERATION, LIFECYCLE, EDGE_PROPERTIES),
+        "previousIdentifier.namespace": _EARLIER,
+        "previousIdentifier.name": _EARLIER,
     },
 )
 def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements:
@@ -70,9 +64,7 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
         if at.task:
             key = "input" if at.role == "input" else "output", at.dataset, "lifecycleStateChange"
             yield at.task, EDGE_PROPERTIES, key, {"lifecycleStateChange": word}
-        if at.role == "input":
-            at.reached("lifecycleStateChange", "kept", _OF_INPUT)
-        else:
+        if at.role != "input":
             yield at.dataset, LIFECYCLE, word, None
             if at.run:
                 yield at.dataset, OPERATION, OPERATION_LIFECYCLE, word
@@ -83,13 +75,11 @@ def lifecycle_state_change(facet: LifecycleStateChange, at: Place) -> Statements
                     {"lifecycleStateChange": word, **earlier},
                 )
                 if at.options.tables.operation_types.of_word(word) is None:
-                    at.reached("lifecycleStateChange", "kept", "operation.customProperties", _WORD[-1])
+                    at.reached("lifecycleStateChange", OPERATION_PROPERTIES, EDGE_PROPERTIES)
     if earlier:
         yield property_statement(at, earlier)
     if previous is not None and word == "RENAME" and at.role != "input":
         yield from _removed(previous, at)
-    if not at.run:  # an operation of the dataset is another event's
-        at.reached("lifecycleStateChange", "mapped", *_WORD[1:])
 
 
 def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
@@ -104,7 +94,7 @@ def _removed(previous: PreviousIdentifier, at: Place) -> Statements:
     elif at.name is not None:
         now = _named("renamedTo", at.name.safe_namespace, at.name.name)
         yield name.endpoint, DATASET_PROPERTIES, "renamedTo", now
-        at.reached("lifecycleStateChange", "mapped", *(_WORD if at.run else _WORD[1:]), _LATER)
+        at.reached("lifecycleStateChange", OPERATION, LIFECYCLE, EDGE_PROPERTIES, DATASET_PROPERTIES["renamedTo"])
 
 
 def _name(previous: PreviousIdentifier, at: Place) -> Name:

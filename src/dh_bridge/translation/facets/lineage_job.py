@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, mapped
-from dh_bridge.translation.facts import INPUT, NAMED_INPUT, UPSTREAM_RUN, Statements
+from dh_bridge.translation.facts import (
+    DATASET,
+    DATASET_PROPERTIES,
+    INPUT,
+    LINEAGE_JOB,
+    NAMED_INPUT,
+    OUTPUT,
+    UPSTREAM_RUN,
+    Statements,
+)
 from dh_bridge.translation.lineage.explicit import Reading
 from dh_bridge.translation.lineage.sources import (
-    DATASET_EDGES,
-    INPUTS,
-    JOB_EDGES,
     FieldEntry,
     Known,
     Source,
@@ -22,6 +28,8 @@ from dh_bridge.translation.runstate import ANY_TASK
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
+    from dh_bridge.translation.facts import Slot
+    from dh_bridge.translation.trace import Destination
 
 
 class Target(Facet):
@@ -41,12 +49,7 @@ class LineageOfJob(Facet):
     entries: list[Target] | None = None
 
 
-_TARGET = mapped(
-    "dataJobInputOutput.outputDatasetEdges",
-    "upstreamLineage.urn",
-    "dataProcessInstanceOutput.outputs",
-    "datasetProperties.urn",
-)
+_TARGET = mapped(OUTPUT, DATASET)
 
 
 @facet(
@@ -57,7 +60,7 @@ _TARGET = mapped(
         "entries[].type": _TARGET,
         "entries[].namespace": _TARGET,
         "entries[].name": _TARGET,
-        "entries[].runId": mapped("dataProcessInstanceRelationships.upstreamInstances"),
+        "entries[].runId": mapped(UPSTREAM_RUN),
         **target_leaves("entries[]."),
     },
 )
@@ -106,52 +109,52 @@ def _job(reading: Reading, entry: Target, path: str) -> None:
     ours = target.own and target.run in ("", at.run)
     if ours and target.run:
         at.withheld(f"{path}.runId", "duplicate-of:run.runId")
-    edges: set[str] = set()
+    edges: set[Slot] = set()
     for position, source in enumerate(entry.inputs):
         where = f"{path}.inputs[{position}]"
         if not ours:
             edges |= _into_other(reading, target, entry, source, where)
         elif source.is_job:
-            edges |= {JOB_EDGES} if reading.job_source(target.end, source, where) is not None else set()
+            edges |= {LINEAGE_JOB} if reading.job_source(target.end, source, where) is not None else set()
         else:
             edges |= _into_this(reading, target, source, where)
     kept = reading.targets("jobs")
     for leaf in ("type", "namespace", "name"):
-        at.reached(f"{path}.{leaf}", "mapped" if edges else "kept", *sorted(edges), *kept)
+        at.reached(f"{path}.{leaf}", *_sorted(edges), *kept)
     if entry.runId and not ours:
-        at.reached(f"{path}.runId", "kept", *kept)
+        at.reached(f"{path}.runId", *kept)
 
 
-def _into_this(reading: Reading, target: Known, source: Source, path: str) -> set[str]:
-    """Add a dataset that feeds this run of this job; return which edges that makes, as the report calls them."""
+def _into_this(reading: Reading, target: Known, source: Source, path: str) -> set[Slot]:
+    """Add a dataset that feeds this run of this job; return which edges that makes."""
     at = reading.at
     found = reading.dataset_source(source, path)
     if found is None or found.endpoint is None:
         return set()
     for leaf in ("type", "namespace", "name"):
-        at.reached(f"{path}.{leaf}", "mapped", *INPUTS)
+        at.reached(f"{path}.{leaf}", INPUT)
     if found.endpoint not in at.inputs:
         reading.found.append((at.task, INPUT, found.endpoint, at.stamp[0]))
     reading.names(found)
     reading.whole(found, source, path, target.label)
-    return {DATASET_EDGES}
+    return {INPUT}
 
 
-def _into_other(reading: Reading, target: Known, entry: Target, source: Source, path: str) -> set[str]:
+def _into_other(reading: Reading, target: Known, entry: Target, source: Source, path: str) -> set[Slot]:
     """Add what feeds another job, or another run of this one; all that is said of it is kept here too.
 
-    Return which edges that makes, as the report calls them.
+    Return which edges that makes.
     """
     at = reading.at
     task = at.task if target.own else target.urn
-    edges: set[str] = set()
+    edges: set[Slot] = set()
     if source.is_job:
         job = reading.known(source, path)
         if job is None:
             return edges
         feeding = job.end
         if reading.edge(task, job):
-            edges.add(JOB_EDGES)
+            edges.add(LINEAGE_JOB)
         if target.run and job.run not in ("", target.run):
             reading.found.append((target.run, UPSTREAM_RUN, job.run, None))
     else:
@@ -164,7 +167,7 @@ def _into_other(reading: Reading, target: Known, entry: Target, source: Source, 
             if entity and entity != ANY_TASK:
                 reading.found.append((entity, NAMED_INPUT, found.endpoint, at.stamp[0]))
         if task and task != ANY_TASK:
-            edges.add(DATASET_EDGES)
+            edges.add(NAMED_INPUT)
     about = {
         "transformations": operation_of(source.transformations),
         "description": descriptions_of(source.transformations),
@@ -176,9 +179,13 @@ def _into_other(reading: Reading, target: Known, entry: Target, source: Source, 
     return edges
 
 
-def _note_other(at: Place, path: str, kept: list[str], edges: set[str], *, of_dataset: bool) -> None:
+def _note_other(at: Place, path: str, kept: list[Destination], edges: set[Slot], *, of_dataset: bool) -> None:
     """Note for the report where the leaves of a source of another job or run went: their rows tell of this job's."""
-    at.reached(path, "kept", *kept)
+    at.reached(path, *kept)
     for leaf in ("type", "namespace", "name") if edges else ("namespace", "name") if of_dataset else ():
-        named = f"datasetProperties.customProperties[openlineage.{leaf}]"
-        at.reached(f"{path}.{leaf}", "mapped" if edges else "kept", *(edges or (*kept, named)))
+        at.reached(f"{path}.{leaf}", *(_sorted(edges) or (*kept, DATASET_PROPERTIES[leaf])))
+
+
+def _sorted(edges: set[Slot]) -> list[Slot]:
+    """Return kinds of edges in an order that does not change from run to run."""
+    return sorted(edges, key=lambda kind: kind.name)

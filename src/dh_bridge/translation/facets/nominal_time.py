@@ -23,16 +23,11 @@ class NominalTime(Facet):
 _LEAVES = ("nominalStartTime", "nominalEndTime")
 
 
-def _targets(leaf: str) -> tuple[str, ...]:
-    properties = f"dataProcessInstanceProperties.customProperties[openlineage.nominalTime.{leaf}]"
-    return properties, "assertionRunEvent.runtimeContext"
-
-
 @facet(
     "nominalTime",
     at="run",
     reads=NominalTime,
-    leaves={leaf: kept(*_targets(leaf)) for leaf in _LEAVES},
+    leaves=dict.fromkeys(_LEAVES, kept()),
 )
 def nominal_time(facet: NominalTime, at: Place) -> Statements:
     """Scheduled start and end as properties; a run that has them is BATCH_SCHEDULED unless contradicted."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import facet, kept, mapped
-from dh_bridge.translation.reading.statistics import EDGE_PROPERTY, RUN_PROPERTY, Statistics, counted
+from dh_bridge.translation.facts import STATISTIC
+from dh_bridge.translation.reading.statistics import Statistics, counted
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     at="dataset",
     reads=Statistics,
     leaves={
-        "rowCount": mapped("operation.numAffectedRows", EDGE_PROPERTY.format("output"), RUN_PROPERTY),
-        "size": kept("operation.customProperties", EDGE_PROPERTY.format("output"), RUN_PROPERTY),
-        "fileCount": kept("operation.customProperties", EDGE_PROPERTY.format("output"), RUN_PROPERTY),
+        "rowCount": mapped(STATISTIC["rowCount"]),
+        "size": kept(STATISTIC["size"]),
+        "fileCount": kept(STATISTIC["fileCount"]),
     },
 )
 def output_statistics(facet: Statistics, at: Place) -> Statements:

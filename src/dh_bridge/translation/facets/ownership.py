@@ -26,7 +26,7 @@ class Ownership(Facet):
     owners: list[Owner] | None = None
 
 
-_LEAVES = {"owners[].name": mapped("ownership.owners[].owner"), "owners[].type": mapped("ownership.owners[].type")}
+_LEAVES = {"owners[].name": mapped(OWNER["[].owner"]), "owners[].type": mapped(OWNER["[].type"])}
 
 
 def _owners(facet: Ownership, at: Place) -> Statements:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.facts import JOB_EDGE, JOB_PROPERTIES, PARENT, RUN_TYPE, STUB_JOB, STUB_RUN, Statements
+from dh_bridge.translation.facts import (
+    JOB_EDGE,
+    JOB_PROPERTIES,
+    PARENT,
+    RUN_PROPERTIES,
+    RUN_TYPE,
+    STUB_JOB,
+    STUB_RUN,
+    Statements,
+)
 from dh_bridge.translation.identity.runs import bare
 from dh_bridge.translation.lineage.triggers import own_task, parent_job, started_by
 from dh_bridge.translation.precedence import TYPE_INHERITED
@@ -47,13 +56,7 @@ class Parent(Facet):
     root: Root | None = None
 
 
-_RELATION = "dataProcessInstanceRelationships.parentInstance"
-_PROPERTIES = "dataProcessInstanceProperties.customProperties"
-_PARENT_JOB = tuple(f"{aspect}.customProperties[openlineage.parent.job]" for aspect in ("dataJobInfo", "dataFlowInfo"))
-_ROOT_JOB = kept(
-    *(f"{aspect}.customProperties[openlineage.root.job]" for aspect in ("dataJobInfo", "dataFlowInfo")),
-    f"{_PROPERTIES}[openlineage.root.job]",
-)
+_ROOT_JOB = kept(JOB_PROPERTIES, RUN_PROPERTIES)
 
 
 @facet(
@@ -62,10 +65,10 @@ _ROOT_JOB = kept(
     at="run",
     reads=Parent,
     leaves={
-        "run.runId": mapped(_RELATION),
-        "job.namespace": mapped(*_PARENT_JOB, _RELATION),
-        "job.name": mapped(*_PARENT_JOB, _RELATION),
-        "root.run.runId": kept(f"{_PROPERTIES}[openlineage.root.runId]"),
+        "run.runId": mapped(PARENT),
+        "job.namespace": mapped(JOB_PROPERTIES, PARENT),
+        "job.name": mapped(JOB_PROPERTIES, PARENT),
+        "root.run.runId": kept(RUN_PROPERTIES["root.runId"]),
         "root.job.namespace": _ROOT_JOB,
         "root.job.name": _ROOT_JOB,
         "run.facets": withheld("envelope"),
@@ -74,8 +77,8 @@ _ROOT_JOB = kept(
         "root.job.facets": withheld("envelope"),
         "run.facets.**": kept(),
         "job.facets.**": kept(),
-        "root.run.facets.**": kept(f"{_PROPERTIES}[openlineage.root.run.facets]"),
-        "root.job.facets.**": kept(f"{_PROPERTIES}[openlineage.root.job.facets]"),
+        "root.run.facets.**": kept(),
+        "root.job.facets.**": kept(),
     },
 )
 def parent(facet: Parent, at: Place) -> Statements:
@@ -92,7 +95,7 @@ def parent(facet: Parent, at: Place) -> Statements:
             yield at.run, PARENT, "", (urn, job.namespace, job.name)
             if at.notes is not None and urn == at.identity.run_urn("", "", run.runId):
                 for leaf in ("job.namespace", "job.name"):  # the run's id alone says which run it is
-                    at.reached(leaf, "mapped", *_PARENT_JOB)
+                    at.reached(leaf, JOB_PROPERTIES)
             if at.options.stubs:
                 yield from _stubs(urn, run, job, at)
     properties = _root(facet.root, at) if facet.root is not None else {}

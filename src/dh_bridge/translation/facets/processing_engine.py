@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, property_statement
-from dh_bridge.translation.facts import JOB_PROPERTIES, Statements
+from dh_bridge.translation.facts import JOB_PROPERTIES, RUN_PROPERTIES, Statements
 from dh_bridge.translation.properties import worded
 
 if TYPE_CHECKING:
@@ -20,18 +20,12 @@ class ProcessingEngine(Facet):
     openlineageAdapterVersion: str | None = None
 
 
-_ASPECTS = ("dataProcessInstanceProperties", "dataJobInfo", "dataFlowInfo")
-
-
 @facet(
     "processing_engine",
     at="run",
     reads=ProcessingEngine,
     leaves={
-        **{
-            leaf: kept(*(f"{aspect}.customProperties[openlineage.processing_engine.{leaf}]" for aspect in _ASPECTS))
-            for leaf in ("name", "version")
-        },
+        **dict.fromkeys(("name", "version"), kept(RUN_PROPERTIES, JOB_PROPERTIES)),
         "openlineageAdapterVersion": kept(),
     },
 )

@@ -35,13 +35,13 @@ class Schema(Facet):
     reads=Schema,
     remember=True,
     leaves={
-        "fields[].name": mapped("schemaMetadata.fields"),
+        "fields[].name": mapped(SCHEMA),
         # the text itself, of which several mean one type of DataHub's
-        "fields[].type": mapped("schemaMetadata.fields[].nativeDataType", "schemaMetadata.fields[].type"),
-        "fields[].description": mapped("schemaMetadata.fields[].description"),
-        "fields[].ordinal_position": mapped("schemaMetadata.fields"),
+        "fields[].type": mapped(SCHEMA["[].nativeDataType"], SCHEMA["[].type"]),
+        "fields[].description": mapped(SCHEMA["[].description"]),
+        "fields[].ordinal_position": mapped(SCHEMA),
         **{
-            f"{inside}.{leaf}": mapped("schemaMetadata.fields")
+            f"{inside}.{leaf}": mapped(SCHEMA)
             for inside in ("fields[].fields[]", "fields[].**.fields[]")
             for leaf in ("name", "type", "description", "ordinal_position")
         },
@@ -74,7 +74,7 @@ def schema(facet: Schema, at: Place) -> Statements:
             if is_urn(urn):
                 yield at.task, INPUT_FIELD, urn, None
                 if at.notes is not None:
-                    at.reached(f"fields[{position}].name", "mapped", "dataJobInputOutput.inputDatasetFields")
+                    at.reached(f"fields[{position}].name", INPUT_FIELD)
             else:
                 at.withheld(f"fields[{position}]", "too-large")
     else:

@@ -6,8 +6,8 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import JOB_PROPERTIES, Statements
 from dh_bridge.translation.facts import SQL as SQL_TEXT
-from dh_bridge.translation.facts import Statements
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.beside import beside
 
@@ -28,9 +28,7 @@ class SourceCode(Facet):
     reads=SourceCode,
     leaves={
         "language": kept(),
-        "sourceCode": mapped(
-            "dataTransformLogic.transforms", "queryProperties.statement", "dataJobInfo.customProperties"
-        ),
+        "sourceCode": mapped(SQL_TEXT, JOB_PROPERTIES["sql.query"]),
     },
 )
 def source_code(facet: SourceCode, at: Place) -> Statements:

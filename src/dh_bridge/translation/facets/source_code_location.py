@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.facet import PROPERTY_ASPECTS, Facet, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import JOB_FIELD, Statements
+from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import JOB_FIELD, JOB_PROPERTIES, Statements
 from dh_bridge.translation.precedence import PAGE_CODE
-from dh_bridge.translation.properties import PREFIX, flattened
+from dh_bridge.translation.properties import flattened
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
@@ -33,7 +33,7 @@ class SourceCodeLocation(Facet):
     at="job",
     reads=SourceCodeLocation,
     leaves={
-        "url": mapped("dataJobInfo.externalUrl", "dataFlowInfo.externalUrl", "assertionInfo.externalUrl"),
+        "url": mapped(JOB_FIELD["externalUrl"], JOB_PROPERTIES, "assertionInfo.externalUrl"),
         **{name: kept(empty=True) for name in _KEPT},
     },
 )
@@ -45,9 +45,5 @@ def source_code_location(facet: SourceCodeLocation, at: Place) -> Statements:
             yield at.owner, JOB_FIELD, ("externalUrl", PAGE_CODE), facet.url
         else:
             properties["sourceCodeLocation.url"] = facet.url
-            targets = (
-                f"{aspect}.customProperties[{PREFIX}sourceCodeLocation.url]" for aspect in PROPERTY_ASPECTS["job"]
-            )
-            at.reached("url", "kept", *targets)
     if properties:
         yield property_statement(at, properties)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import RUN_NAME, RUN_URL, RUN_USER, Statements
+from dh_bridge.translation.facts import RUN_NAME, RUN_PROPERTIES, RUN_URL, RUN_USER, Statements
 from dh_bridge.translation.precedence import (
     NAME_APPLICATION,
     URL_SPARK_HISTORY,
     URL_SPARK_PROXY,
     URL_SPARK_UI,
     USER_SPARK,
-    USER_TARGETS,
     page,
 )
 from dh_bridge.translation.properties import flattened
@@ -22,23 +21,15 @@ if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
 _URL_RUNGS = {"historyUrl": URL_SPARK_HISTORY, "proxyUrl": URL_SPARK_PROXY, "uiWebUrl": URL_SPARK_UI}
-_PROPERTIES = "dataProcessInstanceProperties"
 
 
 @facet(
     "spark_applicationDetails",
     at="run",
     leaves={
-        "applicationId": mapped(f"{_PROPERTIES}.name", f"{_PROPERTIES}.customProperties"),
-        "userName": mapped(*USER_TARGETS),
-        **{
-            leaf: mapped(
-                f"{_PROPERTIES}.externalUrl",
-                f"{_PROPERTIES}.customProperties",
-                "dataProcessInstanceRunEvent.externalUrl",
-            )
-            for leaf in _URL_RUNGS
-        },
+        "applicationId": mapped(RUN_NAME, RUN_PROPERTIES),
+        "userName": mapped(RUN_USER, RUN_PROPERTIES),
+        **dict.fromkeys(_URL_RUNGS, mapped(RUN_URL, RUN_PROPERTIES)),
         "**": kept(),
     },
     producer="Spark",

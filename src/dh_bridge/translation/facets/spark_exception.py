@@ -24,10 +24,7 @@ class SparkException(Facet):
     "spark.exception",
     at="run",
     reads=SparkException,
-    leaves={
-        leaf: kept(f"dataProcessInstanceProperties.customProperties[openlineage.errorMessage.{leaf}]")
-        for leaf in ("message", "stackTrace")
-    },
+    leaves=dict.fromkeys(("message", "stackTrace"), kept()),
     producer="Spark",
 )
 def spark_exception(facet: SparkException, at: Place) -> Statements:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import JOB_FIELD, Statements
+from dh_bridge.translation.facts import JOB_FIELD, RUN_PROPERTIES, Statements
 from dh_bridge.translation.precedence import FIELD_WEAK
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.repair import text_of
@@ -13,13 +13,11 @@ from dh_bridge.translation.repair import text_of
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_KEPT = "dataProcessInstanceProperties.customProperties[openlineage.spark_jobDetails.jobDescription]"
-
 
 @facet(
     "spark_jobDetails",
     at="run",
-    leaves={"jobDescription": mapped("dataJobInfo.description", _KEPT), "**": kept()},
+    leaves={"jobDescription": mapped(JOB_FIELD["description"], RUN_PROPERTIES), "**": kept()},
     producer="Spark",
 )
 def spark_job_details(opened: Open, at: Place) -> Statements:

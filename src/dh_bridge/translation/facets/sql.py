@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Facet, facet, kept, mapped, property_statement
+from dh_bridge.translation.facts import JOB_PROPERTIES, Statements
 from dh_bridge.translation.facts import SQL as SQL_TEXT
-from dh_bridge.translation.facts import Statements
 from dh_bridge.translation.properties import worded
 
 if TYPE_CHECKING:
@@ -25,15 +25,9 @@ class Sql(Facet):
     at="job",
     reads=Sql,
     leaves={
-        "query": mapped(
-            "dataTransformLogic.transforms",
-            "queryProperties.statement",
-            "dataJobInfo.customProperties",
-            "dataFlowInfo.customProperties",
-        ),
+        "query": mapped(SQL_TEXT, JOB_PROPERTIES["sql.query"]),
         "dialect": kept(
-            "dataJobInfo.customProperties[openlineage.sql.dialect]",
-            "dataFlowInfo.customProperties[openlineage.sql.dialect]",
+            JOB_PROPERTIES,
             "queryProperties.urn",
         ),
     },

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.facet import Facet, Leaf, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.facts import EDGE_PROPERTIES, INPUT_FIELD, PARTITION, RUN_BY_DATASET, Statements
+from dh_bridge.translation.facet import Facet, Row, facet, kept, mapped, property_statement, withheld
+from dh_bridge.translation.facts import (
+    DATASET_PROPERTIES,
+    EDGE_PROPERTIES,
+    INPUT_FIELD,
+    PARTITION,
+    RUN_BY_DATASET,
+    Statements,
+)
 from dh_bridge.translation.reading.subsets import Condition, Rendering, part, together
 from dh_bridge.translation.repair import UNUSABLE, Mending, mended
 
@@ -22,17 +29,18 @@ if TYPE_CHECKING:
 
     from dh_bridge.openlineage.events import Dataset
     from dh_bridge.translation.context import Place, Role
+    from dh_bridge.translation.trace import Destination
 
 
 #: What tells of the part of a dataset by itself, where all of a condition is a list of locations
-_WHOLE = {"input": (), "output": ("operation.partitionSpec",)}
+_WHOLE: dict[str, tuple[Destination, ...]] = {"input": (), "output": (PARTITION,)}
 
 
-def _rows(side: str) -> dict[str, Leaf]:
+def _rows(side: str) -> dict[str, Row]:
     """Return the rows of a condition on ``side``: conditions nest, so a row is about the end of a path."""
-    properties = _targets(side)
+    properties = (EDGE_PROPERTIES, RUN_BY_DATASET, DATASET_PROPERTIES)
     row, said, name = kept(*properties), kept(*properties, empty=True), f"{side}Condition"
-    fields = mapped("dataJobInputOutput.inputDatasetFields", *properties, empty=True) if side == "input" else said
+    fields = mapped(INPUT_FIELD, *properties, empty=True) if side == "input" else said
     ends = {
         "operator": row,
         "comparison": row,
@@ -49,14 +57,6 @@ def _rows(side: str) -> dict[str, Leaf]:
         **{f"{name}.**.{end}": found for end, found in ends.items()},
         f"{name}.**": row,
     }
-
-
-def _targets(side: str) -> tuple[str, ...]:
-    return (
-        f"dataJobInputOutput.{side}DatasetEdges[].properties",
-        "dataProcessInstanceProperties.customProperties",
-        "datasetProperties.customProperties[openlineage.subset]",
-    )
 
 
 class Subset(Facet):
@@ -92,7 +92,7 @@ def subset(facet: Subset, at: Place) -> Statements:
         yield at.dataset, PARTITION, mark, part(condition, predicate, entries)
     direction = "input" if at.role == "input" else "output"
     if not name.startswith(direction) and at.task:  # the rows tell of the side that it was made for
-        at.reached(name, "kept", *_targets(direction))
+        at.reached(name, EDGE_PROPERTIES, RUN_BY_DATASET)
         for path in _types(condition, name):
             at.withheld(path, "duplicate-of:rendered predicate")
     if at.task:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.envelope import BY_NAME
-from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
-from dh_bridge.translation.facts import DATASET, SIBLING, Statements
+from dh_bridge.translation.facet import Facet, facet, kept, property_statement
+from dh_bridge.translation.facts import DATASET, DATASET_PROPERTIES, SIBLING, Statements
 from dh_bridge.translation.properties import worded
+from dh_bridge.translation.trace import Note, Reached
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
@@ -32,15 +33,14 @@ class Symlinks(Facet):
     identifiers: list[Identifier] | None = None
 
 
-_ALL = "datasetProperties.customProperties"
-_PROPERTY = mapped(_ALL)
+_PROPERTY = DATASET_PROPERTIES["symlinks"]
 
 
 @facet(
     "symlinks",
     at="dataset",
     reads=Symlinks,
-    leaves={f"identifiers[].{leaf}": _PROPERTY for leaf in ("namespace", "name", "type")},
+    leaves={f"identifiers[].{leaf}": kept() for leaf in ("namespace", "name", "type")},
 )
 def symlinks(facet: Symlinks, at: Place) -> Statements:
     """All identifiers as one property, never a lineage edge; a table and its files are siblings by ``symlinks.siblings``."""
@@ -58,16 +58,16 @@ def symlinks(facet: Symlinks, at: Place) -> Statements:
             yield from _sibling(at.name, at.resolve(namespace, name), at.options.naming.preference)
 
 
-def _note(facet: Symlinks, name: Name, notes: list[tuple[str, str]], at: Place) -> None:
+def _note(facet: Symlinks, name: Name, notes: list[tuple[str, Note]], at: Place) -> None:
     """Note for the report, where an identifier became the URN, that the dataset's own name is but one of the others."""
     entry = at.where.removesuffix(f".{at.bag}.{at.key}")
     own = next(dataset for dataset, found, _, where in at.entries if where == entry and found is name)
     if (own.namespace, own.name) == (name.namespace, name.name):
         return
-    notes += [(f"{entry}.{leaf}", f"kept:{_ALL}[openlineage.symlinks]") for leaf in ("namespace", "name")]
+    notes += [(f"{entry}.{leaf}", Reached((_PROPERTY,))) for leaf in ("namespace", "name")]
     for position, one in enumerate(facet.identifiers or ()):
         if (one.namespace, one.name) == (name.namespace, name.name):
-            at.reached(f"identifiers[{position}]", "mapped", _ALL, *BY_NAME)
+            at.reached(f"identifiers[{position}]", _PROPERTY, *BY_NAME)
 
 
 def _sibling(one: Name, other: Name, rows: Preference) -> Statements:

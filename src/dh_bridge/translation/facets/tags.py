@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.urns import is_urn, tag_urn
 from dh_bridge.translation.facet import Facet, entity, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import ALL, COLUMN_TAG, OWNER, TAG, Statements
+from dh_bridge.translation.facts import ALL, COLUMN_TAG, OWNER, RUN_PROPERTIES, TAG, Statements
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.properties import text
 from dh_bridge.translation.reading.people import stated_owner
@@ -64,14 +64,14 @@ def _tags(facet: Tags, at: Place) -> Statements:
             for leaf in ("key", "value", "source", "field"):
                 at.withheld(f"tags[{position}].{leaf}", "policy:tags.exclude" if tag.key.strip() else "malformed")
         elif (owner := _meta_owner(tag, at)) is not None:
-            at.reached(f"tags[{position}]", "mapped", "ownership.owners[].owner")
+            at.reached(f"tags[{position}]", OWNER["[].owner"])
             yield entity(at), OWNER, owner, None
         elif not is_urn(tag_urn(tag_name(tag))):
             at.withheld(f"tags[{position}]", "too-large")
         elif tag.field and at.attach == "dataset":
             for leaf in ("key", "value", "source"):
                 if getattr(tag, leaf):
-                    at.reached(f"tags[{position}].{leaf}", "mapped", "editableSchemaMetadata.editableSchemaFieldInfo")
+                    at.reached(f"tags[{position}].{leaf}", COLUMN_TAG)
             column = at.name.column(tag.field) if at.name is not None else tag.field
             yield at.dataset, COLUMN_TAG, (column, tag_name(tag)), _context(tag)
         else:
@@ -87,9 +87,9 @@ def _retracts(_: dict[str, Any], at: Place) -> Statements:
 
 
 _LEAVES = {
-    "tags[].key": mapped("globalTags.tags", "editableSchemaMetadata.editableSchemaFieldInfo"),
-    "tags[].value": mapped("globalTags.tags", "editableSchemaMetadata.editableSchemaFieldInfo"),
-    "tags[].source": mapped("globalTags.tags[].context", "editableSchemaMetadata.editableSchemaFieldInfo"),
+    "tags[].key": mapped(TAG, COLUMN_TAG),
+    "tags[].value": mapped(TAG, COLUMN_TAG),
+    "tags[].source": mapped(TAG["[].context"], COLUMN_TAG),
 }
 
 
@@ -104,21 +104,18 @@ def job_tags(facet: Tags, at: Place) -> Statements:
     at="dataset",
     reads=Tags,
     retracts=_retracts,
-    leaves={**_LEAVES, "tags[].field": mapped("editableSchemaMetadata.editableSchemaFieldInfo[].fieldPath")},
+    leaves={**_LEAVES, "tags[].field": mapped(COLUMN_TAG["[].fieldPath"])},
 )
 def dataset_tags(facet: Tags, at: Place) -> Statements:
     """Tags of the dataset; those with a ``field`` are tags of that column (editableSchemaMetadata)."""
     yield from _tags(facet, at)
 
 
-_PROPERTIES = "dataProcessInstanceProperties.customProperties"
-
-
 @facet(
     "tags",
     at="run",
     reads=Tags,
-    leaves={f"tags[].{leaf}": kept(f"{_PROPERTIES}[openlineage.tags]") for leaf in ("key", "value", "source")},
+    leaves={f"tags[].{leaf}": kept() for leaf in ("key", "value", "source")},
 )
 def run_tags(facet: Tags, at: Place) -> Statements:
     """Properties of the run: DataHub has no tags on runs, and a job's tags are its own facet's."""
@@ -135,7 +132,7 @@ def run_tags(facet: Tags, at: Place) -> Statements:
         if tag.key == _CLIENT:
             at.withheld(f"tags[{position}].source", "no-home:the key names the sender")
             for leaf in ("key", "value"):
-                at.reached(f"tags[{position}].{leaf}", "kept", f"{_PROPERTIES}[openlineage.{_CLIENT}]")
+                at.reached(f"tags[{position}].{leaf}", RUN_PROPERTIES[_CLIENT])
         value = kept_text(f"tags.{tag.key}", tag.value) if tag.key and tag.value else None
         if value:
             properties[tag.key if tag.key == _CLIENT else f"tags.{tag.key}"] = value
@@ -171,14 +168,14 @@ def _is_tag(tag: Tag, at: Place) -> bool:
 
 def _note(facet: Tags, at: Place) -> None:
     """Note for the report where, by settings, tags of a run are beside its properties: on its job, or on what it wrote."""
-    settings, kept_there = at.options.settings, f"{_PROPERTIES}[openlineage.tags]"
+    settings = at.options.settings
     for position, tag in enumerate(facet.tags or ()):
         path, of_model = f"tags[{position}]", tag.source in _OF_MODELS and bool(at.outputs)
         if of_model and _meta_owner(tag, at) is not None:
             at.about(path, at.outputs[0])
-            at.reached(path, "kept", kept_there, "ownership.owners[].owner")
+            at.reached(path, RUN_PROPERTIES, OWNER["[].owner"])
         elif _is_tag(tag, at) and at.owner and settings.tags.of_runs == "job":
-            at.reached(path, "kept", kept_there, "globalTags.tags")
+            at.reached(path, RUN_PROPERTIES, TAG)
         elif _is_tag(tag, at) and of_model and settings.dbt.run_tags == "dataset":
             at.about(path, at.outputs[0])
-            at.reached(path, "kept", kept_there, "globalTags.tags")
+            at.reached(path, RUN_PROPERTIES, TAG)

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from dh_bridge.translation.assertions import Check, datasets_of_test, merge, outcome, said
 from dh_bridge.translation.facet import Facet, facet, mapped, property_statement
+from dh_bridge.translation.facts import CHECKS, RESULTS, RUN_PROPERTIES
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.checks import (
     CHECK_LEAVES,
-    INFO,
-    RESULT,
     Described,
     note_not_run,
     note_unread,
@@ -40,8 +39,8 @@ class Tests(Facet):
 
 
 #: Of a test that has no dataset, or no readable result, name, type, severity and status stay on the run.
-_RESULTS = "dataProcessInstanceProperties.customProperties[openlineage.test.results]"
-_SKIPPED = "dataProcessInstanceProperties.customProperties[openlineage.test.skipped]"
+_RESULTS = RUN_PROPERTIES["test.results"]
+_SKIPPED = RUN_PROPERTIES["test.skipped"]
 _SHORT = ("name", "status", "severity", "type")
 _UNTOLD = ("description", "expected", "actual", "failures", "content", "contentType", "params")
 
@@ -54,10 +53,10 @@ _UNTOLD = ("description", "expected", "actual", "failures", "content", "contentT
         f"tests[].{leaf}": row
         for leaf, row in {
             **CHECK_LEAVES,
-            "name": mapped(INFO, _RESULTS),
-            "type": mapped(INFO, _RESULTS),
-            "severity": mapped(INFO, RESULT, _RESULTS),
-            "status": mapped(RESULT, _RESULTS),
+            "name": mapped(CHECKS, _RESULTS),
+            "type": mapped(CHECKS, _RESULTS),
+            "severity": mapped(CHECKS, RESULTS, _RESULTS),
+            "status": mapped(RESULTS, _RESULTS),
         }.items()
     },
 )
@@ -125,7 +124,7 @@ def _columns(test: Check) -> set[str]:
 def _note_skipped(path: str, at: Place) -> None:
     """Note for the report that of a test that did not run only its name stays."""
     for leaf in ("name", "status"):  # another status would take the name off the list
-        at.reached(f"{path}.{leaf}", "kept", _SKIPPED)
+        at.reached(f"{path}.{leaf}", _SKIPPED)
     for leaf in ("type", "severity", *_UNTOLD):
         at.withheld(f"{path}.{leaf}", "no-home:skipped")
 
@@ -133,6 +132,6 @@ def _note_skipped(path: str, at: Place) -> None:
 def _note_untold(path: str, at: Place, *, malformed: bool) -> None:
     """Note for the report what stays of a test without a dataset, or without a readable result."""
     for leaf in _SHORT:
-        at.reached(f"{path}.{leaf}", "kept", _RESULTS)
+        at.reached(f"{path}.{leaf}", _RESULTS)
     for leaf in _UNTOLD:
         at.withheld(f"{path}.{leaf}", "malformed" if malformed and at.tested else "no-dataset")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement, withheld
-from dh_bridge.translation.facts import RUN_NAME, Statements
+from dh_bridge.translation.facts import RUN_NAME, RUN_PROPERTIES, Statements
 from dh_bridge.translation.precedence import NAME_QUERY
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.reading.bulk import without_bulk
@@ -14,14 +14,12 @@ from dh_bridge.translation.repair import text_of
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_PROPERTIES = "dataProcessInstanceProperties"
-
 
 @facet(
     "trino_metadata",
     at="run",
     leaves={
-        "query_id": mapped(f"{_PROPERTIES}.name", f"{_PROPERTIES}.customProperties"),
+        "query_id": mapped(RUN_NAME, RUN_PROPERTIES),
         "query_plan": withheld("plan"),
         "query_plan**": withheld("plan"),
         "**": kept(),

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import OPERATION, RUN_USER, SUBTYPES, Statements
-from dh_bridge.translation.precedence import OPERATION_TRINO, USER_TARGETS, USER_TRINO
+from dh_bridge.translation.facts import OPERATION, RUN_PROPERTIES, RUN_USER, SUBTYPES, Statements
+from dh_bridge.translation.precedence import OPERATION_TRINO, USER_TRINO
 from dh_bridge.translation.properties import flattened
 from dh_bridge.translation.repair import text_of
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_PROPERTIES = "dataProcessInstanceProperties"
 _LONGEST = 100
 
 
@@ -21,8 +20,8 @@ _LONGEST = 100
     "trino_query_context",
     at="run",
     leaves={
-        "user": mapped(*USER_TARGETS),
-        "query_type": mapped("operation.operationType", "subTypes.typeNames", f"{_PROPERTIES}.customProperties"),
+        "user": mapped(RUN_USER, RUN_PROPERTIES),
+        "query_type": mapped(OPERATION, SUBTYPES, RUN_PROPERTIES),
         "**": kept(),
     },
     producer="Trino",
@@ -36,9 +35,7 @@ def trino_query_context(opened: Open, at: Place) -> Statements:
     if user:
         yield at.run, RUN_USER, USER_TRINO, user
     if kind:
-        if at.job is not None and not at.job.shared:
+        if at.job is not None and not at.job.shared:  # the queries of a shared job may be of any kind
             yield at.owner, SUBTYPES, "operator", kind[:_LONGEST]
-        else:  # the queries of one job may be of any kind
-            at.reached("query_type", "mapped", "operation.operationType", f"{_PROPERTIES}.customProperties")
         for output in at.outputs:
             yield output, OPERATION, OPERATION_TRINO, kind

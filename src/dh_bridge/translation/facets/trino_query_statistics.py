@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dh_bridge.translation.facet import Open, facet, kept, mapped, property_statement
-from dh_bridge.translation.facts import STATISTIC, Statements
+from dh_bridge.translation.facts import RUN_PROPERTIES, STATISTIC, Statements
 from dh_bridge.translation.properties import worded
 from dh_bridge.translation.reading.statistics import meaningful
 
 if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
 
-_KEPT = "dataProcessInstanceProperties.customProperties[openlineage.trino_query_statistics]"
 #: writtenRows is what the table got; outputPositions of an INSERT may be the one row that tells the count.
 _ROWS = ("writtenRows", "outputPositions")
 _number = msgspec.json.Decoder(int | float).decode
@@ -23,7 +22,7 @@ _number = msgspec.json.Decoder(int | float).decode
 @facet(
     "trino_query_statistics",
     at="run",
-    leaves={**{leaf: mapped(_KEPT, "operation.numAffectedRows") for leaf in _ROWS}, "**": kept(_KEPT)},
+    leaves={**dict.fromkeys(_ROWS, mapped(RUN_PROPERTIES, STATISTIC["rowCount"])), "**": kept()},
     producer="Trino",
 )
 def trino_query_statistics(opened: Open, at: Place) -> Statements:

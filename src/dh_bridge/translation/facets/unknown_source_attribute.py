@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     "unknownSourceAttribute",
     at="run",
     leaves={
-        "unknownItems[].name": kept("dataProcessInstanceProperties.customProperties"),
-        "unknownItems[].type": kept("dataProcessInstanceProperties.customProperties"),
+        "unknownItems[].name": kept(),
+        "unknownItems[].type": kept(),
         "**": withheld("bulk"),
     },
     producer="Airflow",

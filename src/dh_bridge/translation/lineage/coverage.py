@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from dh_bridge.translation.facts import (
+    DATASET_PROPERTIES,
+    EDGE_PROPERTIES,
+    FINE_LINEAGE,
+    INDIRECT,
+    INPUT,
+    INPUT_FIELD,
+    JOB_PROPERTIES,
+    UPSTREAM,
+    UPSTREAM_FIELD,
+    UPSTREAM_MARK,
+)
 from dh_bridge.translation.lineage.sql_names import source_of
 from dh_bridge.translation.lineage.transformations import is_legacy, only_indirect, operation_of
 
@@ -14,17 +26,16 @@ if TYPE_CHECKING:
     from dh_bridge.translation.context import Place
     from dh_bridge.translation.lineage.entries import ColumnLineage, Entry, InputField
     from dh_bridge.translation.lineage.transformations import Transformation
+    from dh_bridge.translation.trace import Destination
 
 #: upstreamLineage first: where a run writes it (see `homes`), the lineage stands there.
-PAIRS = ("upstreamLineage.fineGrainedLineages", "dataJobInputOutput.fineGrainedLineages")
+PAIRS: tuple[Destination, ...] = (UPSTREAM_FIELD, FINE_LINEAGE)
 #: A dataset that only column lineage names is an input, whatever becomes of its columns.
-INPUTS = ("dataJobInputOutput.inputDatasetEdges", "dataProcessInstanceInput.inputs")
-FIELDS = ("dataJobInputOutput.inputDatasetFields", "upstreamLineage.upstreams")
-MARKS = ("dataJobInputOutput.inputDatasetEdges[].properties", "upstreamLineage.upstreams[].properties")
-DESCRIBED = (
-    "dataJobInfo.customProperties",
-    "dataFlowInfo.customProperties",
-    "datasetProperties.customProperties[openlineage.columnLineage.descriptions]",
+INPUTS: tuple[Destination, ...] = (INPUT,)
+FIELDS: tuple[Destination, ...] = (INPUT_FIELD, UPSTREAM)
+MARKS: tuple[Destination, ...] = (EDGE_PROPERTIES[INDIRECT], UPSTREAM_MARK[INDIRECT])
+DESCRIBED: tuple[Destination, ...] = tuple(
+    kind["columnLineage.descriptions"] for kind in (JOB_PROPERTIES, DATASET_PROPERTIES)
 )
 
 
@@ -61,23 +72,23 @@ def note_pairs(
             note_source(one.path, FIELDS, words, at)
             for number in range(len(_transformations(facet, one))):
                 for leaf in ("type", "subtype", "masking"):
-                    at.reached(f"{one.path}.transformations[{number}].{leaf}", "mapped", *MARKS)
+                    at.reached(f"{one.path}.transformations[{number}].{leaf}", *MARKS)
         elif words and one.pair not in over:
             note_source(one.path, PAIRS, words, at)
 
 
-def note_source(path: str, column: tuple[str, ...], words: tuple[str, ...], at: Place) -> None:
+def note_source(path: str, column: tuple[Destination, ...], words: tuple[Destination, ...], at: Place) -> None:
     """Note where the names of a column's source are: where it stands as a ``column``, among the inputs, in the ``words``."""
     for leaf in ("namespace", "name"):
-        at.reached(f"{path}.{leaf}", "mapped", *column, *INPUTS, *words)
-    at.reached(f"{path}.field", "mapped", *column, *words)
+        at.reached(f"{path}.{leaf}", *column, *INPUTS, *words)
+    at.reached(f"{path}.field", *column, *words)
 
 
 def note_dropped(path: str, dataset: str | None, at: Place) -> None:
     """Note of a source that the settings leave out that its table is an input all the same, as all that lineage names."""
     at.about(path, dataset)
     for leaf in ("namespace", "name"):
-        at.reached(f"{path}.{leaf}", "mapped", "upstreamLineage.upstreams", *INPUTS)
+        at.reached(f"{path}.{leaf}", UPSTREAM, *INPUTS)
     for leaf in ("field", "transformations"):
         at.withheld(f"{path}.{leaf}", "policy:column_lineage.indirect")
 

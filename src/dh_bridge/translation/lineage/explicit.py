@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.fine_grained import OF_DATASET
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.translation.facet import PROPERTY_ASPECTS
 from dh_bridge.translation.facts import (
     DATASET,
     DATASET_PROPERTIES,
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.translation.context import Place
     from dh_bridge.translation.naming import Name
+    from dh_bridge.translation.trace import Destination
 
 KEY = "lineage"
 NO_SOURCE = "lineage.noSource"
@@ -224,11 +224,10 @@ class Reading:
             note_job(at, path, source, job, self.targets(name), self.targets("jobs"), edge=edge)
         return job
 
-    def targets(self, name: str) -> list[str]:
-        """Return what the report calls the property ``lineage.<name>``, where this event keeps it."""
+    def targets(self, name: str) -> list[Destination]:
+        """Return the property ``lineage.<name>``, where this event keeps it."""
         slot, _ = self._home(name)
-        aspects = PROPERTY_ASPECTS["run" if slot is RUN_PROPERTIES else "job" if slot is JOB_PROPERTIES else "dataset"]
-        return [f"{aspect}.customProperties[openlineage.{KEY}.{name}]" for aspect in aspects]
+        return [slot[f"{KEY}.{name}"]]
 
     # -- small parts ------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dh_bridge.datahub.urns import schema_field_urn
-from dh_bridge.translation.facet import Facet, Leaf, kept, mapped
+from dh_bridge.translation.facet import Facet, Row, kept, mapped
+from dh_bridge.translation.facts import (
+    DATASET_PROPERTIES,
+    EDGE_PROPERTIES,
+    FINE_LINEAGE,
+    INDIRECT,
+    INPUT,
+    INPUT_FIELD,
+    JOB_PROPERTIES,
+    LINEAGE_JOB,
+    OUTPUT,
+    UPSTREAM,
+    UPSTREAM_FIELD,
+    UPSTREAM_MARK,
+    UPSTREAM_RUN,
+)
 from dh_bridge.translation.lineage.transformations import Transformation, descriptions_of
 
 if TYPE_CHECKING:
@@ -13,6 +28,7 @@ if TYPE_CHECKING:
     from dh_bridge.translation.identity import Job
     from dh_bridge.translation.naming import Name
     from dh_bridge.translation.properties import Member
+    from dh_bridge.translation.trace import Destination
 
 
 class Source(Facet):
@@ -70,37 +86,33 @@ class Known(NamedTuple):
         return End(self.label, self.label)
 
 
-def _property(name: str) -> tuple[str, ...]:
-    aspects = ("dataJobInfo", "dataFlowInfo", "datasetProperties")
-    return tuple(f"{aspect}.customProperties[openlineage.{name}]" for aspect in aspects)
+def _property(name: str) -> Row:
+    return kept(JOB_PROPERTIES[name], DATASET_PROPERTIES[name])
 
 
-DATASET_EDGES = "dataJobInputOutput.inputDatasetEdges"
-JOB_EDGES = "dataJobInputOutput.inputDatajobEdges"
-FIELD_JOBS = _property("lineage.fieldJobs")
 #: A source of the job, or of anything that it makes, is an input of its run, too.
-INPUTS = (DATASET_EDGES, "dataProcessInstanceInput.inputs")
-_EDGE = mapped("upstreamLineage.upstreams", *INPUTS)
-_MARK = mapped("upstreamLineage.upstreams[].properties", "dataJobInputOutput.inputDatasetEdges[].properties")
-_PAIR = mapped("upstreamLineage.fineGrainedLineages", "dataJobInputOutput.fineGrainedLineages")
-_FIELD = mapped("upstreamLineage.upstreams", "dataJobInputOutput.inputDatasetFields")
+_EDGE = mapped(UPSTREAM, INPUT)
+_MARK = mapped(UPSTREAM_MARK[INDIRECT], EDGE_PROPERTIES[INDIRECT])
+_PAIR = mapped(UPSTREAM_FIELD, FINE_LINEAGE)
+_FIELD = mapped(UPSTREAM, INPUT_FIELD)
 _PAIRED = mapped(*_PAIR.targets, *_EDGE.targets)
-UPSTREAM_RUNS = mapped("dataProcessInstanceRelationships.upstreamInstances")
-DESCRIBED = kept(*_property("lineage.descriptions"))
-_NO_SOURCE = "datasetProperties.customProperties[openlineage.lineage.noSource]"
+DESCRIBED = _property("lineage.descriptions")
 
 
-def target_leaves(start: str = "") -> dict[str, Leaf]:
+def target_leaves(start: str = "") -> dict[str, Row]:
     """Return the rows of a target's leaves: its ``inputs`` and ``fields``; ``start`` is the path of the target."""
     whole, column = f"{start}inputs", f"{start}fields.*.inputs"
-    rows = {whole: kept(_NO_SOURCE, empty=True), column: kept(*FIELD_JOBS, empty=True)}
+    rows = {
+        whole: kept(DATASET_PROPERTIES["lineage.noSource"], empty=True),
+        column: kept(*_property("lineage.fieldJobs").targets, empty=True),
+    }
     for path, edge, field, word in (
         (whole, _EDGE, _FIELD, _MARK),
         (column, _PAIRED, _PAIR, _PAIR),
     ):
         rows.update({f"{path}[].{leaf}": edge for leaf in ("type", "namespace", "name")})
         rows[f"{path}[].field"] = field
-        rows[f"{path}[].runId"] = UPSTREAM_RUNS
+        rows[f"{path}[].runId"] = mapped(UPSTREAM_RUN)
         rows.update({f"{path}[].transformations[].{leaf}": word for leaf in ("type", "subtype", "masking")})
         rows[f"{path}[].transformations[].description"] = DESCRIBED
     return rows
@@ -118,13 +130,13 @@ def note_described(at: Place, path: str, *, column: bool = False) -> None:
     """Note for the report that the words about a source, of a column or of a whole target, name it too."""
     table, field = (_PAIRED, _PAIR) if column else (_EDGE, _FIELD)
     for leaf, row in (("namespace", table), ("name", table), ("field", field)) if at.notes is not None else ():
-        at.reached(f"{path}.{leaf}", "mapped", *row.targets, *DESCRIBED.targets)
+        at.reached(f"{path}.{leaf}", *row.targets, *DESCRIBED.targets)
 
 
 def note_dropped(at: Place, path: str, source: Source, reason: str) -> None:
     """Note for the report that nothing is told of how a dataset is a source; the words about it name its column all the same."""
     if descriptions_of(source.transformations):
-        at.reached(f"{path}.field", "kept", *DESCRIBED.targets)
+        at.reached(f"{path}.field", *DESCRIBED.targets)
     else:
         at.withheld(f"{path}.field", reason)
     for position in range(len(source.transformations or ())):
@@ -135,34 +147,34 @@ def note_dropped(at: Place, path: str, source: Source, reason: str) -> None:
 def note_unpaired(at: Place, path: str, reason: str) -> None:
     """Note for the report that of the source of a column only the table is told."""
     for leaf in ("type", "namespace", "name"):
-        at.reached(f"{path}.{leaf}", "mapped", *_EDGE.targets)
+        at.reached(f"{path}.{leaf}", *_EDGE.targets)
     for leaf in ("field", "transformations"):
         at.withheld(f"{path}.{leaf}", reason)
 
 
 def note_job(  # noqa: PLR0913 - what is known of it
-    at: Place, path: str, source: Source, job: Known, kept: list[str], jobs: list[str], *, edge: bool
+    at: Place, path: str, source: Source, job: Known, kept: list[Destination], jobs: list[Destination], *, edge: bool
 ) -> None:
     """Note for the report where the leaves of a job as a source went: their rows tell of datasets.
 
     ``kept`` is the property that keeps it, ``jobs`` the one of whole targets; ``edge``: whether an edge tells of the job.
     """
     if kept == jobs and job.own:  # this job makes it: an output like any other
-        at.reached(path, "mapped", "dataJobInputOutput.outputDatasetEdges", *kept)
+        at.reached(path, OUTPUT, *kept)
     elif kept == jobs and edge:
-        at.reached(path, "mapped", JOB_EDGES, *kept)
+        at.reached(path, LINEAGE_JOB, *kept)
     else:
-        at.reached(path, "kept", *kept, *jobs)
+        at.reached(path, *kept, *jobs)
     if source.field:
         at.withheld(f"{path}.field", "no-home:a job has no columns")
     note_nothing(at, path, source)
     for position in range(len(source.transformations or ())):
-        at.reached(f"{path}.transformations[{position}]", "kept", *kept)
-        at.reached(f"{path}.transformations[{position}].description", "kept", *DESCRIBED.targets)
+        at.reached(f"{path}.transformations[{position}]", *kept)
+        at.reached(f"{path}.transformations[{position}].description", *DESCRIBED.targets)
     if source.runId and job.run and at.run and job.run != at.run:
-        at.reached(f"{path}.runId", "mapped", *UPSTREAM_RUNS.targets)
+        at.reached(f"{path}.runId", UPSTREAM_RUN)
     elif source.runId:
-        at.reached(f"{path}.runId", "kept", *jobs)
+        at.reached(f"{path}.runId", *jobs)
 
 
 def note_nothing(at: Place, path: str, source: Source) -> None:

@@ -90,7 +90,7 @@ def _description(body: dict[str, Any], job: Job, at: Place) -> Statements:
     key, properties = f"airflow.dag.{leaf}", {}
     if documented and documented != description and (written := kept_text(key, description)):
         properties[key] = written
-        at.reached(f"dag.{leaf}", "kept", f"dataFlowInfo.customProperties[openlineage.{key}]")
+        at.reached(f"dag.{leaf}", JOB_PROPERTIES)
     yield job.flow_urn, JOB_PROPERTIES, "airflow.dag.description", properties
 
 

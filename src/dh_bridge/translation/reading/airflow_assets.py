@@ -36,16 +36,13 @@ _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 def asset_statements(task: dict[str, Any], at: Place) -> Statements:
     """Yield the datasets of inlets and outlets, where the event has no inputs or no outputs of its own."""
-    for leaf, own, slot, edges in (
-        ("inlets", at.event.inputs, INPUT, "dataJobInputOutput.inputDatasetEdges"),
-        ("outlets", at.event.outputs, OUTPUT, "dataJobInputOutput.outputDatasetEdges"),
-    ):
+    for leaf, own, slot in (("inlets", at.event.inputs, INPUT), ("outlets", at.event.outputs, OUTPUT)):
         for where, uri in () if own else _uris(task, leaf):
             name = at.endpoint(*known) if (known := pair(uri)) is not None else None
             if name is not None and name.endpoint:
                 yield at.task, slot, name.endpoint, at.stamp[0]
                 yield name.endpoint, DATASET, "", name
-                at.reached(where, "mapped", edges)
+                at.reached(where, slot)
 
 
 def told_twice(task: dict[str, Any]) -> list[str]:

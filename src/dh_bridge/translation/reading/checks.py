@@ -19,7 +19,7 @@ from dh_bridge.translation.assertions import (
     without_values,
 )
 from dh_bridge.translation.envelope import BY_NAME
-from dh_bridge.translation.facet import Facet, Leaf, kept, mapped, withheld
+from dh_bridge.translation.facet import Facet, Row, kept, mapped, withheld
 from dh_bridge.translation.facts import CHECKS, RESULTS, Statements
 from dh_bridge.translation.naming import Name
 from dh_bridge.translation.naming.names import Quoted, split
@@ -30,21 +30,19 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Dataset
     from dh_bridge.translation.context import Mark, Place
 
-INFO = "assertionInfo"
-RESULT = "assertionRunEvent.result"
 #: Note of a leaf that tells of an error, with the URNs of check and dataset: only the other runs of the call tell whether
 #: the result stands (`skipped.py`).
 RESULT_NOTE = "result:"
-CHECK_LEAVES: dict[str, Leaf] = {
-    "severity": mapped(INFO, RESULT),
-    "name": mapped(INFO),
-    "description": mapped(INFO),
-    "expected": mapped(INFO, RESULT),
-    "actual": mapped(RESULT),
-    "failures": mapped(RESULT),
-    "content": mapped(INFO),
-    "contentType": kept(INFO),
-    "params.**": mapped(INFO),
+CHECK_LEAVES: dict[str, Row] = {
+    "severity": mapped(CHECKS, RESULTS),
+    "name": mapped(CHECKS),
+    "description": mapped(CHECKS),
+    "expected": mapped(CHECKS, RESULTS),
+    "actual": mapped(RESULTS),
+    "failures": mapped(RESULTS),
+    "content": mapped(CHECKS),
+    "contentType": kept(CHECKS[".customProperties"]),
+    "params.**": mapped(CHECKS),
     "params": withheld("envelope"),
 }
 
@@ -77,7 +75,7 @@ def own_check(dataset: Dataset, endpoint: str, where: str, at: Place) -> bool:
     if at.notes is not None:
         at.where = where
         for leaf in ("namespace", "name"):
-            at.reached(leaf, "mapped", f"datasetProperties.customProperties[openlineage.{leaf}]", *BY_NAME)
+            at.reached(leaf, "datasetProperties.urn", *BY_NAME)
     return True
 
 
@@ -174,7 +172,7 @@ def _note_of_the_run(check: Check, path: str, at: Place, *, has_ended: bool) -> 
     """Note for the report where that went which tells of the run, not of the check: to its result, if it has one."""
     told = [f"params.{key}" for key in sorted(at.options.tables.assertions.of_the_run & check.params.keys())]
     for leaf in told if has_ended else ():
-        at.reached(f"{path}.{leaf}", "mapped", RESULT)
+        at.reached(f"{path}.{leaf}", RESULTS)
     for leaf in () if has_ended else ("actual", "failures", *told):
         at.withheld(f"{path}.{leaf}", "no-home:no result")
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.translation.facet import (
-    PROPERTY_ASPECTS,
+    PROPERTY_KINDS,
     Facet,
     FacetSpec,
-    Leaf,
     Open,
     State,
     body_of,
@@ -18,8 +17,9 @@ from dh_bridge.translation.facet import (
     property_statement,
     readable,
     withdrawn,
+    withheld,
 )
-from dh_bridge.translation.facts import EDGE_PROPERTIES, RUN_BY_DATASET, Statements
+from dh_bridge.translation.facts import DATASET_PROPERTIES, EDGE_PROPERTIES, RUN_BY_DATASET, RUN_PROPERTIES, Statements
 from dh_bridge.translation.properties import digest_properties, flattened
 from dh_bridge.translation.properties import kept as kept_text
 from dh_bridge.translation.reading.given import configuration
@@ -58,7 +58,7 @@ class BulkSpec(FacetSpec):
         self, state: State, *, key: str, at: Attach, reads: type[Bulk], reason: str, producer: str
     ) -> None:
         super().__init__(
-            state, keys=(key,), at=at, reads=reads, leaves={"**": Leaf("withheld", (), reason)}, retracts=None,
+            state, keys=(key,), at=at, reads=reads, leaves={"**": withheld(reason)}, retracts=None,
             since="0.15.0", producer=producer, remember=False,
         )  # fmt: skip
         self.reads = None
@@ -106,21 +106,14 @@ def map_facet(key: str, *, alone: tuple[str, ...] = (), doc: str, producer: str 
     """Return a run facet whose open map ``properties`` is one redacted JSON under ``key``; ``alone``: on their own too."""
 
     def state(opened: Open, place: Place) -> Statements:
-        if not isinstance(opened.body.get("properties"), dict):  # the older form
-            for leaf in opened.body:
-                place.reached(leaf, "kept", target.format(""))
         if opened.properties is None:
             opened.properties = _mapped(key, opened.body, alone, place)
         if opened.properties:
             yield property_statement(place, opened.properties)
 
     state.__doc__ = doc
-    target = f"{PROPERTY_ASPECTS['run'][0]}.customProperties[openlineage.{key}{{}}]"
-    leaves = {f"properties.{name}": kept(target.format(f".{name}"), target.format("")) for name in alone}
-    return facet(
-        key, at="run", leaves={**leaves, "properties.**": kept(target.format("")), "**": kept()}, producer=producer,
-        remember=True,
-    )(state)  # fmt: skip
+    leaves = {f"properties.{name}": kept(RUN_PROPERTIES[f"{key}.{name}"], RUN_PROPERTIES) for name in alone}
+    return facet(key, at="run", leaves={**leaves, "**": kept()}, producer=producer, remember=True)(state)
 
 
 def _mapped(key: str, body: dict[str, Any], alone: tuple[str, ...], at: Place) -> dict[str, str]:
@@ -143,16 +136,11 @@ def opaque_facet(*keys: str, at: Attach, doc: str, producer: str = "") -> FacetS
     """Return a facet that is kept as one JSON, as those that nobody knows; a module lists it in the table."""
 
     def state(opened: Open, place: Place) -> Statements:
-        if _of_edge(place):
-            side = _side(place)
-            run = f"{PROPERTY_ASPECTS['run'][0]}.customProperties[openlineage.{side}s.facet.{place.key}]"
-            for leaf in opened.body:
-                place.reached(leaf, "kept", f"dataJobInputOutput.{side}DatasetEdges[].properties", run)
         yield from _opaque(opened.body, place)
 
     state.__doc__ = doc
-    targets = [f"{aspect}.customProperties[openlineage.facet.{keys[0]}]" for aspect in PROPERTY_ASPECTS[at]]
-    return facet(*keys, at=at, leaves={"**": kept(*targets)}, producer=producer)(state)
+    kinds = (DATASET_PROPERTIES, EDGE_PROPERTIES, RUN_BY_DATASET) if at == "dataset" else (PROPERTY_KINDS[at],)
+    return facet(*keys, at=at, leaves={"**": kept(*kinds)}, producer=producer)(state)
 
 
 def known_first(facets: Facets, specs: Mapping[str, FacetSpec]) -> list[tuple[str, msgspec.Raw]]:

@@ -31,15 +31,10 @@ def snapshot(number: Number | None, at: Place) -> Number | None:
     return whole(number)
 
 
-def count(path: str, number: Number | None, at: Place, *kept: str) -> int | None:
-    """Return a number that is to be a count; None, noted, when it cannot be one: it is ``kept`` as it is."""
+def count(number: Number | None) -> int | None:
+    """Return a number that is to be a count; None when it cannot be one."""
     found = whole(number)
-    if found is None:
-        return None
-    if isinstance(found, int) and meaningful(found):
-        return found
-    at.reached(path, "kept", *kept)
-    return None
+    return found if isinstance(found, int) and meaningful(found) else None
 
 
 def metrics(report: Struct | None, names: tuple[str, ...]) -> dict[str, Number]:

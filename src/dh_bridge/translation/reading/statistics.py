@@ -56,11 +56,4 @@ def counted(facet: Statistics, at: Place, side: Role) -> Statements:
         elif not at.task:
             at.withheld(leaf, "no-home:no run")
         else:
-            if side != at.role:
-                edge = (EDGE_PROPERTY.format(direction),) if direction == at.role else ()
-                at.reached(leaf, "kept", *edge, RUN_PROPERTY)
             yield at.task, STATISTIC, (direction, at.dataset, leaf), count
-
-
-EDGE_PROPERTY = "dataJobInputOutput.{}DatasetEdges[].properties"
-RUN_PROPERTY = "dataProcessInstanceProperties.customProperties"

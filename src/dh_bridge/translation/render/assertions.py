@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 ENTITY = "assertion"
 #: Properties of the run that say when and as what it ran; the rest is on the run itself.
-_CONTEXT = ("nominalTime.", "dbt_run.invocation_id", "great_expectations_meta.")
+CONTEXT = ("nominalTime.", "dbt_run.invocation_id", "great_expectations_meta.")
 
 
 def assertion_proposals(urn: str, slots: Slots, shared: Cells, options: Options) -> Iterator[Proposal]:
@@ -193,5 +193,5 @@ def runtime_context(state: RunState, slots: Slots) -> dict[str, str]:
     facets = sorted(slots.get(RUN_PROPERTIES, {}).items(), key=lambda entry: (entry[1][0], entry[0]))
     for _, (_, properties) in facets:
         if type(properties) is not Joined:
-            found.update({key.rpartition(".")[2]: text for key, text in properties.items() if key.startswith(_CONTEXT)})
+            found.update({key.rpartition(".")[2]: text for key, text in properties.items() if key.startswith(CONTEXT)})
     return dict(sorted(found.items()))

@@ -1,8 +1,8 @@
-"""The leaf report: every JSON leaf of an event, once, with what became of it.
+"""The report: every field of an event's JSON, once, with its outcome.
 
-It is made on request, from what the translation really did: the rows of the facet modules say where a leaf goes, the
-notes of the walk say where one ended and which dataset it is about, and a target counts only if its aspect is among the
-proposals of what the leaf is about (`Written.near`).
+It is made on request, from what the translation did. A trace of the event (`translation/trace.py`) holds the facts that each
+facet stated, and why fields were dropped. The table of the renderers (`render/targets.py`) tells where such facts are written,
+and a target counts only if the proposals have it (`Written.near`).
 """
 
 from __future__ import annotations
@@ -15,201 +15,272 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.datahub.search_texts import too_long
 from dh_bridge.redaction import REDACTED, names_of, replaced
 from dh_bridge.translation.context import ABOUT
-from dh_bridge.translation.envelope import EDGES, ENVELOPE, ENVELOPE_KEPT, NAMES
-from dh_bridge.translation.facet import PROPERTY_ASPECTS, FacetSpec, Leaf
+from dh_bridge.translation.envelope import ENVELOPE, ENVELOPE_KEPT, NAMES
+from dh_bridge.translation.facet import PROPERTY_KINDS, FacetSpec, Row
 from dh_bridge.translation.facets import misplaced, registry
-from dh_bridge.translation.report.leaves import document, noted_leaves
+from dh_bridge.translation.facts import EDGE_PROPERTIES, RUN_BY_DATASET
+from dh_bridge.translation.render.targets import Path, is_property
+from dh_bridge.translation.report.fields import document, noted_fields
+from dh_bridge.translation.report.resolve import paths_of, possible_paths
 from dh_bridge.translation.report.written import CUT, MOVED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.context import Attach
-    from dh_bridge.translation.report.leaves import Found, Path
+    from dh_bridge.translation.report.fields import Field, Steps
     from dh_bridge.translation.report.written import Aspects, Written
+    from dh_bridge.translation.trace import Destination, Note, Trace, TracedFact
 
 _POSITION = re.compile(r"\[\d+\]")
-_BAG = re.compile(r"\$(?:\.(run|job|dataset)|\.(inputs|outputs)\[\d+\])\.(facets|inputFacets|outputFacets)\Z")
-_REACHED = ("mapped", "kept")
-#: Targets whose values went through redaction.
-_PROPERTIES = ("customProperties", ".properties", ".runtimeContext", ".partitionSpec")
+#: The reason of a field of a run that has not ended: the aspect that it goes into is not written yet.
+_UNKNOWN = "pending-terminal"
+#: The reason of a property that its facet stated and a later event of the call replaced.
+_REPLACED = "replaced"
 _PROVENANCE = ("_producer", "_schemaURL")
 
 Line = dict[str, Any]
+_Outcome = tuple[str, "str | None", "str | None"]
+"""``mapped`` or ``property`` and the target, or ``dropped`` and the reason."""
 
 
 class Report:
-    """The lines of a call's events, and their counts by verdict."""
+    """The lines of a call's events, and their counts by outcome.
 
-    def __init__(self) -> None:
+    Args:
+        prefix: what the names of custom properties begin with, with the dot (`properties.prefix`).
+    """
+
+    def __init__(self, prefix: str = "openlineage.") -> None:
+        self._prefix = prefix
         self._lines: list[Line] = []
         self.counts: Counter[str] = Counter()
 
     @property
     def mapped(self) -> int:
-        """Leaves that reached typed fields."""
+        """The number of fields that reached a field of DataHub."""
         return self.counts["mapped"]
 
     @property
-    def kept(self) -> int:
-        """Leaves that became properties."""
-        return self.counts["kept"]
+    def properties(self) -> int:
+        """The number of fields that became custom properties."""
+        return self.counts["property"]
 
     @property
-    def withheld(self) -> int:
-        """Leaves that were not stored."""
-        return self.counts["withheld"]
+    def dropped(self) -> int:
+        """The number of fields that were not stored."""
+        return self.counts["dropped"]
 
     def lines(self) -> Iterator[Line]:
-        """Yield ``{"event", "path", "verdict", "target", "reason"}``, one a leaf, each leaf once."""
+        """Yield ``{"event", "path", "outcome", "target", "reason"}`` of each field, each field once."""
         return iter(self._lines)
 
-    def add(self, event: Event, notes: list[tuple[str, str]], written: Written | None) -> None:
-        """Add the lines of one event; ``written`` knows what its run wrote, None where a filter left the event out."""
-        about, noted = _sorted(notes)
-        for leaf in noted_leaves(document(event.raw), noted, about):
-            _, shown, _, datasets, _, _ = leaf
-            near = written.near(datasets) if written is not None else {}
-            verdict, target, reason = _verdict(leaf, event, near)
-            self.counts[verdict] += 1
+    def add(self, event: Event, trace: Trace, written: Written | None) -> None:
+        """Add the lines of one event.
+
+        Args:
+            event: the event.
+            trace: the record of its translation.
+            written: what its run wrote; None if a filter left the event out.
+        """
+        about, noted = _sorted(trace.notes)
+        outcomes = _Outcomes(event, trace.facts, self._prefix)
+        for field in noted_fields(document(event.raw), noted, about):
+            near = written.near(field.datasets) if written is not None else {}
+            outcome, target, reason = outcomes.of(field, near)
+            self.counts[outcome] += 1
             self._lines.append(
-                {"event": event.place, "path": shown, "verdict": verdict, "target": target, "reason": reason}
+                {"event": event.place, "path": field.shown, "outcome": outcome, "target": target, "reason": reason}
             )
 
 
-_Verdict = tuple[str, "str | None", "str | None"]
+def _sorted(notes: list[tuple[str, Note]]) -> tuple[dict[str, str], dict[str, Note]]:
+    """Return, by path, the datasets that are named there, and what became of fields; the first note of a path counts."""
+    about: dict[str, str] = {}
+    noted: dict[str, Note] = {}
+    for path, note in reversed(notes):
+        if isinstance(note, str) and note.startswith(ABOUT):
+            about[path] = note.removeprefix(ABOUT)
+        else:
+            noted[path] = note
+    return about, noted
 
 
-def _sorted(notes: list[tuple[str, str]]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return, by place, the datasets that are named there, and where leaves ended; the first of a place counts."""
-    about = {place: note.removeprefix(ABOUT) for place, note in reversed(notes) if note.startswith(ABOUT)}
-    return about, {place: note for place, note in reversed(notes) if not note.startswith(ABOUT)}
+class _Outcomes:
+    """Finds the outcome of each field of one event."""
 
+    def __init__(self, event: Event, facts: dict[str, list[TracedFact]], prefix: str) -> None:
+        self._event = event
+        self._facts = facts
+        self._prefix = prefix
 
-def _verdict(leaf: Found, event: Event, written: Aspects) -> _Verdict:
-    *_, value, hidden = leaf
-    found = _found(leaf, event, written)
-    if found[2] == CUT and not too_long(value):  # another text of the field
-        found = (*found[:2], None)
-    return _unless_secret(found, "", (), value, hidden=True) if hidden else found
+    def of(self, field: Field, written: Aspects) -> _Outcome:
+        """Return the outcome of a field; ``written`` is what it may have reached."""
+        found = self._unless_dropped(field, written)
+        if found[2] == CUT and not too_long(field.value):  # another text of the same path was cut
+            found = (*found[:2], None)
+        return self._unless_secret(found, (), field.value, hidden=True) if field.hidden else found
 
+    def _unless_dropped(self, field: Field, written: Aspects) -> _Outcome:
+        note, value = field.note, field.value
+        if isinstance(note, str):
+            return "dropped", None, note
+        if note is not None:
+            return self._unless_secret(self._into(field, note.targets, written), field.steps, value)
+        if value is None:
+            return "dropped", None, "no-home:null says nothing"
+        bag = _bag_of(field.steps)
+        return self._envelope(field, written) if bag is None else self._facet(field, *bag, written)
 
-def _found(leaf: Found, event: Event, written: Aspects) -> _Verdict:
-    path, shown, note, _, value, _ = leaf
-    if note is not None:
-        return _unless_secret(_noted(note, written), "", path, value)
-    if value is None:
-        return "withheld", None, "no-home:null says nothing"
-    found = _facet_leaf(path, value, event, written)
-    return found if found is not None else _envelope_leaf(path, shown, value, event, written)
+    # -- the envelope ------------------------------------------------------------------------------------------------
 
+    def _envelope(self, field: Field, written: Aspects) -> _Outcome:
+        steps, value, event = field.steps, field.value, self._event
+        if value in ({}, []) or (value == "" and steps[-1] not in ("namespace", "name")):
+            return "dropped", None, "no-home:empty"
+        if steps in ENVELOPE_KEPT:
+            kind = PROPERTY_KINDS["run" if event.kind == "run" else "job" if event.kind == "job" else "dataset"]
+            found = self._reached(paths_of([kind[ENVELOPE_KEPT[steps]]], (), (), ()), written, "property")
+            if found[0] == "dropped" and steps == ("producer",):  # it tells the platform all the same
+                ended = ["dataProcessInstanceRunEvent.result.nativeResultType"] if event.terminal else []
+                urns = ["dataJobInfo.type", "dataFlowInfo.urn", "assertionInfo.urn", *ended]
+                return self._reached(map(Path, urns), written, "mapped")
+            return found
+        row = ENVELOPE.get((event.kind, _POSITION.sub("[]", field.shown)))
+        if row is None:
+            return "dropped", None, "no-home:not part of OpenLineage's envelope"
+        # they are what DataHub's entities are known by, wherever they can be read
+        return self._reached(paths_of([*row, *NAMES.get(steps[0], ())], (), (), ()), written, "mapped")
 
-def _noted(reason: str, written: Aspects) -> _Verdict:
-    """Return the verdict of a note: why a leaf ended, or where it went instead of where its row says."""
-    verdict, _, targets = reason.partition(":")
-    return _reached(verdict, targets.split("|"), written) if verdict in _REACHED else ("withheld", None, reason)
+    # -- facets ------------------------------------------------------------------------------------------------------
 
+    def _facet(self, field: Field, attach: Attach, depth: int, written: Aspects) -> _Outcome:
+        steps, value = field.steps, field.value
+        key, rest = str(steps[depth]), steps[depth + 1 :]
+        empty = value in ({}, [])
+        if not rest or isinstance(steps[depth], int):  # a list is no bag of facets
+            return "dropped", None, "no-home:empty" if empty else "malformed"
+        if rest[0] in _PROVENANCE:
+            return "dropped", None, "envelope"
+        if rest == ("_deleted",):
+            return "mapped", "retraction of the bridge's own contribution", None
+        spec = _spec(attach, key, self._event)
+        if spec is not None:
+            return self._known(field, spec, rest, written)
+        if empty:
+            return "dropped", None, "no-home:empty"
+        kinds: tuple[Destination, ...] = (PROPERTY_KINDS[attach],)
+        if steps[0] in ("inputs", "outputs") and steps[2] != "facets":
+            kinds = (EDGE_PROPERTIES, RUN_BY_DATASET)
+        return self._unless_secret(self._into(field, kinds, written), steps[depth:], value)
 
-# -- the envelope ----------------------------------------------------------------------------------------------------
+    def _known(self, field: Field, spec: FacetSpec, rest: Steps, written: Aspects) -> _Outcome:
+        value = field.value
+        row = row_of(spec, rest)
+        if row is not None and row.reason:
+            return "dropped", None, row.reason
+        if value in ({}, []) and (row is None or not row.empty):
+            return "dropped", None, "no-home:empty"
+        # a field that the facet's Struct does not know is a property
+        targets = row.targets if row is not None and row.targets else (PROPERTY_KINDS[spec.at],)
+        if value == "":
+            # no field of DataHub holds an empty text; the properties of a facet that is read as plain JSON do
+            if spec.reads is not None and row is not None and not row.empty:
+                return "dropped", None, "no-home:empty"
+            own = [path for path in self._paths(field, (*targets, PROPERTY_KINDS[spec.at])) if is_property(path.path)]
+            return self._reached(own, written)
+        found = self._into(field, targets, written)
+        named_by_path = found[1] is not None and f"[{self._prefix}{spec.keys[0]}." in found[1]
+        return self._unless_secret(found, (spec.keys[0], *rest) if named_by_path else rest, value)
 
+    def _paths(self, field: Field, targets: Sequence[Destination]) -> Iterator[Path]:
+        """Yield where a field of a facet may have gone."""
+        bag = _bag_of(field.steps)
+        if bag is None:
+            return paths_of(targets, (), (), ())
+        attach, depth = bag
+        key = str(field.steps[depth])
+        spec = _spec(attach, key, self._event)
+        keys = (key,) if spec is None else tuple(dict.fromkeys((*spec.keys, key)))
+        facts = self._facts.get(_place_of(field.steps[: depth + 1]), ())
+        return paths_of(targets, facts, keys, field.steps[depth + 1 :])
 
-def _envelope_leaf(path: Path, shown: str, value: Any, event: Event, written: Aspects) -> _Verdict:
-    if value in ({}, []) or (value == "" and path[-1] not in ("namespace", "name")):
-        return "withheld", None, "no-home:empty"
-    owner = {"run": ("dataProcessInstanceProperties",), "job": ("dataJobInfo", "dataFlowInfo")}.get(
-        event.kind, ("datasetProperties",)
-    )
-    if path in ENVELOPE_KEPT:
-        said = _reached("kept", [f"{aspect}.customProperties[openlineage.{path[0]}]" for aspect in owner], written)
-        if said[0] == "withheld" and path == ("producer",):  # it tells the platform all the same
-            ended = ["dataProcessInstanceRunEvent.result.nativeResultType"] if event.terminal else []
-            return _reached("mapped", ["dataJobInfo.type", "dataFlowInfo.urn", "assertionInfo.urn", *ended], written)
-        return said
-    row = ENVELOPE.get((event.kind, _POSITION.sub("[]", shown)))
-    if row is None:
-        return "withheld", None, "no-home:not part of OpenLineage's envelope"
-    return _reached("mapped", [*row, *NAMES.get(path[0], ())], written)
+    def _unless_secret(self, found: _Outcome, steps: Steps, value: Any, *, hidden: bool = False) -> _Outcome:
+        """Return ``found``; dropped if redaction has put something else into the property.
 
+        ``steps`` lead to the value; they begin with the facet's key if the property's name does. ``hidden``: a name beside
+        the value hides it.
+        """
+        target = found[1]
+        if target is None or not (_is_redacted(target) or value == REDACTED):
+            return found
+        keys = names_of([str(step) for step in steps if not isinstance(step, int)])
+        return ("dropped", None, "secret") if replaced(value, *keys, hidden=hidden) else found
 
-# -- facets ----------------------------------------------------------------------------------------------------------
-
-
-def _facet_leaf(path: Path, value: Any, event: Event, written: Aspects) -> _Verdict | None:
-    place = _bag_of(path)
-    if place is None:
-        return None
-    attach, depth = place
-    key, rest = str(path[depth]), path[depth + 1 :]
-    empty = value in ({}, [])
-    if not rest or isinstance(path[depth], int):  # a list is no bag of facets
-        return "withheld", None, "no-home:empty" if empty else "malformed"
-    if rest[0] in _PROVENANCE:
-        return "withheld", None, "envelope"
-    if rest == ("_deleted",):
-        return "mapped", "retraction of the bridge's own contribution", None
-    spec = _spec(attach, key, event)
-    if spec is None:
-        return ("withheld", None, "no-home:empty") if empty else _unknown(attach, path, value, written)
-    return _known(spec, key, rest, value, written)
-
-
-def _known(spec: FacetSpec, key: str, rest: Path, value: Any, written: Aspects) -> _Verdict:
-    empty = value in ({}, [])
-    leaf = row_of(spec, rest)
-    if leaf is not None and leaf.verdict == "withheld":
-        return "withheld", None, leaf.reason
-    if empty and (leaf is None or not leaf.empty):
-        return "withheld", None, "no-home:empty"
-    if leaf is None:
-        # one that the facet's Struct does not know: what is in it is JSON
-        return _unless_secret(_reached("kept", _property_targets(spec.at, key, rest), written), "", rest, value)
-    targets = _targets(leaf, rest) if leaf.targets else _property_targets(spec.at, spec.keys[0], rest)
-    if value == "":
-        return _blank(spec, leaf, rest, targets, written)
-    found = _reached(leaf.verdict, targets, written)
-    whole = not leaf.targets or "{path}" in leaf.targets[0]
-    return _unless_secret(found, spec.keys[0] if whole else "", rest, value)
-
-
-def _blank(spec: FacetSpec, leaf: Leaf, rest: Path, targets: Sequence[str], written: Aspects) -> _Verdict:
-    """Return the verdict of an empty text: no typed field holds one, the properties of a facet that is read as plain JSON do."""
-    if spec.reads is not None and not leaf.empty:
-        return "withheld", None, "no-home:empty"
-    properties = [target for target in targets if _holds_properties(target)]
-    return _reached("kept", properties or _property_targets(spec.at, spec.keys[0], rest), written)
-
-
-def _targets(leaf: Leaf, rest: Path) -> Sequence[str]:
-    """Return the targets of a row; ``{path}`` and ``{name}`` in them are the leaf's path and its last step."""
-    if "{" not in "".join(leaf.targets):
-        return leaf.targets
-    names = ".".join(str(step) for step in rest if not isinstance(step, int))
-    return [target.replace("{path}", names).replace("{name}", names.rpartition(".")[2]) for target in leaf.targets]
-
-
-def _unless_secret(found: _Verdict, key: str, rest: Path, value: Any, *, hidden: bool = False) -> _Verdict:
-    """Return ``found``; withheld where redaction has put something else into the property.
-
-    ``key``: the facet's, where it is the first part of the property's name. ``hidden``: a name beside it hides it.
-    """
-    target = found[1]
-    if target is None or not (_holds_properties(target) or value == REDACTED):
+    def _into(self, field: Field, targets: Sequence[Destination], written: Aspects) -> _Outcome:
+        """Return the outcome of a field of a facet that goes into facts of these kinds."""
+        found = self._reached(self._paths(field, targets), written)
+        if found == ("dropped", None, _UNKNOWN):
+            reasons = (_reason_of(path, written) for path in possible_paths(targets))
+            return "dropped", None, next((reason for reason in reasons if reason), _UNKNOWN)
         return found
-    names = [str(step) for step in rest if not isinstance(step, int)]
-    keys = names_of([key, *names] if key else names)
-    return ("withheld", None, "secret") if replaced(value, *keys, hidden=hidden) else found
+
+    def _reached(self, paths: Iterable[Path], written: Aspects, outcome: str = "") -> _Outcome:
+        """Return the first path that was written; dropped, with the reason of the first, if none was.
+
+        ``outcome``: what to call it, if that does not follow from the path.
+        """
+        reason: str | None = None
+        for path in paths:
+            said = _said_of(path, written, self._prefix)
+            if said is not None and said.startswith(MOVED):
+                moved = path._replace(path=said.removeprefix(MOVED))
+                found = self._reached([moved], written, outcome)
+                if found[0] != "dropped":
+                    return found
+                said = found[2]
+            if said is None or said == CUT:
+                kind = outcome or ("property" if is_property(path.path) else "mapped")
+                return kind, path.text(self._prefix), said
+            reason = reason or said
+        return "dropped", None, reason or _UNKNOWN
 
 
-def _bag_of(path: Path) -> tuple[Attach, int] | None:
-    """Return (attach point, depth of the facet's key) when the path leads into a facet bag."""
-    if len(path) >= 3 and path[0] in ("run", "job", "dataset") and path[1] == "facets":
-        return path[0], 2
-    if len(path) >= 3 and path[0] == "dataset" and path[1] in ("inputFacets", "outputFacets"):
+def _reason_of(path: str, written: Aspects) -> str:
+    """Return why nothing is at a path; "" if something is, or if nobody knows."""
+    reason = written.get(path, written.get(_aspect_of(path))) or ""
+    return "" if reason.startswith(MOVED) or reason == CUT else reason
+
+
+def _said_of(path: Path, written: Aspects, prefix: str) -> str | None:
+    """Return None if a path was written, else the reason why it was not."""
+    own = written.get(path.path, "")
+    if own and not own.startswith(MOVED):
+        return own
+    if path.name is not None and (key := path.key(prefix)) in written:
+        return written[key]
+    aspect = _aspect_of(path.path)
+    said = own if path.path in written else written.get(aspect, _UNKNOWN)
+    if said is not None or (path.name is None and _field_of(path.path) in written):
+        return said
+    return _REPLACED if path.stated else _UNKNOWN
+
+
+def _bag_of(steps: Steps) -> tuple[Attach, int] | None:
+    """Return (attach point, depth of the facet's key) if the path leads into a facet bag."""
+    if len(steps) >= 3 and steps[0] in ("run", "job", "dataset") and steps[1] == "facets":
+        return steps[0], 2
+    if len(steps) >= 3 and steps[0] == "dataset" and steps[1] in ("inputFacets", "outputFacets"):
         return "dataset", 2
-    if len(path) >= 4 and path[0] in ("inputs", "outputs") and path[2] in ("facets", "inputFacets", "outputFacets"):
+    if len(steps) >= 4 and steps[0] in ("inputs", "outputs") and steps[2] in ("facets", "inputFacets", "outputFacets"):
         return "dataset", 3
     return None
+
+
+def _place_of(steps: Steps) -> str:
+    """Return the path of a facet as the trace has it: no key is quoted."""
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
 def _spec(attach: Attach, key: str, event: Event) -> FacetSpec | None:
@@ -217,29 +288,14 @@ def _spec(attach: Attach, key: str, event: Event) -> FacetSpec | None:
     return misplaced(attach, key, event) if found is None and attach != "dataset" else found
 
 
-def _unknown(attach: Attach, path: Path, value: Any, written: Aspects) -> _Verdict:
-    depth = 3 if path[0] in ("inputs", "outputs") else 2
-    key = str(path[depth])
-    targets = [f"{aspect}.customProperties[openlineage.facet.{key}]" for aspect in PROPERTY_ASPECTS[attach]]
-    if path[0] in ("inputs", "outputs") and path[2] != "facets":
-        run = f"dataProcessInstanceProperties.customProperties[openlineage.{path[0]}.facet.{key}]"
-        targets = [f"{EDGES[path[0]]}[].properties[openlineage.facet.{key}]", run]
-    return _unless_secret(_reached("kept", targets, written), "", path[depth:], value)
-
-
-def _property_targets(attach: Attach, key: str, rest: Path) -> list[str]:
-    name = ".".join(str(step) for step in rest if not isinstance(step, int))
-    return [f"{aspect}.customProperties[openlineage.{key}.{name}]" for aspect in PROPERTY_ASPECTS[attach]]
-
-
-def row_of(spec: FacetSpec, rest: Path) -> Leaf | None:
-    """Return the row of the facet's table that a leaf's path matches: the exact one, else the first pattern."""
+def row_of(spec: FacetSpec, rest: Steps) -> Row | None:
+    """Return the row of the facet's table that a field's path matches: the exact one, else the first pattern."""
     plain = ".".join(_joined(rest))
     exact = spec.leaves.get(plain)
     return exact if exact is not None else _pattern(spec, plain)
 
 
-def _joined(rest: Path) -> Iterator[str]:
+def _joined(rest: Steps) -> Iterator[str]:
     word = ""
     for step in rest:
         if isinstance(step, int):
@@ -252,18 +308,21 @@ def _joined(rest: Path) -> Iterator[str]:
 
 
 @lru_cache(maxsize=20_000)
-def _pattern(spec: FacetSpec, plain: str) -> Leaf | None:
-    for pattern, leaf in spec.leaves.items():
+def _pattern(spec: FacetSpec, plain: str) -> Row | None:
+    for pattern, row in spec.leaves.items():
         if "*" in pattern:
             regex = re.escape(pattern).replace(r"\*\*", ".+").replace(r"\*", r".+?")
             if re.fullmatch(regex, plain, re.DOTALL):
-                return leaf
+                return row
     return None
 
 
 @lru_cache(maxsize=20_000)
-def _holds_properties(target: str) -> bool:
-    return any(part in target for part in _PROPERTIES)
+def _is_redacted(target: str) -> bool:
+    """Return whether the values of a target went through redaction."""
+    return is_property(target.partition("[")[0]) or any(
+        part in target for part in (".customProperties", ".properties", ".runtimeContext", ".partitionSpec")
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -271,23 +330,7 @@ def _aspect_of(target: str) -> str:
     return re.split(r"[.\[]", target, maxsplit=1)[0]
 
 
-def _reached(verdict: str, targets: Sequence[str], written: Aspects) -> _Verdict:
-    """Return the first target whose aspect was written; withheld, with the reason of the first, when none was."""
-    reason: str | None = None
-    for target in targets:
-        part = target if target in written else target.partition("[openlineage")[0]
-        aspect = part if part in written else _aspect_of(target)
-        if aspect not in written:
-            continue
-        found: _Verdict = (verdict, target, None)
-        said = written[aspect]
-        if said is not None and said.startswith(MOVED):
-            found = _reached(verdict, [said.removeprefix(MOVED) + target.removeprefix(aspect)], written)
-        elif said == CUT:
-            found = (verdict, target, CUT)
-        elif said is not None:
-            found = ("withheld", None, said)
-        if found[0] != "withheld":
-            return found
-        reason = reason or found[2]
-    return "withheld", None, reason or "pending-terminal"
+@lru_cache(maxsize=20_000)
+def _field_of(target: str) -> str:
+    """Return the first two parts of a path: the aspect and its field."""
+    return ".".join(re.split(r"[.\[]", target, maxsplit=2)[:2])

@@ -1,4 +1,4 @@
-"""What a run wrote, entity by entity, and why it did not write the rest: what the leaf report rests on."""
+"""What a run wrote, entity by entity, and why it did not write the rest: what the report rests on."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from dh_bridge.datahub.search_texts import cut_fields
 from dh_bridge.openlineage.events import TERMINAL
 from dh_bridge.translation.assertions import untold_context
-from dh_bridge.translation.envelope import OF_JOB, OF_RUN, SOURCES
+from dh_bridge.translation.envelope import OF_RUN, SOURCES
 from dh_bridge.translation.facts import (
     CHECKS,
     DATASET_PROPERTIES,
     EXPLICIT,
     FOLDED,
-    GONE,
     INPUT,
     JOB_PROPERTIES,
     OPERATION_PROPERTIES,
@@ -24,6 +23,7 @@ from dh_bridge.translation.facts import (
 )
 from dh_bridge.translation.render.assertions import runtime_context
 from dh_bridge.translation.render.precedence import too_many
+from dh_bridge.translation.report.properties import fields_of, properties_of
 from dh_bridge.translation.runs.foreign_owned import left
 from dh_bridge.translation.runs.unnamed_jobs import is_nameless
 from dh_bridge.translation.runstate import ANY_TASK
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 Aspects = dict[str, "str | None"]
 """Aspect -> None where it was written, else the reason why it was not.
 
-A part of an aspect (``dataJobInputOutput.inputDatasetEdges[].properties``) stands beside it where it has its own answer.
+A part of an aspect (``dataJobInputOutput.inputDatasetEdges[].properties``) is listed beside it if it has its own answer, and so
+are the fields and the properties that were written (`report/properties.py`).
 """
 
 _STATEFUL = ("dataProcessInstanceProperties", "dataProcessInstanceRelationships")
@@ -51,14 +52,6 @@ _PROPERTIES = {
     DATASET_PROPERTIES: ("datasetProperties",),
     OPERATION_PROPERTIES: ("operation",),
 }
-#: Properties that are a dataset's in dataset events alone; others say it of the job, of its edge or of the run.
-_OF_DATASET_EVENTS = (
-    "columnLineage.descriptions",
-    "lineage.descriptions",
-    "lineage.fieldJobs",
-    "lineage.jobs",
-    "subset",
-)
 #: Jobs and datasets bear these alike: the owners of a job are not where those went that a dataset's facet names.
 _BORNE_BY_BOTH = frozenset({"ownership", "globalTags", "subTypes", "status", "domains", "dataPlatformInstance"})
 _DATASET, _JOBS = "urn:li:dataset:", ("urn:li:dataJob:", "urn:li:dataFlow:")
@@ -70,17 +63,10 @@ _ON_RUNS = dict.fromkeys(
     ("dataJobInfo.customProperties", "dataFlowInfo.customProperties"),
     f"{MOVED}dataProcessInstanceProperties.customProperties",
 )
-_NAMESPACE = "dataJobInfo.customProperties[openlineage.job.namespace]"
-_RENAMED = "datasetProperties.customProperties[openlineage.renamedTo]"
-
-# Of an operation that folds into a task or an application: what would be on its own job, and what that one has of it.
-_OF_OWNER = frozenset({"dataJobInfo", "dataFlowInfo", "dataTransformLogic", OF_JOB})
-_OF_BOTH = (
-    _NAMESPACE,
-    "dataJobInfo.type",
-    "dataFlowInfo.project",
-    "dataFlowInfo.urn",
-)
+# Of an operation that folds into a task or an application: the aspects that would be on its own job, the properties of the
+# aspects that stay, and the parts that the other job has of the operation.
+_OF_OWNER = frozenset({"dataJobInfo", "dataFlowInfo", "dataTransformLogic"})
+_OF_BOTH = ("dataJobInfo.type", "dataFlowInfo.project", "dataFlowInfo.urn")
 
 # Where a dataset is named: of one that lineage runs through or that no edge is to name nothing is there.
 _OF_PAIRS = ("upstreamLineage.fineGrainedLineages", "dataJobInputOutput.fineGrainedLineages")
@@ -110,6 +96,8 @@ def proposed(proposals: Iterable[Proposal], refused: Iterable[Proposal], options
         aspects = found.setdefault(one.entity_urn, {})
         aspects[one.aspect_name] = reason
         if reason is None:
+            aspects.update(dict.fromkeys(fields_of(one)))
+            aspects.update(dict.fromkeys(properties_of(one)))
             aspects.update((f"{one.aspect_name}.{field}", CUT) for field in cut_fields(one))
     return found
 
@@ -126,18 +114,19 @@ class Written:
     def __init__(self, state: RunState, by_urn: dict[str, Aspects], options: Options) -> None:
         self._state = state
         self._by_urn = by_urn
+        self._prefix = options.prefix
         self._reasons = _reasons(state, options)
         self._near: dict[str, Aspects] = {}
         self._asked: Sequence[str] | None = None
         self._answer: Aspects = {}
 
     def near(self, datasets: Sequence[str]) -> Aspects:
-        """Return what a leaf may have reached.
+        """Return what a field may have reached.
 
-        ``datasets`` are those that it is said of or names, the outermost first: of a leaf with some, that is what was written
+        ``datasets`` are those that it is about or names, the outermost first: of a field with some, that is what was written
         on the first of them and its checks, on the run and on its jobs; of others, whatever the run wrote.
         """
-        if datasets != self._asked:  # the leaves of one place stand together
+        if datasets != self._asked:  # the fields of one part follow each other
             self._asked, self._answer = datasets, self._of(datasets)
         return self._answer
 
@@ -155,22 +144,31 @@ class Written:
         borne = self._entities(dataset)
         for urn in borne:
             foreign = urn != dataset if dataset else urn.startswith(_DATASET)
-            for aspect, reason in self._by_urn.get(urn, {}).items():
-                if not (foreign and aspect in _BORNE_BY_BOTH) and (
-                    reason is None or found.get(aspect, reason) is not None
-                ):
-                    found[aspect] = reason
+            for path, reason in self._by_urn.get(urn, {}).items():
+                if path in self._reasons and "." in path:
+                    continue  # a part of an aspect that the settings leave to others
+                if not (foreign and path in _BORNE_BY_BOTH) and (reason is None or found.get(path, reason) is not None):
+                    found[path] = reason
         if state.urn and is_nameless(state):
-            found.update(_ON_RUNS | {_NAMESPACE: found.get("dataJobInfo", "pending-terminal")})
+            found.update(_ON_RUNS)
         if FOLDED in state.cells.get(state.urn, {}):
-            found.update(_of_carrier(found, _OF_OWNER if dataset else _OF_OWNER | {"ownership", "globalTags"}))
+            found = self._of_carrier(found, _OF_OWNER if dataset else _OF_OWNER | {"ownership", "globalTags"})
         if dataset:
             found.update(self._of_lineage(dataset))
         found.update(dict.fromkeys(_unwritten_parts(state), "pending-terminal"))
         found[OF_RUN] = self._by_urn.get(state.urn, {}).get("dataPlatformInstance", "pending-terminal")
         cells = [state.cells[urn] for urn in borne if urn in state.cells]
-        found.update(dict.fromkeys((*_too_many(cells, found), *_untold_context(state, found)), "too-large"))
+        left_out = (*_too_many(cells, found, self._prefix), *_untold_context(state, found))
+        found.update(dict.fromkeys(left_out, "too-large"))
         return found
+
+    def _of_carrier(self, found: Aspects, lost: frozenset[str]) -> Aspects:
+        """Return that a folded operation's own facets are on no job: what was written is the job that carries it."""
+        on_job = f"dataJobInfo.customProperties[{self._prefix}job.namespace]"
+        named = {part: found[aspect] for part in (*_OF_BOTH, on_job) if (aspect := part.partition(".")[0]) in found}
+        of_job = f"operation.customProperties[{self._prefix}job]"
+        stay = {key: reason for key, reason in found.items() if key.partition(".")[0] not in lost and key != of_job}
+        return {**stay, **dict.fromkeys(lost, "policy:identity.granularity"), **named}
 
     def _of_lineage(self, dataset: str) -> Aspects:
         """Return where a dataset is in upstreamLineage: its own may tell what others said, that of outputs may name it."""
@@ -202,20 +200,15 @@ class Written:
         found: Aspects = {}
         if last != first:  # the earlier name of a dataset that was renamed
             there = self._by_urn.get(last, {})
-            found[_RENAMED] = there.get("datasetProperties", self._reasons.get("datasetProperties", "pending-terminal"))
-            found.update({aspect: reason for aspect, reason in there.items() if aspect == "status"})
+            renamed = f"datasetProperties.customProperties[{self._prefix}renamedTo]"
+            found[renamed] = there.get(renamed, self._reasons.get("datasetProperties") or "pending-terminal")
+            found.update({aspect: reason for aspect, reason in there.items() if aspect.startswith("status")})
         for urn, parts in ((first, _OF_PAIRS), (last, _OF_ENDS), (last if last != first else "", _OF_SOURCES)):
             if urn in self._state.unlinked:
                 found.update(dict.fromkeys(parts, "policy:temporary"))
             elif urn in self._state.through:
                 found.update(dict.fromkeys((*parts, *_OF_RUNS), "filtered:through"))
         return found
-
-
-def _of_carrier(found: Aspects, lost: frozenset[str]) -> Aspects:
-    """Return that a folded operation's own facets are on no job: what was written is the job that carries it."""
-    named = {part: found[aspect] for part in _OF_BOTH if (aspect := part.partition(".")[0]) in found}
-    return {**dict.fromkeys(lost, "policy:identity.granularity"), **named}
 
 
 def _reasons(state: RunState, options: Options) -> Aspects:
@@ -240,14 +233,14 @@ def _reasons(state: RunState, options: Options) -> Aspects:
     return found
 
 
-def _too_many(cells: Iterable[Slots], written: Aspects) -> Iterator[str]:
-    """Yield the properties that did not fit onto their entity, as the facets' rows call them."""
+def _too_many(cells: Iterable[Slots], written: Aspects, prefix: str) -> Iterator[str]:
+    """Yield the properties that did not fit onto their entity, as the report calls them."""
     for slots in cells:
         for slot, aspects in _PROPERTIES.items():
             for key in too_many(slots, slot) if slot in slots else ():
                 for aspect in aspects:
                     if written.get(aspect, "") is None:
-                        yield f"{aspect}.customProperties[openlineage.{key}]"
+                        yield f"{aspect}.customProperties[{prefix}{key}]"
 
 
 def _untold_context(state: RunState, written: Aspects) -> Iterator[str]:
@@ -263,10 +256,3 @@ def _unwritten_parts(state: RunState) -> Iterator[str]:
         # What a run did to a dataset is told when the run has ended.
         yield "dataJobInputOutput.inputDatasetEdges[].properties"
         yield "dataJobInputOutput.outputDatasetEdges[].properties"
-    if state.job() is None:
-        yield OF_JOB
-    if state.kind != "dataset":
-        yield from (f"datasetProperties.customProperties[openlineage.{name}]" for name in _OF_DATASET_EVENTS)
-    facets = state.cells.get(state.urn, {}).get(RUN_PROPERTIES, {})
-    if not any(said is not GONE and "test.results" in said for _, said in facets.values()):
-        yield "dataProcessInstanceProperties.customProperties[openlineage.test.results]"

@@ -19,6 +19,7 @@ from dh_bridge.translation.properties import kept
 from dh_bridge.translation.reading.checks import RESULT_NOTE
 from dh_bridge.translation.runs.contributions import io_of
 from dh_bridge.translation.runs.history import history
+from dh_bridge.translation.trace import Note, Reached
 
 if TYPE_CHECKING:
     from dh_bridge.translation.assertions import AssertionTable, Check
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
     from dh_bridge.translation.reading.checks import Stated
     from dh_bridge.translation.runstate import RunState
 
-Notes = list[tuple[str, str]]
+Notes = list[tuple[str, Note]]
 PROPERTY = "test.skipped"
-TARGET = f"dataProcessInstanceProperties.customProperties[openlineage.{PROPERTY}]"
 _FACET = "test"
 _PLATFORM = "dbt"
 
@@ -57,19 +57,19 @@ def withdraw_skipped(states: list[RunState], table: AssertionTable) -> None:
 
 def settled_notes(notes: Notes, state: RunState) -> Notes:
     """Return the notes of an event of a closed run: what they say of results that may be withdrawn is known now."""
-    if not any(reason.startswith(RESULT_NOTE) for _, reason in notes):
+    if not any(isinstance(note, str) and note.startswith(RESULT_NOTE) for _, note in notes):
         return notes
     facet = value(state.cells.get(state.urn, {}), RUN_PROPERTIES, _FACET) or {}
-    withdrawn = "too-large" if _names(facet.get(PROPERTY)) is None else f"kept:{TARGET}"
-    found = []
-    for path, reason in notes:
-        if reason.startswith(RESULT_NOTE):
-            urn, _, dataset = reason.removeprefix(RESULT_NOTE).partition(" ")
+    withdrawn: Note = "too-large" if _names(facet.get(PROPERTY)) is None else Reached((RUN_PROPERTIES[PROPERTY],))
+    found: Notes = []
+    for path, note in notes:
+        if isinstance(note, str) and note.startswith(RESULT_NOTE):
+            urn, _, dataset = note.removeprefix(RESULT_NOTE).partition(" ")
             if any(key[0] == urn for key in state.cells.get(dataset, {}).get(RESULTS, ())):
                 continue  # the result stands, as the facet's row says
             found.append((path, withdrawn))
         else:
-            found.append((path, reason))
+            found.append((path, note))
     return found
 
 

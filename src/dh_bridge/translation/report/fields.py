@@ -1,10 +1,10 @@
-"""The leaves of an event's JSON, one by one, and how people write where they stand."""
+"""The fields of an event's JSON, one by one, and how people write their paths."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -13,11 +13,26 @@ from dh_bridge.redaction import hides_value
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-Path = tuple[Any, ...]
-Found = tuple[Path, str, "str | None", tuple[str, ...], Any, bool]
-"""A leaf: its path; the same as people write it, ``$.inputs[0].facets.schema``, odd keys quoted; what is noted of it, else of the
-nearest that it is part of; the datasets that it is said of or names, the outermost first; its value; whether that is the secret of
-a name beside it."""
+    from dh_bridge.translation.trace import Note
+
+Steps = tuple[Any, ...]
+
+
+class Field(NamedTuple):
+    """A field of an event: its path, its value, and what the trace has of it.
+
+    ``shown`` is the path as people write it (``$.inputs[0].facets.schema``, odd keys quoted). ``note`` is that of the field,
+    else of the nearest part that it is in. ``datasets`` are those that the field is about or names, the outermost first.
+    ``hidden``: the value is the secret of a name beside it.
+    """
+
+    steps: Steps
+    shown: str
+    note: Note | None
+    datasets: tuple[str, ...]
+    value: Any
+    hidden: bool
+
 
 _DEEPEST = 500
 """Levels that are followed: every Python decodes as many, wherever it stands."""
@@ -26,25 +41,28 @@ _SIGNS = re.compile(rb'"(?:[^"\\]|\\.?)*"?|[\[\]{}]', re.DOTALL)
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 
 
-def leaves(document: Any) -> Iterator[tuple[Path, Any]]:
-    """Yield (path, value) of every leaf: a scalar, a null, an empty object or array."""
-    return ((path, value) for path, _, _, _, value, _ in noted_leaves(document, {}, {}))
+def fields(document: Any) -> Iterator[tuple[Steps, Any]]:
+    """Yield (path, value) of every field: a scalar, a null, an empty object or array."""
+    return ((field.steps, field.value) for field in noted_fields(document, {}, {}))
 
 
-def noted_leaves(document: Any, noted: Mapping[str, str], about: Mapping[str, str]) -> Iterator[Found]:
-    """Yield every leaf, and what the walk said of it.
+def noted_fields(document: Any, noted: Mapping[str, Note], about: Mapping[str, str]) -> Iterator[Field]:
+    """Yield every field with its notes.
 
-    By places (see :class:`~dh_bridge.translation.context.Place`), ``noted`` is where leaves ended, ``about`` which datasets are named.
+    Args:
+        document: the event.
+        noted: by path (see :class:`~dh_bridge.translation.context.Place`), what became of fields.
+        about: by path, the dataset that is named there.
     """
     place = "$"
     note, datasets = noted.get(place), (about[place],) if place in about else ()
     if not _is_inner(document):
-        yield (), place, note, datasets, document, False
+        yield Field((), place, note, datasets, document, hidden=False)
         return
     # a stack of its own: JSON may be nested hundreds deep
     open_: list[tuple[Any, ...]] = [((), place, place, note, datasets, document, False, _members(document))]
     while open_:
-        path, shown, place, note, datasets, outer, hidden, members = open_[-1]
+        steps, shown, place, note, datasets, outer, hidden, members = open_[-1]
         for step, value in members:
             if isinstance(step, int):
                 step_shown = mark = f"[{step}]"
@@ -52,14 +70,14 @@ def noted_leaves(document: Any, noted: Mapping[str, str], about: Mapping[str, st
                 mark = f".{step}"
                 step_shown = mark if _PLAIN_KEY.match(step) else f'["{step}"]'
             there = f"{place}{mark}"
-            said = noted.get(there, note)
+            own_note = noted.get(there, note)
             named = (*datasets, about[there]) if there in about else datasets
-            found = (*path, step), f"{shown}{step_shown}"
+            path = (*steps, step), f"{shown}{step_shown}"
             secret = hidden or (step == "value" and hides_value(outer))
             if _is_inner(value):
-                open_.append((*found, there, said, named, value, secret, _members(value)))
+                open_.append((*path, there, own_note, named, value, secret, _members(value)))
                 break
-            yield *found, said, named, value, secret
+            yield Field(*path, own_note, named, value, secret)
         else:
             open_.pop()
 

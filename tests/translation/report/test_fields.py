@@ -1,4 +1,4 @@
-"""The leaves of an event's JSON, however deep it is nested."""
+"""The fields of an event's JSON, however deep it is nested."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from dh_bridge.translation.report.leaves import document, leaves, noted_leaves
+from dh_bridge.translation.report.fields import document, fields, noted_fields
 
 
 def nested(depth, inner="1"):
@@ -26,14 +26,14 @@ def test_numbers_beyond_all_doubles_are_as_they_are_written():
 @pytest.mark.parametrize("inner", ["1", '"]]}\\\\\\"["', '{"x":[]}'])
 def test_what_is_nested_too_deep_is_one_leaf_and_all_beside_it_is_told(depth, inner):
     deep = nested(depth, inner)
-    found = list(noted_leaves(document(f'{{"a":{deep},"b":[{deep},"["],"c":2}}'.encode()), {}, {}))
+    found = list(noted_fields(document(f'{{"a":{deep},"b":[{deep},"["],"c":2}}'.encode()), {}, {}))
     assert [value for *_, value, _ in found] == ["...", "...", "[", 2]
     assert [len(path) for path, *_ in found] == [499, 499, 2, 1]
     assert [shown[:6] for _, shown, *_ in found] == ["$.a[0]", "$.b[0]", "$.b[1]", "$.c"]
 
 
 def test_what_is_nested_as_deep_as_is_followed_is_not_cut():
-    found = list(leaves(document(nested(499).encode())))
+    found = list(fields(document(nested(499).encode())))
     assert found == [((0,) * 499, 1)]
 
 
@@ -41,7 +41,7 @@ def test_a_leaf_has_the_nearest_note_and_the_datasets_on_the_way_to_it():
     said = {"inputs": [{"name": "a", "facets": {"odd.key": {"x": 1, "y": []}}}, {}], "producer": "p"}
     noted = {"$.inputs[0]": "far", "$.inputs[0].facets.odd.key.x": "near"}
     about = {"$.inputs[0]": "outer", "$.inputs[0].facets.odd.key": "inner", "$.producer": "own"}
-    assert [leaf[1:5] for leaf in noted_leaves(said, noted, about)] == [
+    assert [field[1:5] for field in noted_fields(said, noted, about)] == [
         ("$.inputs[0].name", "far", ("outer",), "a"),
         ('$.inputs[0].facets["odd.key"].x', "near", ("outer", "inner"), 1),
         ('$.inputs[0].facets["odd.key"].y', "far", ("outer", "inner"), []),
@@ -52,4 +52,4 @@ def test_a_leaf_has_the_nearest_note_and_the_datasets_on_the_way_to_it():
 
 @pytest.mark.parametrize("alone", [1, None, "x", {}, []])
 def test_what_is_no_object_is_a_leaf_of_its_own(alone):
-    assert list(noted_leaves(alone, {"$": "said"}, {"$": "own"})) == [((), "$", "said", ("own",), alone, False)]
+    assert list(noted_fields(alone, {"$": "said"}, {"$": "own"})) == [((), "$", "said", ("own",), alone, False)]
