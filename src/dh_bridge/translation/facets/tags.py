@@ -86,11 +86,7 @@ def _retracts(_: dict[str, Any], at: Place) -> Statements:
         yield at.dataset, COLUMN_TAG, ALL, None
 
 
-_LEAVES = {
-    "tags[].key": mapped(TAG, COLUMN_TAG),
-    "tags[].value": mapped(TAG, COLUMN_TAG),
-    "tags[].source": mapped(TAG["[].context"], COLUMN_TAG),
-}
+_LEAVES = {"tags[].key": mapped(TAG), "tags[].value": mapped(TAG), "tags[].source": mapped(TAG["[].context"])}
 
 
 @facet("tags", at="job", reads=Tags, retracts=_retracts, leaves=_LEAVES)
@@ -104,7 +100,10 @@ def job_tags(facet: Tags, at: Place) -> Statements:
     at="dataset",
     reads=Tags,
     retracts=_retracts,
-    leaves={**_LEAVES, "tags[].field": mapped(COLUMN_TAG["[].fieldPath"])},
+    leaves={
+        **{path: mapped(*row.targets, COLUMN_TAG) for path, row in _LEAVES.items()},
+        "tags[].field": mapped(COLUMN_TAG["[].fieldPath"]),
+    },
 )
 def dataset_tags(facet: Tags, at: Place) -> Statements:
     """Tags of the dataset; those with a ``field`` are tags of that column (editableSchemaMetadata)."""
