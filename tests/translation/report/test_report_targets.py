@@ -49,7 +49,12 @@ def missing(documents, using):
     return found
 
 
-@pytest.mark.parametrize("settings", SETTINGS)
+#: The others are in `make slow`.
+FAST = ("oldest version", "another prefix")
+GOLDEN = [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in SETTINGS]
+
+
+@pytest.mark.parametrize("settings", GOLDEN)
 def test_each_target_of_a_golden_event_is_in_the_proposals(settings):
     assert missing(golden(), Bridge(Settings(**SETTINGS[settings]))) == []
 

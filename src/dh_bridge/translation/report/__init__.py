@@ -1,1 +1,1 @@
-"""What became of every leaf of an event, and what a run wrote."""
+"""The outcome of each field of an event, and what a run wrote."""

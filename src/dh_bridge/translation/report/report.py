@@ -25,7 +25,7 @@ from dh_bridge.translation.report.resolve import paths_of, possible_paths
 from dh_bridge.translation.report.written import CUT, MOVED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.context import Attach
@@ -114,6 +114,10 @@ class _Outcomes:
         self._event = event
         self._facts = facts
         self._prefix = prefix
+        #: the facet that is looked at: its path, its names, its facts
+        self._facet_steps: Steps = ()
+        self._keys: tuple[str, ...] = ()
+        self._stated: list[TracedFact] = []
 
     def of(self, field: Field, written: Aspects) -> _Outcome:
         """Return the outcome of a field; ``written`` is what it may have reached."""
@@ -194,17 +198,21 @@ class _Outcomes:
         named_by_path = found[1] is not None and f"[{self._prefix}{spec.keys[0]}." in found[1]
         return self._unless_secret(found, (spec.keys[0], *rest) if named_by_path else rest, value)
 
-    def _paths(self, field: Field, targets: Sequence[Destination]) -> Iterator[Path]:
+    def _paths(self, field: Field, targets: tuple[Destination, ...]) -> Iterator[Path]:
         """Yield where a field of a facet may have gone."""
         bag = _bag_of(field.steps)
         if bag is None:
             return paths_of(targets, (), (), ())
-        attach, depth = bag
-        key = str(field.steps[depth])
-        spec = _spec(attach, key, self._event)
-        keys = (key,) if spec is None else tuple(dict.fromkeys((*spec.keys, key)))
-        facts = self._facts.get(_place_of(field.steps[: depth + 1]), ())
-        return paths_of(targets, facts, keys, field.steps[depth + 1 :])
+        depth = bag[1] + 1
+        facet = field.steps[:depth]
+        if facet != self._facet_steps:  # the fields of a facet follow each other
+            key = str(facet[-1])
+            spec = _spec(bag[0], key, self._event)
+            self._facet_steps = facet
+            self._keys = (key,) if spec is None else tuple(dict.fromkeys((*spec.keys, key)))
+            self._stated = self._facts.get(_place_of(facet), [])
+        words = [step for step in field.steps[depth:] if not isinstance(step, int)]
+        return paths_of(targets, self._stated, self._keys, words)
 
     def _unless_secret(self, found: _Outcome, steps: Steps, value: Any, *, hidden: bool = False) -> _Outcome:
         """Return ``found``; dropped if redaction has put something else into the property.
@@ -218,7 +226,7 @@ class _Outcomes:
         keys = names_of([str(step) for step in steps if not isinstance(step, int)])
         return ("dropped", None, "secret") if replaced(value, *keys, hidden=hidden) else found
 
-    def _into(self, field: Field, targets: Sequence[Destination], written: Aspects) -> _Outcome:
+    def _into(self, field: Field, targets: tuple[Destination, ...], written: Aspects) -> _Outcome:
         """Return the outcome of a field of a facet that goes into facts of these kinds."""
         found = self._reached(self._paths(field, targets), written)
         if found == ("dropped", None, _UNKNOWN):

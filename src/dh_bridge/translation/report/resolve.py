@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facts import RUN_BY_DATASET, Part
 from dh_bridge.translation.render.targets import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def paths_of(
-    targets: Iterable[Destination], facts: Sequence[TracedFact], keys: Sequence[str], steps: Sequence[Any]
+    targets: Iterable[Destination], facts: Sequence[TracedFact], keys: Sequence[str], steps: Sequence[str]
 ) -> Iterator[Path]:
     """Yield where a field may have gone, in the order of ``targets``.
 
@@ -32,7 +32,7 @@ def paths_of(
         targets: the row of the field, or the note that overrides it.
         facts: the facts that the facet stated.
         keys: the names of the facet; properties are called by one of them.
-        steps: the path of the field in the facet, with positions.
+        steps: the path of the field in the facet, without positions in lists.
     """
     for target in targets:
         if isinstance(target, str):
@@ -56,7 +56,7 @@ def possible_paths(targets: Iterable[Destination]) -> Iterator[str]:
 
 
 def _properties(
-    kind: Slot, part: str, stated: list[TracedFact], keys: Sequence[str], steps: Sequence[Any]
+    kind: Slot, part: str, stated: list[TracedFact], keys: Sequence[str], steps: Sequence[str]
 ) -> Iterator[Path]:
     """Yield the properties of a field: that which ``part`` names, else that which is called as the field or a part above it."""
     if part == "*":
@@ -87,14 +87,13 @@ def _fields(kind: Slot, part: str, stated: list[TracedFact]) -> Iterator[Path]:
         yield from map(Path, FIELDS[kind])
 
 
-def property_name(names: Collection[str], keys: Sequence[str], steps: Sequence[Any]) -> str | None:
+def property_name(names: Collection[str], keys: Sequence[str], steps: Sequence[str]) -> str | None:
     """Return which property of ``names`` holds a field: the one that is called by its path, else by the nearest part above it.
 
     The first part of a property's name is the key of its facet, ``facet.`` and that key, another word, or missing.
     """
-    words = [str(step) for step in steps if not isinstance(step, int)]
-    for end in range(len(words), -1, -1):
-        path = ".".join(words[:end])
+    for end in range(len(steps), -1, -1):
+        path = ".".join(steps[:end])
         called = [f"{key}.{path}" if path else key for key in keys]
         called += [path] if path else [f"facet.{key}" for key in keys]
         if (found := next((name for name in called if name in names), None)) is not None:

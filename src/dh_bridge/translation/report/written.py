@@ -188,7 +188,7 @@ class Written:
         return EXPLICIT in said or any(facet for facet, _ in said.get(UPSTREAM, ()))
 
     def _entities(self, dataset: str) -> set[str]:
-        """Return the entities on which a leaf of ``dataset`` may be; of "", all that the run says something of."""
+        """Return the entities on which a field of ``dataset`` may be; of "", all that the run says something of."""
         state = self._state
         if not dataset:
             return entities(state)
@@ -196,7 +196,7 @@ class Written:
         return {state.urn, *jobs, *state.queries.values(), dataset, *state.cells.get(dataset, {}).get(CHECKS, ())}
 
     def _of_named(self, first: str, last: str) -> Aspects:
-        """Return what differs by the datasets that a leaf names: another one that it changes, or one that no edge names."""
+        """Return what differs by the datasets that a field names: another one that it changes, or one that no edge names."""
         found: Aspects = {}
         if last != first:  # the earlier name of a dataset that was renamed
             there = self._by_urn.get(last, {})
