@@ -145,11 +145,11 @@ def test_a_table_gives_its_events_from_the_column_that_is_named(session, tmp_pat
         read(session, str(tmp_path / "nothing"))
 
 
-def test_the_report_counts_the_leaves_that_explain_counts(session):
+def test_the_report_counts_the_fields_that_explain_counts(session):
     client = EXAMPLES / "client.ndjson"
     rows = report(read(session, str(client)), SETTINGS, partitions=1).collect()
     whole = Bridge(SETTINGS).translate(client.read_bytes().splitlines(), report=True).report
-    assert sum(row.leaves for row in rows) == sum(whole.counts.values())
+    assert sum(row.fields for row in rows) == sum(whole.counts.values())
     assert {row.outcome for row in rows} == set(whole.counts)
     assert {"job.facets.documentation", ""} & {row.facet for row in rows}
 
