@@ -115,6 +115,7 @@ def test_a_provider_that_lends_nothing_is_named(gms, provider, status, body, ret
         sink.emit([TAG])
     assert caught.value.retryable is retryable
     assert caught.value.where == "rest.oauth.token_endpoint"
+    assert caught.value.now == ("send it again later" if retryable else "look at rest.oauth")
     assert "geheim" not in str(caught.value)
     assert gms.writes == []
 
@@ -177,6 +178,15 @@ def test_a_token_without_an_end_is_asked_for_each_time():
     options = RestOptions(oauth=OAuthOptions(token_endpoint="https://idp/token", **OAUTH))  # noqa: S106 - none
     login = Login(options, post)
     assert [login.token(), login.token(), len(asked)] == ["t", "t", 2]
+
+
+@pytest.mark.parametrize("expires_in", [[3600], {}, "soon", "nan", "", True, None])
+def test_token_with_an_unreadable_lifetime_is_requested_each_time(gms, provider, expires_in):
+    provider.says = [(200, {"access_token": "t1", "expires_in": expires_in})] * 20
+    with opened(gms, oauth={**OAUTH, "token_endpoint": provider.url}) as sink:
+        requests = [(sink.emit([TAG]).delivered, len(provider.forms)) for _ in range(2)]
+    assert requests[0][0] == requests[1][0] == 1
+    assert requests[1][1] > requests[0][1]
 
 
 def test_a_file_s_token_is_read_each_time(gms, tmp_path):
