@@ -9,14 +9,13 @@ import pkgutil
 import types
 import typing
 from functools import cache
-from pathlib import Path
 
 import attr
 from hypothesis import strategies as st
 from openlineage.client import generated
 from openlineage.client.serde import Serde
+from public_data import SPEC
 
-SPEC = Path(__file__).resolve().parents[2] / "shared" / "openlineage-spec"
 WORDS = ["id", "amount", "shop.public.orders", "postgres://db:5432", "a.b", "STRING", "user:ann", "x > 1", "90", "é ~/"]
 TIMES, LINKS = ["2026-11-20T01:00:00Z", "2026-11-20T02:00:00.5+01:00"], ["https://example.com/a", "postgres://ann@db/x"]
 IDS = ["018cc251-f400-734d-88b3-1e3d63fe6210", "018cc251-f400-734d-88b3-1e3d63fe6299"]

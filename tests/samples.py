@@ -7,15 +7,17 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from public_data import CORPUS, needs_corpus
 
 from dh_bridge.datahub.proposal import ndjson_line
 from dh_bridge.openlineage.read import read_events
 
 ROOT = Path(__file__).resolve().parents[1]
-CORPUS = ROOT.parent / "shared" / "corpus"
 EXAMPLES = ROOT / "examples" / "events"
+GOLDEN = ROOT / "tests" / "golden"
 
-needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"the corpus of real events is expected at {CORPUS}")
+SOURCES = ["captured", pytest.param("corpus", marks=needs_corpus)]
+"""Sources of real events, for tests that hold for any."""
 
 SPARK = "https://github.com/OpenLineage/OpenLineage/tree/1.40.0/integration/spark"
 AIRFLOW = "https://github.com/apache/airflow/tree/providers-openlineage/2.20.3"
@@ -91,6 +93,19 @@ def properties(operations, prefix="/customProperties/openlineage."):
 def corpus():
     """Return the corpus's events; empty when the folder is absent."""
     return tuple(read_events([CORPUS])) if CORPUS.is_dir() else ()
+
+
+@cache
+def documents(source):
+    """Return events as JSON values.
+
+    Args:
+        source: ``captured`` for those that real producers sent to the project's own scripts, ``corpus`` for public ones.
+    """
+    if source == "captured":
+        files = sorted([*EXAMPLES.glob("*.ndjson"), *GOLDEN.glob("events/*.ndjson")])
+        return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(file.read_text(encoding="utf-8")) for file in sorted(CORPUS.glob("*/*.json"))]
 
 
 @cache

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import apache_finding, fastavro_finding, sdk_finding
-from samples import corpus, event, examples, needs_corpus
+from public_data import needs_corpus
+from samples import corpus, event, examples
 from spoilt import documents, scribbled, spoilt
 
 from dh_bridge import Bridge, Settings

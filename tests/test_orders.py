@@ -15,7 +15,8 @@ from itertools import islice, permutations
 
 import pytest
 from gen_runs import group
-from samples import corpus, dataset, event, examples, lines, needs_corpus, packed
+from public_data import needs_corpus
+from samples import corpus, dataset, event, examples, lines, packed
 
 from dh_bridge import Bridge, Settings
 

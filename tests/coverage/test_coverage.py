@@ -22,6 +22,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from public_data import NO_PAGES
 
 from dh_bridge import Bridge, Settings, sdk
 from dh_bridge.datahub.schemas import aspect_schema, named_types, versions
@@ -170,7 +171,6 @@ def test_every_aspect_that_the_entity_may_have_has_a_row_or_rows_of_its_fields(p
 
 # -- the pages themselves ------------------------------------------------------------------------------------------------
 
-SEEDS = ROOT.parent / "shared" / "seeds"
 DOCUMENTS = {
     "data_process_instance": "DataProcessInstance\n",
     "assertion": "Assertion\n",
@@ -181,9 +181,9 @@ DOCUMENTS = {
 
 def document(page):
     """Return the text of the page that a table is about, as it was collected."""
-    found = [path.read_text(encoding="utf-8") for path in sorted(SEEDS.glob("*.txt"))]
+    found = [path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*.txt"))]
     if not found:
-        pytest.skip(f"the pages of others are expected at {SEEDS}")
+        pytest.skip(NO_PAGES)
     return next(text for text in found if DOCUMENTS[page] in text[:600])
 
 

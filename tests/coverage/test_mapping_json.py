@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
+from public_data import SPEC, needs_spec
 
 from dh_bridge.translation.facets import specs
 
 ROOT = Path(__file__).resolve().parents[2]
-SPEC = ROOT.parent / "shared" / "openlineage-spec"
 PAGE = json.loads((ROOT / "docs" / "mapping.json").read_text(encoding="utf-8"))
 ENVELOPE = {"eventTime", "eventType", "producer", "schemaURL", "run.id", "job.name", "job.namespace"}
 SIDES = {f"{side}.{leaf}" for side in ("input", "output", "dataset") for leaf in ("name", "namespace")}
@@ -41,7 +40,7 @@ def test_every_leaf_of_every_facet_stands_on_one_side():
     assert listed + sum(len(leaves) for leaves in PAGE["knownUnmapped"].values()) >= rows * 0.9
 
 
-@pytest.mark.skipif(not SPEC.is_dir(), reason=f"OpenLineage's specification is expected at {SPEC}")
+@needs_spec
 def test_facets_of_the_specification_are_called_as_their_schemas():
     schemas = {
         name

@@ -10,7 +10,8 @@ from collections import defaultdict
 import gen_told
 import pytest
 from gen_runs import group
-from samples import corpus, dataset, dataset_event, event, examples, job_event, needs_corpus
+from public_data import needs_corpus
+from samples import corpus, dataset, dataset_event, event, examples, job_event
 from told import Told, catalogue, read, settings
 
 from dh_bridge import Settings

@@ -10,7 +10,8 @@ import json
 
 import pytest
 from gen_runs import group
-from samples import corpus, event, examples, needs_corpus
+from public_data import needs_corpus
+from samples import corpus, event, examples
 from samples import packed as sent
 from test_replay import SEED, dumped, in_parts
 from told import catalogue

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from gen_runs import group
-from samples import AIRFLOW, corpus, dataset, event, examples, needs_corpus
+from public_data import needs_corpus
+from samples import AIRFLOW, corpus, dataset, event, examples
 from samples import packed as sent
 from test_replay import SEED, bridge, dumped, in_parts
 

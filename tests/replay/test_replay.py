@@ -12,7 +12,8 @@ from gen_runs import group
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import structs
-from samples import AIRFLOW, SPARK, corpus, dataset, event, examples, needs_corpus
+from public_data import needs_corpus
+from samples import AIRFLOW, SPARK, corpus, dataset, event, examples
 from samples import packed as sent
 
 from dh_bridge import Bridge, Settings

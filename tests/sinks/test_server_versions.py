@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from gms import PATCH_FORMS, VERSIONS, Gms, RefusedError, patch_form
-from samples import corpus, dataset, event, examples, needs_corpus
+from public_data import needs_corpus
+from samples import corpus, dataset, event, examples
 from told import read
 
 from dh_bridge import Bridge, Settings

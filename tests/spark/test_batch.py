@@ -7,7 +7,8 @@ import json
 
 import pytest
 from gen_runs import group
-from samples import CORPUS, EXAMPLES, corpus, event, examples
+from public_data import CORPUS
+from samples import EXAMPLES, corpus, event, examples
 from samples import packed as sent
 from test_replay import dumped
 

@@ -6,7 +6,8 @@ import json
 from itertools import pairwise
 
 import pytest
-from facet_cases import CORPUS, DPI, event, facet, pair, told, totals
+from facet_cases import DPI, event, facet, pair, told, totals
+from public_data import CORPUS, needs_corpus
 
 from dh_bridge.translation import precedence
 
@@ -158,7 +159,7 @@ def test_the_operation_is_that_of_the_first_word():
         assert operation["operationType"] == kind
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason=f"real events are expected at {CORPUS}")
+@needs_corpus
 @pytest.mark.parametrize(
     ("folder", "key", "leaf"),
     [("ol-hive-completed", "hive_query", "queryId"), ("ol-flink-completed", "flink_job", "jobId")],

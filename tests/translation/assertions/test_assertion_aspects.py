@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import warnings
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from our_tables import TABLES, document
+from samples import SOURCES, documents
 
 from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import upsert
@@ -26,7 +25,6 @@ with warnings.catch_warnings():
     sdk = pytest.importorskip("datahub.metadata.schema_classes", reason="needs acryl-datahub (extra: dev)")
     from datahub.emitter.serialization_helper import post_json_transform, pre_json_transform
 
-CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 OLD, NEW = profile("0.15.0"), profile("1.7")
 EXAMPLES = [example["check"] for row in document("assertions")["checks"] for example in row["examples"]]
@@ -436,8 +434,8 @@ def test_the_batch_of_an_expectation_is_kept():
         assert batch_spec(nothing) is None
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"the corpus of real events is expected at {CORPUS}")
-def test_every_check_of_the_corpus_makes_legal_aspects():
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_check_of_real_events_makes_legal_aspects(source):
     found: dict[str, Check] = {}
 
     def look(value: Any) -> None:
@@ -460,9 +458,7 @@ def test_every_check_of_the_corpus_makes_legal_aspects():
             for member in value:
                 look(member)
 
-    for path in CORPUS.rglob("*.json"):
-        with contextlib.suppress(ValueError):
-            look(json.loads(path.read_text(encoding="utf-8", errors="replace")))
+    look(documents(source))
     assert len(found) > 20
     for check in found.values():
         aspects(check)

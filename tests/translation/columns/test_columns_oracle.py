@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import SOURCES, documents
 
 from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
 from dh_bridge.translation.repair import UNUSABLE, Mending, mended
@@ -21,7 +21,6 @@ with warnings.catch_warnings():
     from datahub.utilities.hive_schema_to_avro import get_schema_fields_for_hive_column
     from datahub.utilities.urns.field_paths import get_simple_field_path_from_v2_field_path as simple
 
-CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
 HIVE = [
     "int", "bigint", "string", "array<struct<id:int,s:string>>", "array<array<int>>", "map<string,int>",
     "map<string,struct<a:int>>", "struct<a:int,b:struct<c:bigint>>", "map<string,array<struct<a:int>>>",
@@ -79,11 +78,11 @@ def test_our_v2_paths_are_those_of_datahubs_hive_connector(text):
     assert [field["fieldPath"] for field in ours] == theirs
 
 
-@pytest.mark.skipif(not CORPUS.is_dir(), reason=f"the corpus of real events is expected at {CORPUS}")
-def test_every_schema_of_the_corpus_is_what_the_sdk_would_write():
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_schema_of_real_events_is_what_the_sdk_would_write(source):
     seen = 0
-    for path in sorted(CORPUS.rglob("*.json*")):
-        for facet in _schemas(path.read_text(encoding="utf-8", errors="replace")):
+    for document in documents(source):
+        for facet in _schemas(json.dumps(document)):
             # as the facet is read: what a column does not know (tags, comment) is left out
             columns = [mended(column, Field, Mending()) for column in facet]
             assert_equal_to_the_sdk([column for column in columns if column is not UNUSABLE])

@@ -5,17 +5,17 @@ from __future__ import annotations
 import copy
 import json
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
+from public_data import NO_SPEC, SPEC
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.settings import Settings
 
-SPEC = Path(__file__).resolve().parents[4] / "shared" / "openlineage-spec" / "tests"
-CORPUS = Path(__file__).resolve().parents[4] / "shared" / "corpus"
+DOCUMENTS = SPEC / "tests"
+"""The specification's own documents, each with the facets of one schema."""
 
 RUN = "01938a9c-0000-7000-8000-000000000001"
 PARENT = "01938a9c-0000-7000-8000-0000000000aa"
@@ -191,9 +191,9 @@ def of_input(key: str, value: Any, bag: str = "facets", **settings: Any) -> Told
 
 def spec(folder: str, name: str = "1") -> dict[str, Any]:
     """The facets of a document of the specification's own tests."""
-    path = SPEC / folder / f"{name}.json"
+    path = DOCUMENTS / folder / f"{name}.json"
     if not path.exists():
-        pytest.skip(f"the specification's tests are expected at {SPEC}")
+        pytest.skip(NO_SPEC)
     return json.loads(path.read_text(encoding="utf-8"))
 
 

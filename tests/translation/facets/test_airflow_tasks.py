@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from facet_cases import AIRFLOW, CORPUS, facet, pair, told
+from facet_cases import AIRFLOW, facet, pair, told
+from public_data import CORPUS, needs_corpus
 
 FLOW = "urn:li:dataFlow:(airflow,daily,shop)"
 TASKS = {
@@ -75,7 +76,7 @@ def test_a_dag_of_thousands_of_tasks_is_written_without_its_graph():
     assert dag(tasks={f"t{number}": {} for number in range(1001)}).entities("dataJob") == set()
 
 
-@pytest.mark.skipif(not CORPUS.exists(), reason=f"real events are expected at {CORPUS}")
+@needs_corpus
 def test_the_start_of_a_real_dag_gives_its_graph():
     event = json.loads((CORPUS / "compatibility-tests" / "airflow_line_09.json").read_text(encoding="utf-8"))
     tasks = event["job"]["facets"]["airflow"]["tasks"]

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
+from samples import SOURCES, documents
 
 from dh_bridge.settings.naming import NamingSettings
 from dh_bridge.translation.naming import Naming
 
-CORPUS = Path(__file__).resolve().parents[3].parent / "shared" / "corpus"
 NAMING = Naming(NamingSettings())
+EPHEMERAL = "__dbt__cte__"
+"""Prefix of the models of dbt that are no tables; they are left out by `dbt.ephemeral`."""
 TOYS = {
-    "123", "any", "backyard", "cupboard", "food_delivery", "grandmas.kitchen", "input_namespace", "laurents-orchard",
-    "my-dataset-namespace", "my-datasource-namespace", "openlineage", "output_namespace",
+    "", "123", "any", "backyard", "cupboard", "food_delivery", "grandmas.kitchen", "input_namespace", "laurents-orchard",
+    "my-dataset-namespace", "my-datasource-namespace", "openlineage", "output_namespace", "shop",
 }  # fmt: skip
-
-needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason=f"the events are expected in {CORPUS}")
 
 
 def _pairs(value, key=""):
@@ -32,23 +29,23 @@ def _pairs(value, key=""):
             yield from _pairs(child, key)
 
 
-def corpus_pairs() -> set[tuple[str, str]]:
-    return {pair for path in CORPUS.rglob("*.json") for pair in _pairs(json.loads(path.read_text(encoding="utf-8")))}
+def real_names(source) -> set[tuple[str, str]]:
+    return {pair for event in documents(source) for pair in _pairs(event)}
 
 
-@needs_corpus
-def test_only_toy_namespaces_are_unknown(record_property):
-    pairs = corpus_pairs()
+@pytest.mark.parametrize("source", SOURCES)
+def test_only_toy_namespaces_are_unknown(source, record_property):
+    pairs = real_names(source)
     unknown = {pair for pair in pairs if NAMING(*pair).system is None}
     record_property("names", len(pairs))
     record_property("unknown", len(unknown))
-    assert len(pairs) > 100
+    assert len(pairs) > 80
     assert {namespace for namespace, _ in unknown} <= TOYS
-    assert not [pair for pair in pairs if "unread-name" in NAMING(*pair).notes]
+    assert not [pair for pair in pairs if "unread-name" in NAMING(*pair).notes and not pair[1].startswith(EPHEMERAL)]
 
 
-@needs_corpus
-def test_no_real_name_is_ambiguous():
-    for namespace, name in corpus_pairs():
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_real_name_is_ambiguous(source):
+    for namespace, name in real_names(source):
         matches = NAMING._place(namespace, None).matches
         assert len({match.reader.id for match in matches if match.reader.read(name, match.parts)}) <= 1

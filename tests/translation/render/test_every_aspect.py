@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from facet_cases import CORPUS
+from public_data import CORPUS, NO_CORPUS
 
 from dh_bridge.bridge import Bridge
 from dh_bridge.openlineage.read import read_events
@@ -25,7 +25,7 @@ def bridge(request):
 def translation(request, bridge):
     places = SOURCES[request.param]
     if not places[0].exists():
-        pytest.skip(f"the collected events are expected at {places[0]}")
+        pytest.skip(NO_CORPUS)
     return bridge.translate(read_events(places))
 
 

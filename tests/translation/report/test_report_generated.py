@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from drawn import BAGS, SPEC, classes, of_class, of_schema, schemas
+from drawn import BAGS, classes, of_class, of_schema, schemas
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from public_data import needs_spec
 from samples import dataset, event
 from truth import bridge, lies
 
@@ -62,7 +63,7 @@ def test_every_standard_facet_has_its_class_and_each_class_its_module():
     assert {key for _, key, _ in CLASSES} <= known
 
 
-@pytest.mark.skipif(not SPEC.is_dir(), reason=f"the specification is expected at {SPEC}")
+@needs_spec
 def test_every_schema_s_facet_has_its_module():
     assert len({file for file, _, _ in DEFINITIONS}) >= 44
     assert {key for _, _, key in DEFINITIONS} <= {key for keys in registry().values() for key in keys}

@@ -7,7 +7,8 @@ import json
 
 import pytest
 from datahub.emitter.mce_builder import datahub_guid, make_data_job_urn
-from facet_cases import AIRFLOW, CORPUS, DPI, END_MS, RUN, event, facet, told
+from facet_cases import AIRFLOW, DPI, END_MS, RUN, event, facet, told
+from public_data import CORPUS, NO_CORPUS
 
 DAG = "daily"
 LABEL = "scheduled__2026-11-20T01:00:00+00:00"
@@ -144,7 +145,7 @@ def test_without_airflows_own_id_of_the_dag_run_the_plugins_is_unknown():
 
 def real(*numbers):
     if not CORPUS.exists():
-        pytest.skip(f"real events are expected at {CORPUS}")
+        pytest.skip(NO_CORPUS)
     folder = CORPUS / "compatibility-tests"
     return [json.loads((folder / f"airflow_line_{number:02}.json").read_text(encoding="utf-8")) for number in numbers]
 
