@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +24,27 @@ def sender_of(address: str, forwarded: str, trusted_proxy: str | None) -> str:
 
     Args:
         address: The address that the connection comes from.
-        forwarded: The header ``X-Forwarded-For`` of the request; its last address is the one that the proxy saw.
+        forwarded: The header ``X-Forwarded-For`` of the request; its last address is the one that the proxy saw. What is no
+            address is left out.
         trusted_proxy: The address of a proxy whose header is believed.
     """
     if address == trusted_proxy and forwarded:
-        address = forwarded.rpartition(",")[2].strip()[:64] or address
+        address = _address_of(forwarded.rpartition(",")[2].strip()) or address
     try:
         return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
     except ValueError:
         return address
+
+
+def _address_of(text: str) -> str | None:
+    """Return the address in a member of ``X-Forwarded-For``, which may have a port; None if there is none."""
+    host = (
+        text[1:].partition("]")[0] if text.startswith("[") else text.partition(":")[0] if text.count(":") == 1 else text
+    )
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return None
 
 
 class _Threads:
