@@ -11,10 +11,10 @@ from math import inf
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from dh_bridge.delivery import refused
 from dh_bridge.errors import SinkError
 from dh_bridge.ledger import opened
 from dh_bridge.ledger.outbox_relay import LONGEST
+from dh_bridge.log_throttle import LogThrottle, kind_of
 from dh_bridge.receiver.outage_log import News
 from dh_bridge.sinks.abilities import set_deadline
 from dh_bridge.sinks.base import Closing
@@ -60,6 +60,7 @@ class Sender(Closing):
         self._destination = destination
         self._meters = meters
         self._news = News("deliveries go on")
+        self._refusals = LogThrottle(log, logging.ERROR)
         self._woken, self._ended = Event(), Event()
         self._end = inf
         self._moved = time.monotonic()
@@ -85,6 +86,7 @@ class Sender(Closing):
         self._ended.set()
         self._woken.set()
         self._thread.join(_LAST + _MARGIN)
+        self._refusals.flush()
 
     def _run(self) -> None:
         while True:
@@ -134,4 +136,8 @@ class Sender(Closing):
     def _count(self, delivery: Delivery) -> None:
         self._meters.add(delivered=delivery.delivered, refused=len(delivery.failed))
         if delivery.failed:
-            log.error("%s", refused(delivery.failed, delivery.delivered + len(delivery.failed)))
+            for failure in delivery.failed:
+                self._refusals.log(
+                    kind_of(failure.reason),
+                    f"{failure.proposal.entity_urn} {failure.proposal.aspect_name} was refused: {failure.reason}",
+                )
