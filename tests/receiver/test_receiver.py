@@ -16,14 +16,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from gms import Fault, Gms
-from receiving import QUICK, ask, dump_of, points, post, served, until
+from receiving import QUICK, ask, dump_of, metrics, points, post, served, until
 from samples import T0, dataset, event, job_event, packed
 
 from dh_bridge import Settings
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.ledger.delivery_lock import turn
-from dh_bridge.receiver import Receiver, app, running, sending
+from dh_bridge.receiver import Receiver, app, inbox, running, sending
 
 START = event(outputs=[dataset("d.s.a")])
 END = event("COMPLETE", "2026-11-20T10:01:00Z", outputs=[dataset("d.s.a")])
@@ -300,6 +300,7 @@ def test_what_nobody_waits_for_any_more_is_not_folded(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Ledger, "fold", slow)
     monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.2)
+    monkeypatch.setattr(inbox, "MAX_REQUESTS", 0)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         assert post(found, START)[0] == 503
         assert post(found, event(job="given.up"))[0] == 503
@@ -379,6 +380,7 @@ def test_a_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
     held, fold = threading.Event(), Ledger.fold
     monkeypatch.setattr(Ledger, "fold", lambda self, items: held.wait(20) and fold(self, items))
     monkeypatch.setattr(app, "_LEDGER_TIMEOUT", 0.3)
+    monkeypatch.setattr(inbox, "MAX_REQUESTS", 0)
     with served(f"catalog:{tmp_path / 'shop.db'}") as found:
         status, said, _ = post(found, START)
         assert (status, "busy" in said["error"]) == (503, True)
@@ -387,6 +389,19 @@ def test_a_request_waits_so_long_and_no_longer(tmp_path, monkeypatch):
 
 
 # -- servers -----------------------------------------------------------------------------------------------------------
+
+
+def test_refusals_of_one_kind_are_one_line_and_a_count(tmp_path, caplog):
+    with Gms(tmp_path / "gms.db") as gms:
+        gms.poison = lambda proposal: "it holds 'x'" if proposal.aspect_name == "dataFlowInfo" else None
+        with served(f"rest:{gms.url}", tmp_path / "runs.db", rest=QUICK) as found:
+            for number in range(3):
+                assert post(found, event(job=f"etl{number}.load"))[0] == 200
+                until(lambda refused=number + 1: metrics(found)["refused_total"] == refused)
+    assert [
+        line.partition(" was refused: ")[0].rpartition(" ")[2] for line in caplog.messages if "was refused" in line
+    ] == ["dataFlowInfo"]
+    assert [line for line in caplog.messages if line.startswith("2 more like this: ")]
 
 
 def test_no_request_waits_for_a_server(tmp_path):

@@ -6,7 +6,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
-from dh_bridge.errors import SinkError
 from dh_bridge.ledger.ancestry import Heritage
 from dh_bridge.ledger.checks import Checks
 from dh_bridge.ledger.related_runs import Kin, tokens
@@ -26,7 +25,7 @@ from dh_bridge.translation.translate import Rejected, proposals, valid
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.openlineage.events import Event
@@ -62,8 +61,6 @@ class LedgerFold:
             leaving=options.settings,
         )  # fmt: skip
         self.rejected: list[Rejected] = []
-        #: whether the batch takes too long, asked before each proposal
-        self.over: Callable[[], bool] = bool
         #: events of this batch that came after the ledger had let go of their run
         self.late = 0
         #: what this batch renders, changed or not: URNs of what runs share, keys of runs
@@ -112,14 +109,8 @@ class LedgerFold:
         written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
         if self.options.settings.identity.fold_runs == "drop":
             written = without_runs(written, frozenset(carried))
-        written = ours(self._in_time(written), states, histories, self.options)
+        written = ours(written, states, histories, self.options)
         yield valid(written, self.options.validator, self.rejected)
-
-    def _in_time(self, proposals: Iterator[Proposal]) -> Iterator[Proposal]:
-        for proposal in proposals:
-            if self.over():
-                raise SinkError("the batch took too long", where="the ledger", retryable=True)
-            yield proposal
 
     def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
         """Return what is said of entities that runs share, changed or not: what did not change was written earlier."""

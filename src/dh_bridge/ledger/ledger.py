@@ -43,9 +43,6 @@ PATIENCE = 60.0
 AT_ONCE = 200
 """Entities that are rendered once more with a batch, since `writes` lets through what it withheld."""
 
-_PROGRESS = 1_000
-"""Steps of SQLite's virtual machine between two questions whether a batch takes too long."""
-
 _EMPTY = Delivery(0, [])
 Gate = Callable[[Translation, "set[str]"], None]
 
@@ -134,17 +131,14 @@ class Ledger:
         ):
             yield self.take([])
 
+    @property
+    def path(self) -> str:
+        """The file; ``:memory:`` if there is none."""
+        return self._file.path
+
     def sync(self) -> None:
         """From now on let a batch end only when it is on the disk, for those whose events nobody sends again."""
         self._file.connection.execute("PRAGMA synchronous = FULL")
-
-    def break_off(self, over: Callable[[], bool]) -> None:
-        """Ask ``over`` again and again while a batch is written; when it returns true, the batch fails and is rolled back.
-
-        The batch raises a SinkError, or an error of SQLite, then. ``over`` is called by the thread that folds.
-        """
-        self._fold.over = over
-        self._file.connection.set_progress_handler(over, _PROGRESS)
 
     def take(self, items: Sequence[Event | DeadLetter]) -> tuple[Translation, Delivery]:
         """Fold one batch as :meth:`fold` does, then deliver what waits, unless the place took nothing a moment ago."""

@@ -1,7 +1,7 @@
 """The way in: events of requests, folded together into the ledger, one transaction for all that came meanwhile.
 
-Requests that are large, or that took too long, wait in a lane of their own (``lanes.py``): a transaction that takes longer than
-FOLD_SECONDS is interrupted when small requests wait, and tried again later.
+Requests that are likely to take long wait in a lane of their own (``lanes.py``). While a transaction takes long, small requests are
+acknowledged from the inbox (``inbox.py``), and are folded afterwards.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as TooLate
-from threading import Thread
+from concurrent.futures import Future, wait
+from math import inf
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from dh_bridge.errors import SinkError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.ledger import Ledger
     from dh_bridge.openlineage.events import Event
+    from dh_bridge.receiver.inbox import Inbox
     from dh_bridge.receiver.metrics import Meters
     from dh_bridge.session import Translation
     from dh_bridge.sinks.base import Delivery
@@ -35,25 +36,25 @@ log = logging.getLogger("dh_bridge.receiver")
 _OURS = "a mistake of dh-bridge, please report it"
 
 FOLD_SECONDS = 1.0
-"""CPU seconds that a transaction may take while others wait."""
-
-
-class _InterruptedError(Exception):
-    """A transaction took longer than others could wait; nothing of it is in the ledger."""
+"""CPU seconds that an event may take in the ledger before it is reported."""
+INBOX_SECONDS = 0.1
+"""Seconds that a request waits for a transaction before it is acknowledged from the inbox."""
 
 
 class Intake(Closing):
     """Folds events by a thread of its own; ``folded`` is called after each transaction, ``bury`` with what cannot be used.
 
-    ``batch``: events of one transaction, at most.
+    ``batch``: events of one transaction, at most. ``inbox``: takes small requests while a transaction takes long; what an earlier
+    process has left in it is folded first.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its parts
         self,
         ledger: Ledger,
         meters: Meters,
         *,
         batch: int,
+        inbox: Inbox | None = None,
         folded: Callable[[], None] = lambda: None,
         bury: Callable[[DeadLetter], None] = lambda _: None,
     ) -> None:
@@ -69,8 +70,11 @@ class Intake(Closing):
         self._slow_events = LogThrottle(log, logging.WARNING)
         self._failures = LogThrottle(log, logging.ERROR)
         self._lanes = Lanes(self._batch)
-        self._requests, self._began, self._interrupted = 0, 0.0, False
-        ledger.break_off(self._over)
+        self._inbox = inbox
+        self._lock = Lock()
+        #: when the transaction that runs began, by the monotonic clock
+        self._began = inf
+        self._take_over()
         self._thread = Thread(target=self._run, name="dh_bridge.intake", daemon=True)
         self._thread.start()
 
@@ -86,28 +90,54 @@ class Intake(Closing):
         be sent again then, as often as one likes. Many events are taken a batch at a time, so that other requests come in between.
         """
         reasons: list[str | None] = []
-        size, slow, began = self._batch, False, time.monotonic()
         while len(reasons) < len(events):
-            part = events[len(reasons) : len(reasons) + size]
-            left = None if patience is None else patience - (time.monotonic() - began)
-            try:
-                reasons += self._taken(part, left, slow=slow)
-            except _InterruptedError:
-                size, slow = max(1, len(part) // 2), True
-            else:
-                began = time.monotonic()
+            reasons += self._taken(events[len(reasons) : len(reasons) + self._batch], patience)
         return reasons
 
-    def _taken(self, events: Sequence[Event], patience: float | None, *, slow: bool) -> list[str | None]:
-        brought = Brought(events, Future(), slow)
+    def _taken(self, events: Sequence[Event], patience: float | None) -> list[str | None]:
+        brought = Brought(events, Future())
         self._lanes.put(brought)
+        end = inf if patience is None else time.monotonic() + patience
+        answer = brought.answer
         try:
-            return brought.answer.result(None if patience is None else max(0.0, patience))
-        except TooLate:
-            brought.answer.cancel()  # what has not begun is not folded: nobody waits for it, and it is to be sent again
-            raise SinkError("the ledger is busy", now="send it again", retryable=True) from None
+            while not wait([answer], max(0.0, min(INBOX_SECONDS, end - time.monotonic()))).done:
+                if self._is_stored(brought):
+                    return [None] * len(events)
+                if time.monotonic() >= end:
+                    answer.cancel()  # what has not begun is not folded: nobody waits for it, and it is to be sent again
+                    raise SinkError("the ledger is busy", now="send it again", retryable=True)
+            return answer.result()
         finally:
-            del brought  # an error leads to this frame, and the answer to the error: a cycle that would hold the events
+            del (
+                brought,
+                answer,
+            )  # an error leads to this frame, and the answer to the error: a cycle that would hold the events
+
+    def _is_stored(self, brought: Brought) -> bool:
+        """Write a small request that waits for a long transaction, or behind others that did, into the inbox."""
+        inbox = self._inbox
+        if inbox is None or not brought.small or not (inbox or time.monotonic() - self._began > INBOX_SECONDS):
+            return False
+        row = inbox.add(brought.events)
+        if row is None:
+            return False
+        with self._lock:
+            if not brought.answer.done():
+                brought.row = row
+                self._meters.add(inbox_events=len(brought.events))
+                return True
+        inbox.remove([row])
+        return False
+
+    def _take_over(self) -> None:
+        """Fold what an earlier process has acknowledged, and has not folded."""
+        for row, events, letters in self._inbox.pending() if self._inbox is not None else ():
+            for letter in letters:
+                self._bury(letter)
+            if events:
+                self._lanes.put(Brought(events, Future(), row))
+            elif self._inbox is not None:
+                self._inbox.remove([row])
 
     def close(self) -> None:
         """Fold what was brought until now, and end."""
@@ -121,12 +151,6 @@ class Intake(Closing):
             self._together(requests)
             del requests  # nothing is held until the next one comes
 
-    def _over(self) -> bool:
-        """Whether the transaction has taken too long for those who wait (asked by SQLite)."""
-        if self._requests and time.thread_time() - self._began > FOLD_SECONDS:
-            self._interrupted = self._requests > 1 or self._lanes.fast_waiting
-        return self._interrupted
-
     def _together(self, requests: list[Brought]) -> None:
         """Fold those of ``requests`` that somebody waits for; no error ends the thread, or all later requests would wait in vain."""
         requests = [one for one in requests if one.answer.set_running_or_notify_cancel()]
@@ -134,57 +158,64 @@ class Intake(Closing):
             self._folded(requests)
 
     def _folded(self, requests: list[Brought]) -> None:
-        began = time.monotonic()
+        self._began = began = time.monotonic()
         try:
-            reasons = self._timed(requests)
-            for one in requests:
-                one.answer.set_result([reasons.get(id(event.raw)) for event in one.events])
-        except _InterruptedError:
-            if len(requests) > 1:  # the others need not wait for the slow one among them
-                for one in requests:
-                    self._folded([one])
-                return
-            self._lanes.rest(time.monotonic() - began, interrupted=True)
-            _refuse(requests, _InterruptedError())
-            return
+            reasons = self._timed([event for one in requests for event in one.events])
+            self._acknowledge(requests, reasons)
         except SinkError as error:
             self.refuses = error.what
             self._news.bad(f"events are sent away: {error}")
-            _refuse(requests, error.with_traceback(None))
+            self._lanes.put_back(self._refuse(requests, error.with_traceback(None)))
         except Exception:
             self.refuses = _OURS
             log.exception("%s", _OURS)
-            _refuse(requests, SinkError(_OURS, retryable=True))
+            self._refuse(requests, SinkError(_OURS, retryable=True))  # at the next start, the inbox is tried again
         else:
             self.refuses = None
             self._news.good()
             self._tell_of_it()
-        if len(requests) == 1:
-            self._lanes.rest(time.monotonic() - began, interrupted=False)
+        finally:
+            self._began = inf
+        self._lanes.rest(time.monotonic() - began)
 
-    def _timed(self, requests: list[Brought]) -> dict[int, str]:
-        """Fold the events of ``requests``; an _InterruptedError when that takes too long for those who wait."""
-        self._requests, self._began, self._interrupted = len(requests), time.thread_time(), False
-        events = [event for one in requests for event in one.events]
+    def _acknowledge(self, requests: list[Brought], reasons: dict[int, str]) -> None:
+        """Answer requests whose events are in the ledger."""
+        with self._lock:
+            for one in requests:
+                one.answer.set_result([reasons.get(id(event.raw)) for event in one.events])
+            rows = [one.row for one in requests if one.row is not None]
+        if self._inbox is not None:
+            self._inbox.remove(rows)
+
+    def _refuse(self, requests: list[Brought], error: Exception) -> list[Brought]:
+        """Answer with an error those that have no answer yet; return the others, which are acknowledged, to be tried again."""
+        with self._lock:
+            acknowledged = [one for one in requests if one.row is not None]
+            for one in requests:
+                if not one.answer.done():
+                    one.answer.set_exception(error)
+        return [Brought(one.events, Future(), one.row) for one in acknowledged]
+
+    def _timed(self, events: list[Event]) -> dict[int, str]:
+        """Fold ``events``; report an event that takes longer than its budget."""
+        began = time.thread_time()
         try:
             return self._reasons(events)
-        except (SinkError, sqlite3.Error):
-            if self._interrupted:
-                raise _InterruptedError from None
-            raise
         finally:
-            self._requests = 0
-            if len(events) == 1 and (seconds := time.thread_time() - self._began) > FOLD_SECONDS:
-                self._report(events[0], seconds)
+            if (seconds := time.thread_time() - began) > FOLD_SECONDS:
+                self._report(events, seconds)
 
-    def _report(self, event: Event, seconds: float) -> None:
-        """Count and log an event that took longer than its budget."""
+    def _report(self, events: list[Event], seconds: float) -> None:
+        """Count and log an event that took longer than its budget; of several, the largest is named."""
         self._meters.add(slow_events=1)
-        how = "was interrupted for other senders after" if self._interrupted else "took"
+        event = max(events, key=lambda one: len(one.raw))
         size = f"{len(event.raw):,} bytes, run {event.run_id[:100]}"
-        self._slow_events.log(
-            "an event took long in the ledger", f"{event.place}: an event {how} {seconds:.1f} s in the ledger ({size})"
+        text = (
+            f"{event.place}: an event took {seconds:.1f} s in the ledger ({size})"
+            if len(events) == 1
+            else f"{event.place}: {len(events):,} events took {seconds:.1f} s in the ledger; the largest has {size}"
         )
+        self._slow_events.log("an event took long in the ledger", text)
 
     def _tell_of_it(self) -> None:
         """Call ``folded``; what goes wrong with that is no fault of the events, which are taken."""
@@ -241,10 +272,3 @@ class Intake(Closing):
         for failure in delivery.failed:
             what = f"{failure.proposal.entity_urn} {failure.proposal.aspect_name}: {failure.reason}"
             self._failures.log(kind_of(failure.reason), what)
-
-
-def _refuse(requests: list[Brought], error: Exception) -> None:
-    """Answer with an error those that have no answer yet."""
-    for one in requests:
-        if not one.answer.done():
-            one.answer.set_exception(error)

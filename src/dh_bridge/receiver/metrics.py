@@ -16,6 +16,7 @@ _HELP = {
     "events": "Events that are in the ledger.",
     "dead_letters": "Events that cannot be used.",
     "slow_events": "Times that an event took more than a second of CPU time in the ledger.",
+    "inbox_events": "Events that were acknowledged before they were in the ledger, as another one took long.",
     "filtered": "What the filters left out.",
     "proposals": "Proposals that events came to.",
     "left_out": "Proposals of ours that their schema refuses.",

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dh_bridge.bridge import zone_of
 from dh_bridge.delivery import open_destination
 from dh_bridge.errors import SettingsError
 from dh_bridge.ledger import noted
+from dh_bridge.openlineage.masking import masked_bytes
+from dh_bridge.openlineage.parsing import parse
 from dh_bridge.receiver.app import Receiver
 from dh_bridge.receiver.backlog import Backlog
+from dh_bridge.receiver.inbox import Inbox
 from dh_bridge.receiver.ingest_queue import Intake
 from dh_bridge.receiver.metrics import Meters
 from dh_bridge.receiver.sending import Sender, ledger_of
 from dh_bridge.receiver.web import Web
+from dh_bridge.redaction import OFF
 from dh_bridge.sinks.base import target_kind
+from dh_bridge.storage.connection import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from dh_bridge.delivery import Destination
     from dh_bridge.ledger import Ledger
@@ -34,6 +40,8 @@ log = logging.getLogger("dh_bridge.receiver")
 
 _LEAVING = 10.0
 """Seconds that requests have to end in."""
+_TURN_SECONDS = 0.001
+"""Seconds that a thread computes while others wait for it."""
 _ANSWERED = 0.2
 """Seconds in which the last answers leave."""
 
@@ -72,6 +80,7 @@ def receiving(
         )
     meters = Meters()
     with ExitStack() as stack:
+        stack.enter_context(_short_turns())
         known = noted(place, target)
         destination = open_destination(target, settings, known=known, ledger=True)
         if elsewhere := known.elsewhere(destination.place):
@@ -87,12 +96,31 @@ def receiving(
             stack.callback(sender.close)
             meters.stall = sender.stall
             woken = sender.wake
-        intake = Intake(ledger, meters, batch=settings.ledger.batch, folded=woken, bury=bury)
+        inbox = stack.enter_context(_inbox_of(ledger, settings)) if ledger.path != MEMORY else None
+        intake = Intake(ledger, meters, batch=settings.ledger.batch, inbox=inbox, folded=woken, bury=bury)
         stack.callback(intake.close)
         app = Receiver(intake, meters, settings.receiver, zone=zone_of(settings), bury=bury)
         web = stack.enter_context(Web(app, settings.receiver))
         stack.callback(_leave, app)
         yield Running(web, destination, meters, intake)
+
+
+def _inbox_of(ledger: Ledger, settings: Settings) -> Inbox:
+    """Return the inbox beside the file of a ledger."""
+    path = Path(ledger.path)
+    mask = masked_bytes if settings.redaction != OFF else bytes
+    return Inbox(path.with_name(f"{path.name}.inbox"), partial(parse, zone=zone_of(settings)), mask)
+
+
+@contextmanager
+def _short_turns() -> Iterator[None]:
+    """Let threads take turns more often while a receiver runs: a slow event computes while others are acknowledged."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _TURN_SECONDS))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _catch_up(ledger: Ledger, meters: Meters) -> None:

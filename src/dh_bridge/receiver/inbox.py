@@ -1,0 +1,161 @@
+"""Events that are acknowledged before they are in the ledger, while another event takes long there.
+
+The inbox is a SQLite file beside the ledger, ``LEDGER.inbox``. A transaction of the ledger may take many seconds for one large event.
+Meanwhile the events of other senders are written into the inbox, synced to the disk and acknowledged. They leave the inbox when they
+are in the ledger. A receiver that was killed folds what is left in the inbox at its next start: events may be folded several times.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dh_bridge import private_files
+from dh_bridge.errors import EventError, SinkError
+from dh_bridge.log_throttle import LogThrottle
+from dh_bridge.openlineage.events import DeadLetter, Event
+from dh_bridge.sinks.base import Closing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    Parse = Callable[[bytes, str], Event]
+
+log = logging.getLogger("dh_bridge.receiver")
+
+MAX_BYTES = 64 * 1024 * 1024
+"""Bytes of all events in the inbox, at most; beyond them requests wait for the ledger."""
+MAX_REQUESTS = 20_000
+"""Requests in the inbox, at most."""
+_BUSY_SECONDS = 2.0
+_TABLE = "CREATE TABLE IF NOT EXISTS request (id INTEGER PRIMARY KEY AUTOINCREMENT, events BLOB NOT NULL)"
+
+_ROWS = list[tuple[str, bytes]]
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_ROWS).decode
+
+
+class Inbox(Closing):
+    """The requests that are acknowledged and not yet in the ledger; any thread may use it.
+
+    Args:
+        path: The file; it is created with the first request.
+        parse: Reads an event from its bytes and its place.
+        mask: Returns the bytes of an event without secrets: only these are written.
+
+    Raises:
+        SinkError: The file is there, and cannot be read.
+    """
+
+    def __init__(self, path: Path, parse: Parse, mask: Callable[[bytes], bytes]) -> None:
+        self._path = path
+        self._parse = parse
+        self._mask = mask
+        self._lock = Lock()
+        self._failures = LogThrottle(log, logging.ERROR)
+        self._sizes: dict[int, int] = {}
+        self._bytes = 0
+        self._connection: sqlite3.Connection | None = None
+        if path.exists():
+            try:
+                self._open()
+            except sqlite3.Error as error:
+                raise SinkError(
+                    f"cannot be read: {error}",
+                    where=str(path),
+                    now="if the file is damaged, move it away: it holds events that were acknowledged and are not in the ledger",
+                ) from error
+
+    def __bool__(self) -> bool:
+        """Whether requests of this process are in the inbox."""
+        return bool(self._sizes)
+
+    def pending(self) -> Iterator[tuple[int, list[Event], list[DeadLetter]]]:
+        """Yield what an earlier process has left: the number of each request, its events, and those that cannot be read."""
+        if self._connection is None:
+            return
+        for number, data in self._connection.execute("SELECT id, events FROM request ORDER BY id").fetchall():
+            items = [self._read(raw, place) for place, raw in _decode(data)]
+            self._note(number, len(data))
+            yield (
+                number,
+                [item for item in items if isinstance(item, Event)],
+                [item for item in items if isinstance(item, DeadLetter)],
+            )
+
+    def add(self, events: Sequence[Event]) -> int | None:
+        """Write a request to the disk.
+
+        Returns:
+            The number of the request; None if there is no room, or if the file cannot be written.
+        """
+        data = _encode([(event.place, self._mask(event.raw)) for event in events])
+        with self._lock:
+            if len(self._sizes) >= MAX_REQUESTS or self._bytes + len(data) > MAX_BYTES:
+                return None
+            try:
+                cursor = self._open().execute("INSERT INTO request (events) VALUES (?)", (data,))
+            except sqlite3.Error as error:
+                self._failures.log("the inbox cannot be written", f"{self._path} cannot be written: {error}")
+                return None
+            number = cursor.lastrowid
+            assert number is not None  # noqa: S101 - of an INSERT
+            self._note(number, len(data))
+            return number
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Remove requests that are in the ledger; those that cannot be removed are folded once more at the next start."""
+        rows = [(number,) for number in numbers]
+        if not rows:
+            return
+        with self._lock:
+            for (number,) in rows:
+                self._bytes -= self._sizes.pop(number, 0)
+            try:
+                connection = self._open()
+                connection.execute("BEGIN")
+                try:
+                    connection.executemany("DELETE FROM request WHERE id = ?", rows)
+                finally:
+                    connection.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._failures.log("the inbox cannot be written", f"{self._path} cannot be written: {error}")
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+        self._failures.flush()
+
+    def _read(self, raw: bytes, place: str) -> Event | DeadLetter:
+        try:
+            return self._parse(raw, place)
+        except EventError as error:
+            return DeadLetter(place, str(error), raw)
+
+    def _note(self, number: int, size: int) -> None:
+        self._sizes[number] = size
+        self._bytes += size
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            private_files.create(self._path)
+            connection = sqlite3.connect(
+                self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute(_TABLE)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
