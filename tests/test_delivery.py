@@ -275,3 +275,20 @@ def test_a_pipeline_tells_a_server_as_its_version_wants(gms, monkeypatch):
     assert bridge.pipeline.options.profile.name == "1.4"
     assert {"dataProcessInstanceRunEvent", "dataJobInfo"} <= {found.aspect_name for found in gms.proposals}
     assert {one["pipelineName"] for one in gms.metadata.values()} == {"dh_bridge"}
+
+
+@pytest.mark.parametrize(
+    ("release", "environment", "note"),
+    [
+        ("2.3.5", "cloud", ""),
+        ("2.4.0", "cloud", " (the newest that dh-bridge knows)"),
+        ("1.7.0.14", "core", ""),
+        ("1.8.0", "core", " (the newest that dh-bridge knows)"),
+    ],
+)
+def test_server_newer_than_those_that_are_known_is_noted(tmp_path, release, environment, note):
+    with Gms(tmp_path / "gms.db", version=release) as gms:
+        gms.environment = environment
+        destination = open_destination(f"rest:{gms.url}", Settings())
+        with destination.sink:
+            assert f": profile 1.7{note}, run " in destination.described(f"rest:{gms.url}")

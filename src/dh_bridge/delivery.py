@@ -16,7 +16,7 @@ from pydantic import BaseModel, SecretStr
 
 from dh_bridge.datahub.creates import drops_creates_silently
 from dh_bridge.datahub.profiles import newest_profile, profile, server_profile
-from dh_bridge.datahub.versions import parse_version
+from dh_bridge.datahub.versions import is_newer_cloud, parse_version
 from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.ledger import Noted
 from dh_bridge.review.completing import CompletingRuns
@@ -90,7 +90,7 @@ class Destination(NamedTuple):
         if self.settings.profile is None:
             return f"profile {chosen} (the newest: no DataHub version is known; pass --profile VERSION for an older server)"
         parts = parse_version(self.version or self.settings.profile)
-        newer = parts is not None and parts[:2] > profile(chosen).version[:2]
+        newer = is_newer_cloud(self.version) or (parts is not None and parts[:2] > profile(chosen).version[:2])
         return f"profile {chosen} (the newest that dh-bridge knows)" if newer else f"profile {chosen}"
 
 

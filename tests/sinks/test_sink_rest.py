@@ -447,7 +447,9 @@ def test_owners_and_tags_are_patched_in_the_form_of_the_version(tmp_path, versio
         ("2.1", "cloud", "1.6.0.15"),
         ("2.2.0", "cloud", "1.7.0.3"),
         ("2.3.5", "cloud", "1.7.0.14"),
-        ("3.0.0", "cloud", "1.7.0.14"),
+        ("2.3.5.1", "cloud", "1.7.0.14"),
+        ("2.3.6-acryl", "cloud", "1.7.0.14+cloud-2.3.6"),
+        ("3.0.0", "cloud", "1.7.0.14+cloud-3.0.0"),
     ],
 )
 def test_the_server_tells_its_version(tmp_path, named_by, environment, version):

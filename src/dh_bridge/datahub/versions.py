@@ -28,6 +28,8 @@ A release between two rows has the core of the lower row. 1.1.4 has the core of 
 acryl-datahub takes 0.3.11 for a core of 1.0.1 (`datahub.utilities.server_config_util`).
 """
 
+_NEWER_CLOUD = "+cloud-"
+
 
 def parse_version(text: str) -> tuple[int, ...] | None:
     """Return a version as a tuple of integers, for example ``(1, 4, 0, 3)`` for ``v1.4.0.3`` and ``1.4.0.3rc1``.
@@ -48,10 +50,22 @@ def core_version(text: str, *, cloud: bool) -> str | None:
     Args:
         text: the server's own name for its version (``versions["acryldata/datahub"].version`` of ``/config``).
         cloud: whether the server is DataHub Cloud (``datahub.serverEnv`` of ``/config`` is not ``core``).
+
+    Returns:
+        The core version. A Cloud release that is newer than those of `CLOUD_RELEASES` has the core of the newest one, and is named
+        behind it: ``1.7.0.14+cloud-2.4.0``.
     """
     parts = parse_version(text)
     if parts is None:
         return None
     if cloud:
-        return next(core for first, core in CLOUD_RELEASES if parts >= first)
+        core = next(core for first, core in CLOUD_RELEASES if parts >= first)
+        newest = CLOUD_RELEASES[0][0]
+        release = ".".join(map(str, parts))
+        return f"{core}{_NEWER_CLOUD}{release}" if parts[: len(newest)] > newest else core
     return ".".join(map(str, parts))
+
+
+def is_newer_cloud(version: str | None) -> bool:
+    """Return whether a core version, as `core_version` returns it, is that of a Cloud release newer than those that are known."""
+    return version is not None and _NEWER_CLOUD in version
