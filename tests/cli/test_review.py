@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from gms import Gms
 
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import patch, upsert
@@ -260,3 +261,30 @@ def test_entity_that_may_not_be_read_is_named_and_the_rest_is_compared(run, gms,
     assert result.exit_code == 0, result.stdout + result.stderr
     assert f"not compared: 1 entities, such as {urn}: the token's user may not read them (403)" in result.stderr
     assert urn not in result.stdout
+
+
+@pytest.mark.parametrize(("version", "refusals"), [("0.15.0", 1), ("1.4.0", 0)])
+def test_job_that_0_15_0_cannot_read_is_reported_as_refused(run, tmp_path, version, refusals):
+    event = {
+        "eventType": "COMPLETE", "eventTime": "2024-05-01T10:00:00Z", "producer": "https://example.com/me",
+        "run": {"runId": "01890d3e-0000-7000-8000-000000000001"}, "job": {"namespace": "a)b", "name": "shop.load"},
+        "outputs": [{"namespace": "s3://lake", "name": "orders"}],
+    }  # fmt: skip
+    Path("e.ndjson").write_text(json.dumps(event))
+    Path("urns.txt").write_text("urn:li:corpuser:ann")
+    reason = "a%29b),shop.load): DataHub 0.15.0 cannot read an unbalanced parenthesis"
+    with Gms(tmp_path / "gms.db", version=version) as server:
+        run("emit", "e.ndjson", "--to", f"rest:{server.url}")
+        for place in (f"rest:{server.url}", "urns.txt"):
+            profile = () if place.startswith("rest:") else ("--profile", version)
+            plan = run("plan", "e.ndjson", "--against", place, "--json", *profile)
+            rows = [json.loads(line) for line in plan.stdout.splitlines()]
+            assert [reason in row["reason"] for row in rows if row["kind"] == "refused"] == [True] * refusals
+        verify = run("verify", "e.ndjson", "--against", f"rest:{server.url}")
+        assert verify.exit_code == refusals, verify.stderr
+        assert verify.stderr.count(reason) == refusals
+        assert "0 missing" in verify.stderr
+    plan = run("plan", "e.ndjson", "--against", "urns.txt", "--profile", version)
+    assert counted(plan.stdout).get("refused", 0) == refusals
+    run("emit", "e.ndjson", "--to", "catalog:c.db", "--profile", version)
+    assert run("verify", "e.ndjson", "--against", "catalog:c.db", "--profile", version).exit_code == 0

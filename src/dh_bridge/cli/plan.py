@@ -13,7 +13,7 @@ from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_argument, json_option, ledger_option, profile_option, with_settings
 from dh_bridge.cli.summary import Outcome, events_of
-from dh_bridge.cli.targets import opened_place, say_unread
+from dh_bridge.cli.targets import opened_place, say_unread, version_of
 from dh_bridge.delivery import around
 from dh_bridge.ledger import Nowhere, opened, trial
 from dh_bridge.review.plan import COUNTS
@@ -76,7 +76,11 @@ def plan(  # noqa: PLR0913 - one parameter per option
     With --ledger it is what `emit --ledger` would send now, beside what waits in it: runs go on where they stood, and edges of ours
     leave. It is tried on a copy. A catalogue is the ledger of what was emitted to it: name its file.
     """
-    with Outcome() as outcome, opened_place(target, settings) as (place, known, chosen), State(place) as state:
+    with (
+        Outcome() as outcome,
+        opened_place(target, settings) as (place, known, chosen),
+        State(place, version=version_of(target, chosen)) as state,
+    ):
         written = around(state, settings, ledger=(ledger or settings.ledger.file) is not None)
         for translation in _translated(events, chosen, ledger or settings.ledger.file):
             outcome.add(translation)

@@ -44,6 +44,12 @@ def opened_place(target: str, settings: Settings) -> Iterator[tuple[Readable, It
         raise click.UsageError(f"{shown(target)!r} cannot be read: use rest:URL, catalog:FILE or a file of URNs")
 
 
+def version_of(target: str, settings: Settings) -> str | None:
+    """Return the version of DataHub that reads what is written to a place; None for a catalogue, which reads every URN."""
+    kind = find_kind(target)
+    return None if kind is not None and kind.own_ledger else settings.profile
+
+
 def existing(file: Path) -> Catalog:
     """Open a catalogue or ledger to write into; a SinkError when there is none, for only what delivers makes a new one."""
     Catalog(file, readonly=True).close()

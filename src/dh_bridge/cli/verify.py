@@ -14,7 +14,7 @@ from dh_bridge.cli.console import echo, json_line, say, write, write_table
 from dh_bridge.cli.examples import examples
 from dh_bridge.cli.options import events_path, json_option, ledger_option, profile_option, utf_8, with_settings
 from dh_bridge.cli.summary import Outcome, events_of
-from dh_bridge.cli.targets import existing, opened_place, say_unread
+from dh_bridge.cli.targets import existing, opened_place, say_unread, version_of
 from dh_bridge.delivery import around
 from dh_bridge.ledger.rerender import Recall
 from dh_bridge.review.state import State
@@ -85,7 +85,11 @@ def verify(  # noqa: PLR0913 - one parameter per option
         raise click.UsageError("EVENTS or --run: of a delivery the ledger knows what it sent")
     if not events and teller is None:
         raise click.UsageError("name EVENTS, or the --ledger that has sent what came of them")
-    with Outcome() as outcome, opened_place(target, settings) as (place, known, chosen), State(place) as state:
+    with (
+        Outcome() as outcome,
+        opened_place(target, settings) as (place, known, chosen),
+        State(place, version=version_of(target, chosen)) as state,
+    ):
         if known is not None and find_kind(target) is None:
             raise click.UsageError("a file of URNs holds no aspects: use rest:URL or catalog:FILE")
         said = _told(events, chosen, outcome) if teller is None else _sent(teller, delivery, chosen, sample)

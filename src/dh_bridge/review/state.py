@@ -11,13 +11,12 @@ from dh_bridge.datahub.timeseries import is_timeseries
 from dh_bridge.datahub.urns import entity_type, key_aspect
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.abilities import Readable
-from dh_bridge.sinks.base import Closing, Present, SinkKind
+from dh_bridge.sinks.base import Closing, Delivery, Present, SinkKind, split_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.sinks.base import Delivery
 
 
 class Listed(Readable):
@@ -58,13 +57,14 @@ class State(Closing, Readable):
     """A sink that writes to a copy; ``exists`` says which entities the place has, ``points`` counts points in time.
 
     ``refused`` says what the copy would not take, and why: the place would not either. ``unread`` are the entities that we may
-    not read; nothing is compared of them.
+    not read; nothing is compared of them. ``version`` is that of the server, None of a place that is none.
     """
 
     name = "review"
     kind = SinkKind(scheme=name, persistent=False, readable=True)
 
-    def __init__(self, place: Readable) -> None:
+    def __init__(self, place: Readable, *, version: str | None = None) -> None:
+        self._version = version
         self.exists: dict[str, bool] = {}
         self.points = 0
         self.refused: list[str] = []
@@ -77,6 +77,7 @@ class State(Closing, Readable):
 
     def emit(self, proposals: Sequence[Proposal]) -> Delivery:
         """Read what the proposals name and was not read yet, then apply them to the copy."""
+        proposals, unreadable = split_unreadable(proposals, self._version)
         new: dict[str, set[str]] = {}
         for one in proposals:
             if one.entity_urn in self.unread:
@@ -106,8 +107,12 @@ class State(Closing, Readable):
                     seeds.append(upsert(entity_type(urn), urn, name, present.value))
         self._after.apply(seeds)
         delivery = self._after.apply(proposals)
+        failed = [*unreadable, *delivery.failed]
+        # each aspect of an unreadable entity has the same reason: one line for each entity
+        lines = dict.fromkeys(f"{failure.proposal.entity_urn}: {failure.reason}" for failure in unreadable)
+        self.refused += [line for line in lines if line not in self.refused]
         self.refused += [failure.reason for failure in delivery.failed]
-        return delivery
+        return Delivery(delivery.delivered, failed)
 
     def read(self, wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, Present]]:
         """Return what is there by now: what was written is ours, all else as the place has it."""

@@ -25,6 +25,7 @@ import msgspec
 
 from dh_bridge.datahub.generic_aspect import PatchForms
 from dh_bridge.datahub.proposal import Proposal
+from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -62,6 +63,19 @@ class Delivery(msgspec.Struct, frozen=True):
 
     delivered: int
     failed: list[Failure]
+
+
+def split_unreadable(proposals: Sequence[Proposal], version: str | None) -> tuple[list[Proposal], list[Failure]]:
+    """Return the proposals whose entities a server of ``version`` can read, and the others as failures."""
+    taken: list[Proposal] = []
+    failed: list[Failure] = []
+    for proposal in proposals:
+        reason = unreadable_urn(proposal.entity_urn, version)
+        if reason is None:
+            taken.append(proposal)
+        else:
+            failed.append(Failure(proposal, reason))
+    return taken, failed
 
 
 class SinkOptions(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,9 +20,8 @@ from dh_bridge import private_files
 from dh_bridge.datahub.creates import IF_ABSENT, LEFT_OUT, drops_creates_silently
 from dh_bridge.datahub.generic_aspect import aspect_text, keyed_patches
 from dh_bridge.datahub.proposal import ndjson_line
-from dh_bridge.datahub.urn_limits import unreadable_urn
 from dh_bridge.errors import SettingsError, SinkError
-from dh_bridge.sinks.base import JSON_ARRAY, SINKS, Closing, Delivery, Failure, SinkKind
+from dh_bridge.sinks.base import JSON_ARRAY, SINKS, Closing, Delivery, SinkKind, split_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,14 +173,7 @@ class ArraySink(_Stream):
                 self.left_out[LEFT_OUT] += len(proposals) - len(kept)
                 proposals = kept
         version = None if self._options is None else self._options.profile
-        taken: list[Proposal] = []
-        failed: list[Failure] = []
-        for proposal in proposals:
-            reason = unreadable_urn(proposal.entity_urn, version)
-            if reason is None:
-                taken.append(proposal)
-            else:
-                failed.append(Failure(proposal, reason))
+        taken, failed = split_unreadable(proposals, version)
         items = b",\n".join([array_item(proposal, metadata, keyed=self._keyed) for proposal in taken])
         if items:
             self._write(self._start + items)
