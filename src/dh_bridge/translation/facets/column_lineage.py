@@ -8,7 +8,6 @@ import msgspec
 
 from dh_bridge.datahub.fine_grained import Pair, PlainPairs, SoundPairs, over_cap, path_of
 from dh_bridge.datahub.urns import FieldUrns, is_urn, schema_field_urn
-from dh_bridge.redaction import may_hold_secret, redacted
 from dh_bridge.translation.facet import facet, kept, mapped, whole_statement
 from dh_bridge.translation.facts import (
     DATASET,
@@ -160,8 +159,6 @@ def _read(facet: ColumnLineage, at: Place) -> _Lineage:
     written = {**described, **descriptions.written} if descriptions else described
     if told:
         note_pairs(facet, told, {pair for pair in over_cap(pairs) if pair[2] not in collapsed}, collapsed, at)
-    if may_hold_secret(written.values()):
-        written = {member: redacted(text) for member, text in written.items()}
     return _Lineage(pairs, whole, named, Joined("columnLineage.descriptions", written) if written else None)
 
 

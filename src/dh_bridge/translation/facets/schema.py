@@ -5,10 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from dh_bridge.datahub.urns import is_urn, schema_field_urn
-from dh_bridge.redaction import may_hold_secret, redacted
 from dh_bridge.translation.columns import Field, SchemaFields, schema_fields
 from dh_bridge.translation.columns.hidden import shown
 from dh_bridge.translation.facet import Facet, facet, mapped
@@ -81,18 +78,6 @@ def schema(facet: Schema, at: Place) -> Statements:
         at.withheld("fields", "no-home:untyped-projection")
 
 
-def _without_secrets(fields: list[Field]) -> list[Field]:
-    """Return the fields with their descriptions redacted."""
-    if not may_hold_secret([field.description for field in fields]) and not any([field.fields for field in fields]):  # noqa: C419 - faster
-        return fields
-    return [
-        msgspec.structs.replace(
-            field, description=field.description and redacted(field.description), fields=_without_secrets(field.fields)
-        )
-        for field in fields
-    ]
-
-
 def _of_output(at: Place) -> str:
     """Return where an output says what its schema is, of an input that is that output too; "" where none does."""
     if at.role != "input":
@@ -138,7 +123,7 @@ def _schema_fields(fields: list[Field], at: Place) -> SchemaFields:
     )  # fmt: skip
     if at.notes is not None:
         left: list[tuple[str, str]] = []
-        found = render(_without_secrets(fields), left=left)
+        found = render(fields, left=left)
         for leaf, reason in left:
             at.withheld(leaf, reason)
         return found
@@ -147,7 +132,7 @@ def _schema_fields(fields: list[Field], at: Place) -> SchemaFields:
     key = (bytes(at.raw), len(fields), name.platform, lower, cased, expand, paths)
     remembered = memory.get(key)
     if remembered is None:
-        remembered = render(_without_secrets(fields))
+        remembered = render(fields)
         if memory.again(key):
             memory.keep(key, remembered, _OBJECTS * len(at.raw))
     return remembered

@@ -1,0 +1,76 @@
+"""Every way into a translation masks the texts of columns, which no facet masks again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from samples import dataset, event, packed
+
+from dh_bridge import Bridge, Settings, translate
+from dh_bridge.catalog.store import Catalog
+from dh_bridge.ledger import Ledger
+from dh_bridge.openlineage.masking import Masking
+from dh_bridge.openlineage.parsing import parse
+from dh_bridge.sinks.catalog import CatalogSink
+from dh_bridge.translation.options import Options
+from dh_bridge.translation.translate import Fold
+
+SECRET = "hunter2"  # noqa: S105 - none
+TEXT = f"copied with password={SECRET}"
+FIELDS = [
+    {"name": "a", "type": "int", "description": TEXT},
+    {"name": "s", "type": "struct", "description": TEXT, "fields": [{"name": "b", "type": "int", "description": TEXT}]},
+]
+LINEAGE = {
+    "fields": {
+        "a": {
+            "inputFields": [{
+                "namespace": "postgres://db:5432", "name": "d.s.i", "field": "x",
+                "transformations": [{"type": "DIRECT", "subtype": "IDENTITY", "description": TEXT}],
+            }],
+            "transformationDescription": TEXT,
+            "transformationType": "IDENTITY",
+        }
+    }
+}  # fmt: skip
+EVENT = event(
+    "COMPLETE",
+    inputs=[dataset("d.s.i", facets={"schema": {"fields": [{"name": "x", "type": "int", "description": TEXT}]}})],
+    outputs=[dataset("d.s.o", facets={"schema": {"fields": FIELDS}, "columnLineage": LINEAGE})],
+)
+
+
+def by_call(raw, settings):
+    return [proposal.value for proposal in translate([raw], settings).proposals]
+
+
+def by_report(raw, settings):
+    translation = translate([raw], settings, report=True)
+    return [*(proposal.value for proposal in translation.proposals), *translation.report.lines()]
+
+
+def by_stream(raw, settings):
+    return [p.value for part in Bridge(settings).stream([parse(raw)]) for p in part.proposals]
+
+
+def by_fold(raw, settings):
+    fold = Fold(Options(settings))
+    fold.add(parse(raw))
+    return [proposal.value for proposals in fold.closing() for proposal in proposals]
+
+
+def by_ledger(raw, settings):
+    with Catalog(":memory:") as file:
+        translation, _ = Ledger(file, Options(settings, stateful=True), CatalogSink(file)).take([parse(raw)])
+        return [proposal.value for proposal in translation.proposals]
+
+
+@pytest.mark.parametrize("way", [by_call, by_report, by_stream, by_fold, by_ledger])
+@pytest.mark.parametrize("where", ["job", "dataset", "both"])
+def test_descriptions_of_columns_are_masked_on_every_way(way, where):
+    (raw,) = packed([EVENT])
+    written = repr(way(raw, Settings(column_lineage={"target": where})))
+    assert SECRET not in written
+    assert "copied with password=***" in written
+    assert SECRET in repr(way(raw, Settings(column_lineage={"target": where}, redaction="off")))
