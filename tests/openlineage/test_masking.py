@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from samples import dataset, event, packed
 
 from dh_bridge import Bridge, Settings, translate
 from dh_bridge.catalog.store import Catalog
 from dh_bridge.ledger import Ledger
-from dh_bridge.openlineage.masking import Masking
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.sinks.catalog import CatalogSink
 from dh_bridge.translation.options import Options
