@@ -38,7 +38,9 @@ _OURS = "a mistake of dh-bridge, please report it"
 FOLD_SECONDS = 1.0
 """CPU seconds that an event may take in the ledger before it is reported."""
 INBOX_SECONDS = 0.1
-"""Seconds that a request waits for a transaction before it is acknowledged from the inbox."""
+"""Seconds that a small request waits for the transaction of a large one before it is acknowledged from the inbox."""
+SMALL_SECONDS = 1.0
+"""The same for a transaction of small requests, which are likely to be in the ledger soon."""
 
 
 class Intake(Closing):
@@ -72,8 +74,8 @@ class Intake(Closing):
         self._lanes = Lanes(self._batch)
         self._inbox = inbox
         self._lock = Lock()
-        #: when the transaction that runs began, by the monotonic clock
-        self._began = inf
+        #: time of the monotonic clock from which small requests do not wait for the transaction that runs
+        self._deadline = inf
         self._take_over()
         self._thread = Thread(target=self._run, name="dh_bridge.intake", daemon=True)
         self._thread.start()
@@ -108,15 +110,13 @@ class Intake(Closing):
                     raise SinkError("the ledger is busy", now="send it again", retryable=True)
             return answer.result()
         finally:
-            del (
-                brought,
-                answer,
-            )  # an error leads to this frame, and the answer to the error: a cycle that would hold the events
+            # an error leads to this frame, and the answer to the error: a cycle that would hold the events
+            del brought, answer
 
     def _is_stored(self, brought: Brought) -> bool:
         """Write a small request that waits for a long transaction, or behind others that did, into the inbox."""
         inbox = self._inbox
-        if inbox is None or not brought.small or not (inbox or time.monotonic() - self._began > INBOX_SECONDS):
+        if inbox is None or not brought.small or not (inbox or time.monotonic() > self._deadline):
             return False
         row = inbox.add(brought.events)
         if row is None:
@@ -158,7 +158,8 @@ class Intake(Closing):
             self._folded(requests)
 
     def _folded(self, requests: list[Brought]) -> None:
-        self._began = began = time.monotonic()
+        began = time.monotonic()
+        self._deadline = began + (SMALL_SECONDS if all(one.small for one in requests) else INBOX_SECONDS)
         try:
             reasons = self._timed([event for one in requests for event in one.events])
             self._acknowledge(requests, reasons)
@@ -175,7 +176,7 @@ class Intake(Closing):
             self._news.good()
             self._tell_of_it()
         finally:
-            self._began = inf
+            self._deadline = inf
         self._lanes.rest(time.monotonic() - began)
 
     def _acknowledge(self, requests: list[Brought], reasons: dict[int, str]) -> None:
