@@ -47,7 +47,7 @@ def serve(*, settings: Settings, target: str, ledger: Path | None, dead: str | N
     """Take events over HTTP and deliver what they come to: a URL for Spark, Flink, Trino, Hive and all others.
 
     Senders are told POST /api/v1/lineage, as of Marquez; DataHub's own /openapi/openlineage/api/v1/lineage does as well. A request
-    is answered when its events are in the ledger, which survives a restart; what they come to is delivered behind its back, later
+    is answered when its events are in the ledger or its inbox, which survive a restart; what they come to is delivered behind its back, later
     where the server is down. A key (receiver.token, OpenLineage's apiKey) keeps others out. GET /health and GET /metrics tell how it
     is. Ctrl-C or SIGTERM ends it: what was answered is told first.
     """

@@ -1,7 +1,7 @@
 """The WSGI application: requests into events, what became of them into answers.
 
 ``POST /api/v1/lineage`` takes an event, an array of them, or one a line, and so does ``POST /api/v1/lineage/batch``; the same
-below any other prefix, such as DataHub's own ``/openapi/openlineage``. 200: all are in the ledger; 207: some cannot be used; 400: none can;
+below any other prefix, such as DataHub's own ``/openapi/openlineage``. 200: all are in the ledger or its inbox; 207: some cannot be used; 400: none can;
 503: send them again later. ``GET /health`` and ``GET /metrics`` tell how it is.
 """
 
