@@ -85,7 +85,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):
 
 def test_an_empty_file_becomes_a_catalogue_but_not_for_a_reader(tmp_path):
     (tmp_path / "c.db").touch()
-    with pytest.raises(SinkError, match="or empty"):
+    with pytest.raises(SinkError, match="is empty"):
         Catalog(tmp_path / "c.db", readonly=True)
     with Catalog(tmp_path / "c.db") as catalog:
         assert list(catalog.entities()) == []

@@ -9,8 +9,8 @@ from dh_bridge.datahub.profiles import profile
 from dh_bridge.datahub.proposal import ndjson_line, upsert
 from dh_bridge.datahub.schema_fastpath import AlikeFields, AlikeSchema, Around
 from dh_bridge.datahub.validation import Validator
-from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
-from dh_bridge.translation.state_codec import packed, unpacked
+from dh_bridge.translation.columns import Field, SchemaFields, schema_fields, schema_metadata
+from dh_bridge.translation.state_codec import decode_object, encode_object
 
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 
@@ -61,7 +61,7 @@ def test_a_kind_that_is_refused_refuses_them_again_and_again(validator, wrong):
 
 def test_what_has_travelled_is_a_list_that_is_looked_at_anew(validator):
     fields = columns("int", "text")
-    back = unpacked(packed(fields))
+    back = decode_object(encode_object(SchemaFields(fields, typed=True, dropped=0, columns={}))).fields
     assert type(back) is list
     assert back == fields
     back[1]["nullable"] = "yes"

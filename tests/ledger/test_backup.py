@@ -1,4 +1,4 @@
-"""A ledger's file: a copy made while it is written goes on where it was, and a file of the first version is migrated."""
+"""A ledger's file: a copy made while it is written goes on where it was, and a file of an earlier version is refused."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from told import Told, read, settings
 
 from dh_bridge.catalog.dump import dump
 from dh_bridge.catalog.store import Catalog
+from dh_bridge.errors import SinkError
 from dh_bridge.ledger import Ledger
 from dh_bridge.sinks.catalog import CatalogSink
-from dh_bridge.storage.connection import _APPLICATION
-from dh_bridge.storage.migrations import migrations, newest_version
+from dh_bridge.storage.migrations import newest_version
 from dh_bridge.translation.options import Options
 
 FIRST, LATER = ([one for i in numbers for one in group(7, i)] for numbers in (range(4), range(4, 8)))
@@ -53,28 +53,18 @@ def test_a_copy_goes_on_where_the_ledger_was(way, tmp_path):
         assert list(dump(copy)) == whole()
 
 
-def test_a_catalogue_of_the_first_version_becomes_a_ledger(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "old.db")) as old:
-        old.executescript(dict(migrations())[1] + f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = 1;")
-    with Catalog(tmp_path / "old.db") as file:
-        assert file.connection.execute("PRAGMA user_version").fetchone() == (newest_version(),)
-        told = ledger(file)
-        told.take(read(FIRST))
-        told.take(read(LATER))
-        assert list(dump(file)) == whole()
-
-
-def test_who_is_below_whom_is_kept_from_version_five(tmp_path):
-    """It stood among the tokens of kin."""
-    rows = [("under urn:li:dataProcessInstance:up", 1), ("hands down BATCH MANUAL", 1), ("under x", 2), ("run y", 2)]
-    with closing(sqlite3.connect(tmp_path / "old.db")) as old:
-        old.executescript("".join(text for version, text in migrations() if version < 6))
-        old.executemany("INSERT INTO kin (token, run) VALUES (?, ?)", rows)
-        old.commit()
-        old.executescript(f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = 5;")
-    with Catalog(tmp_path / "old.db") as file:
-        assert file.connection.execute("SELECT run, parent, handed FROM heritage ORDER BY run").fetchall() == [
-            (1, "urn:li:dataProcessInstance:up", "BATCH MANUAL"),
-            (2, "x", None),
-        ]
-        assert file.connection.execute("SELECT token, run FROM kin").fetchall() == [("run y", 2)]
+@pytest.mark.parametrize("version", [1, newest_version() - 1])
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_file_of_an_earlier_version_is_refused_with_the_remedy(tmp_path, version, readonly):
+    path = tmp_path / "old.db"
+    with Catalog(path) as file:
+        ledger(file).take(read(FIRST))
+        file.connection.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    with pytest.raises(SinkError) as refused:
+        Catalog(path, readonly=readonly)
+    assert str(refused.value) == (
+        f"{path}: was written by an earlier version of dh-bridge, whose states this version cannot read"
+        " (move the file away and send the events again: `emit` writes a new file)"
+    )
+    assert path.read_bytes() == before

@@ -27,7 +27,7 @@ from dh_bridge.replay.others import named_runs
 from dh_bridge.replay.records import Record, record
 from dh_bridge.replay.runs import Run, Runs, Said
 from dh_bridge.translation.identity.granularity import application_of
-from dh_bridge.translation.state_codec import packed, unpacked
+from dh_bridge.translation.state_codec import decode_run, decode_slots, encode_run, encode_slots
 
 SEED = 2026
 LINEAGE = {"namespace": "postgres://db:5432", "type": "DATASET"}
@@ -73,21 +73,23 @@ def in_parts(raws, settings, parts=3, held=7, *, family=False):
             elif isinstance(item, Said):
                 said.append(item)
             elif isinstance(item, tuple):
-                pieces.append((item[0], item[1], packed(item[2])))
+                pieces.append((item[0], item[1], encode_slots(item[2])))
         assert folded.rejected == []
         return folded.counts
 
     counts = [work(share) for share in shares]
     assert sum(one.events + one.dead for one in counts) == len(raws)
-    witnesses = [packed(one.told) for one in said if one.told is not None]
-    again = {one.key for one in said if one.open} | {urn for told in witnesses for urn in named_runs(unpacked(told))}
+    witnesses = [encode_run(one.told) for one in said if one.told is not None]
+    again = {one.key for one in said if one.open} | {
+        urn for told in witnesses for urn in named_runs(decode_run(told)[0])
+    }
     again = {above.get(key, key) for key in again}
     runs = [run for run in runs if run.key not in again]
     for share in shares:
         work([one for one in share if one.key in again], witnesses)
     groups = {}
     for key, urn, data in pieces:
-        groups.setdefault(key, []).append((urn, unpacked(data)))
+        groups.setdefault(key, []).append((urn, decode_slots(data)))
     entities = Entities(options)
     shared = [proposal for found in groups.values() for proposal in entities.group(gather(found))]
     assert entities.rejected == []
@@ -230,9 +232,9 @@ def test_silent_tasks_have_their_runs_in_parts_too():
     assert dumped(found) == dumped(whole)
 
 
-def test_packed_cells_carry_digests_instead_of_events():
+def test_encoded_cells_carry_digests_instead_of_events():
     raw = json.dumps(event(inputs=[dataset("d.s.t")], run_facets={"x": {"text": "y" * 5000}})).encode()
     runs = Runs(Bridge().options, Bridge().zone)
     pieces = [one for one in items(runs, [Record("k", 0, "p", raw)]) if isinstance(one, tuple)]
     assert pieces
-    assert all(len(packed(slots)) < 3000 for _, _, slots in pieces)
+    assert all(len(encode_slots(slots)) < 3000 for _, _, slots in pieces)

@@ -15,10 +15,9 @@ from dh_bridge.errors import AspectError
 if TYPE_CHECKING:
     import sqlite3
 
-MIGRATIONS = {
-    # URNs are long and stand in many rows, so they are numbered once. Ordinary rowid tables: rows are wide, and
-    # arrive in no order, which WITHOUT ROWID tables pay for four times over (measured).
-    1: """
+_TABLES = """
+    -- URNs are long and stand in many rows, so they are numbered once. Ordinary rowid tables: rows are wide, and
+    -- arrive in no order, which WITHOUT ROWID tables pay for four times over (measured).
     CREATE TABLE entity (
         id INTEGER PRIMARY KEY, urn TEXT NOT NULL UNIQUE, type TEXT NOT NULL
     );
@@ -43,10 +42,9 @@ MIGRATIONS = {
     );
     CREATE INDEX column_edge_downstream ON column_edge (downstream);
     CREATE INDEX column_edge_upstream ON column_edge (upstream);
-    """,
-    # Views for people and tools that query the file, see docs/sql.md.
-    10: CREATE_VIEWS,
-}
+    """
+
+MIGRATIONS = {10: _TABLES + CREATE_VIEWS}
 """Version of the file -> the statements that lead to it from the version before (:mod:`dh_bridge.storage.migrations`)."""
 
 

@@ -1,30 +1,22 @@
-"""States as the ledger keeps them: packed, and read back with a word of whose state it is when they cannot be read."""
+"""States as the ledger stores them: encoded, with a checksum; an error names the run or entity whose state cannot be read."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 from dh_bridge.errors import BridgeError
-from dh_bridge.storage.damage import DamageError
-from dh_bridge.translation.state_codec import Reader
-from dh_bridge.translation.state_codec import packed as written
-from dh_bridge.translation.state_codec import unpacked as read
+from dh_bridge.storage.damage import DamageError, OtherVersionError
+from dh_bridge.translation.state_codec import StateVersionError
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable
 
+_Value = TypeVar("_Value")
+
 _SEALED = b"\x01"
-"""First byte of a state with its checksum; one without begins as pickles do, and was written by an older release."""
+"""First byte of a state with its checksum."""
 _START = 5
-#: Of a change that makes older bytes unreadable; the ledger then asks for a new file.
-FORMAT = 1
-
-
-def packed(value: Any) -> bytes:
-    """Return a state as bytes with their checksum."""
-    return sealed(written(value))
 
 
 def sealed(data: bytes) -> bytes:
@@ -32,15 +24,24 @@ def sealed(data: bytes) -> bytes:
     return _SEALED + crc32(data).to_bytes(4, "big") + data
 
 
-def unpacked(data: bytes, *, where: str, reader: Callable[[io.BytesIO], Reader] = Reader) -> Any:
-    """Return the state that ``data`` holds; a SinkError when it holds something else, or was written by another release."""
+def unsealed(data: Any, decode: Callable[[bytes], _Value], *, where: str) -> _Value:
+    """Return the state that sealed bytes hold.
+
+    Raises:
+        OtherVersionError: Another version of dh-bridge stored the state.
+        DamageError: The bytes are no state.
+    """
     if not isinstance(data, bytes):
         raise DamageError("a state is no bytes", where=where)
-    if data.startswith(_SEALED):
+    if data.startswith(_SEALED):  # else of an earlier version, or damaged: the codec's error says which
         if crc32(memoryview(data)[_START:]) != int.from_bytes(data[1:_START], "big"):
             raise DamageError("the checksum of a state does not match", where=where)
         data = data[_START:]
     try:
-        return read(data, reader)
+        return decode(data)
+    except StateVersionError as error:
+        raise OtherVersionError(error.found, where=where) from error
+    except DamageError:
+        raise
     except BridgeError as error:
         raise DamageError(f"a state {error.what}", where=where) from error

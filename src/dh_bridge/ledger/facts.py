@@ -6,22 +6,20 @@ is named by none and may go.
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections import OrderedDict
-from copyreg import dispatch_table
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.ledger.codec import sealed, unpacked
-from dh_bridge.translation import facts
-from dh_bridge.translation.columns import SchemaFields
-from dh_bridge.translation.identity import Job
-from dh_bridge.translation.naming import Name
-from dh_bridge.translation.state_codec import PROTOCOL, Reader, packed
+from dh_bridge.catalog.damage import DamageError
+from dh_bridge.ledger.codec import sealed, unsealed
+from dh_bridge.translation.state_codec import decode_object, decode_run, encode_object, encode_run
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from dh_bridge.translation.fold import Cells
+    from dh_bridge.translation.runstate import RunState
 
 DAY = 86_400_000
 _REMEMBERED = 10_000
@@ -52,23 +50,16 @@ class Facts:
         self._by_identity: OrderedDict[int, _Fact] = OrderedDict()
         self._by_number: dict[int, Any] = {}
         self._now = 0
-        #: what pickle asks how to write an object of a class
-        self._table: dict[type, Any] = {**dispatch_table, facts.Slot: _slot_reduced}
-        for kind in (SchemaFields, Name, Job):
-            self._table[kind] = self._reduced
+        self._decode = partial(decode_run, find=self.value)
 
-    def packed(self, value: Any, now: int) -> bytes:
-        """Return the state of a run as bytes, at ``now`` (milliseconds)."""
+    def encoded(self, state: RunState, contribution: Cells, now: int) -> bytes:
+        """Return a run and its contribution as bytes, at ``now`` (milliseconds)."""
         self._now = now
-        file = io.BytesIO()
-        pickler = pickle.Pickler(file, PROTOCOL)
-        pickler.dispatch_table = self._table
-        pickler.dump(value)
-        return sealed(file.getvalue())
+        return sealed(encode_run(state, contribution, number=self._number))
 
-    def unpacked(self, data: bytes, *, where: str) -> Any:
-        """Return the state that ``data`` holds; a SinkError when it holds something else, or was written by another release."""
-        return unpacked(data, where=where, reader=self._reader)
+    def decoded(self, data: bytes, *, where: str) -> tuple[RunState, Cells]:
+        """Return the run and the contribution that ``data`` holds; a SinkError when it holds something else."""
+        return unsealed(data, self._decode, where=where)
 
     def sweep(self, now: int) -> None:
         """Drop the facts that no run names any more."""
@@ -85,17 +76,15 @@ class Facts:
             _, gone = self._by_identity.popitem(last=False)
             self._by_number.pop(gone.number, None)
 
-    def _reader(self, file: io.BytesIO) -> _Reader:
-        return _Reader(file, self)
-
-    def _reduced(self, value: Any) -> tuple[Any, ...]:
+    def _number(self, value: Any) -> int:
+        """Return the number of a fact, which is written if it is new or was touched long ago."""
         known = self._by_identity.get(id(value))
         if known is None or known.touched < self._now - DAY:
-            data = packed(value)
+            data = encode_object(value)
             row = (blake2b(data, digest_size=16).digest(), sealed(data), self._now)
             (number,) = self._connection.execute(_WRITE, row).fetchone()
             known = self._remember(number, value, self._now)
-        return fact, (known.number,)
+        return known.number
 
     def _remember(self, number: int, value: Any, touched: int) -> _Fact:
         found = self._by_identity[id(value)] = _Fact(number, value, touched)
@@ -108,37 +97,7 @@ class Facts:
         if found is None:
             row = self._connection.execute("SELECT value, touched FROM fact WHERE id = ?", (number,)).fetchone()
             if row is None:
-                raise pickle.UnpicklingError(f"fact {number} is not there")
-            found = unpacked(row[0], where=f"fact {number}")
+                raise DamageError(f"fact {number} is not there", where=f"fact {number}")
+            found = unsealed(row[0], decode_object, where=f"fact {number}")
             self._remember(number, found, row[1])
         return found
-
-
-class _Reader(Reader):
-    """Reads states; what a number stands for is in the file."""
-
-    def __init__(self, file: io.BytesIO, facts: Facts) -> None:
-        super().__init__(file)
-        self._facts = facts
-
-    def find_class(self, module: str, name: str) -> Any:
-        """Return what stands for a fact or a slot; else as the reader of all states."""
-        if module == __name__:
-            return {"fact": self._facts.value, "slot": slot}[name]
-        return super().find_class(module, name)
-
-
-def fact(number: int) -> Any:
-    """Stand for a fact in the bytes of a state; the reader knows what it is."""
-    raise LookupError(number)
-
-
-def slot(name: str) -> Any:
-    """Return the slot of a name."""
-    if not name.isupper():
-        raise pickle.UnpicklingError(f"{name} is no slot")
-    return getattr(facts, name)
-
-
-def _slot_reduced(one: facts.Slot) -> tuple[Any, ...]:
-    return slot, (one.name,)

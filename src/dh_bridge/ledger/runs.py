@@ -116,7 +116,7 @@ class Runs(dict[str, RunState]):
         if row[1] is None:
             self.evicted.add(key)
             return None
-        return Record(row[0], *self.facts.unpacked(row[1], where=f"run {key}"))
+        return Record(row[0], *self.facts.decoded(row[1], where=f"run {key}"))
 
     def evict(self, number: int) -> str:
         """Forget the state of a run, not that it was there; return its key.
@@ -132,7 +132,7 @@ class Runs(dict[str, RunState]):
     def renew(self, number: int, touched: int, now: int) -> None:
         """Note that a run was told of at ``touched``, by another run; what its state names is of use ``now``."""
         record = self.by_number(number)
-        data = self.facts.packed((record.state, record.contribution), now)
+        data = self.facts.encoded(record.state, record.contribution, now)
         self._connection.execute("UPDATE run SET state = ?, touched = ? WHERE id = ?", (data, touched, number))
 
     def kept(self, state: RunState) -> Record:
@@ -157,7 +157,7 @@ class Runs(dict[str, RunState]):
         for key, state in self.items():
             record = self._records.get(key)
             if record is not None:
-                data = self.facts.packed((state, record.contribution), now)
+                data = self.facts.encoded(state, record.contribution, now)
                 rows.append((record.number, key, data, _job(state), _ended(state), now))
         self._connection.executemany(_WRITE_QUIETLY if quiet else _WRITE, rows)
         self._new.clear()

@@ -10,9 +10,10 @@ from collections import OrderedDict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from dh_bridge.ledger.codec import packed, unpacked
+from dh_bridge.ledger.codec import sealed, unsealed
 from dh_bridge.ledger.expired_edges import without_left
 from dh_bridge.translation.runs.other_runs import RUN
+from dh_bridge.translation.state_codec import decode_slots, encode_slots
 
 if TYPE_CHECKING:
     import sqlite3
@@ -137,7 +138,8 @@ class Shared:
         rows = []
         for urn in self.changed | self._based:
             entity = self._made(urn)
-            rows.append((packed(entity.base) if entity.base else None, packed(entity.cells), entity.number))
+            base = sealed(encode_slots(entity.base)) if entity.base else None
+            rows.append((base, sealed(encode_slots(entity.cells)), entity.number))
         write("UPDATE shared SET base = ?, cells = ? WHERE id = ?", rows)
         write(
             "INSERT OR IGNORE INTO touch (entity, run) VALUES (?, ?)",
@@ -210,8 +212,8 @@ class Shared:
         found = None
         if row is not None:
             where = f"what is shared of {urn}"
-            base = unpacked(row[1], where=where) if row[1] is not None else {}
-            found = Entity(row[0], base, unpacked(row[2], where=where) if row[2] else {})
+            base = unsealed(row[1], decode_slots, where=where) if row[1] is not None else {}
+            found = Entity(row[0], base, unsealed(row[2], decode_slots, where=where) if row[2] else {})
         self._entities[urn] = found
         return found
 

@@ -1,13 +1,13 @@
 """What a run says of other runs, apart from what they share.
 
 Three things cross from run to run in one call: lineage that names another run, tests that dbt skipped as their model failed,
-and temporary datasets that lineage runs through. A run that says such a thing leaves a *witness*, its state without all else;
+and temporary datasets that lineage runs through. A run that says such a thing leaves a *witness*: a state that holds no more;
 a run that such a thing may change is *open*, and closes together with all witnesses.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dh_bridge.translation.facts import INPUT, OUTPUT, PARENT, RESULTS, TEMPORARY
 from dh_bridge.translation.runs.collapse import passes
@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
 
-Witness = tuple[str, str, "Cells", list[Any], frozenset[str], frozenset[str]]
 
-
-def witness(state: RunState, options: Options) -> Witness | None:
-    """Return what ``state`` says of other runs as (URN, kind, cells, events, listed, through), None if it says nothing."""
+def witness(state: RunState, options: Options) -> RunState | None:
+    """Return what ``state`` says of other runs, as a state of its own; None if it says nothing."""
     through = passes(options)
     cells: Cells = {urn: slots for urn, slots in state.cells.items() if urn.startswith(RUN) and urn != state.urn}
     broken = failed_under_parent(state) and bool(state.listed or io_of(state, OUTPUT))
@@ -43,12 +41,16 @@ def witness(state: RunState, options: Options) -> Witness | None:
                 cells[urn] = {**cells.get(urn, {}), **found}
     if not cells and not state.through:
         return None
-    return state.urn, state.kind, cells, state.events if broken else [], state.listed, state.through
+    told = RunState(state.urn, "", state.kind, state.urn or "witness")
+    told.cells, told.listed, told.through = cells, state.listed, state.through
+    if broken:
+        told.events = state.events
+    return told
 
 
-def named_runs(told: Witness) -> list[str]:
+def named_runs(told: RunState) -> list[str]:
     """Return the URNs of the other runs that a witness names."""
-    return [urn for urn in told[2] if urn.startswith(RUN) and urn != told[0]]
+    return [urn for urn in told.cells if urn.startswith(RUN) and urn != told.urn]
 
 
 def is_open(state: RunState, options: Options) -> bool:
@@ -65,15 +67,8 @@ def failed_under_parent(state: RunState) -> bool:
     return any(word == "FAIL" for _, word in state.events)
 
 
-def settle(states: list[RunState], witnesses: Iterable[Witness], options: Options) -> None:
+def settle(states: list[RunState], witnesses: Iterable[RunState], options: Options) -> None:
     """Let ``states`` say to each other what they have to, and hear the witnesses, which are used up."""
-    together = [_state(told) for told in witnesses] + states  # the last of one URN is the one that is handed over to
+    together = [*witnesses, *states]  # the last of one URN is the one that is handed over to
     hand_over(together)
     settle_among(together, kinds_of(together), options)
-
-
-def _state(told: Witness) -> RunState:
-    urn, kind, cells, events, listed, through = told
-    found = RunState(urn, "", kind, urn or "witness")
-    found.cells, found.events, found.listed, found.through = cells, events, listed, through
-    return found

@@ -16,14 +16,15 @@ from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.redaction import redaction
 from dh_bridge.replay.entities import Piece, pieces
-from dh_bridge.replay.others import Witness, is_open, settle, witness
+from dh_bridge.replay.others import is_open, settle, witness
 from dh_bridge.session import Counts
 from dh_bridge.translation.report.newer import newer_aspects
 from dh_bridge.translation.runs.contributions import contribute
 from dh_bridge.translation.runs.foreign_owned import joined_checks, matched, ours
 from dh_bridge.translation.runs.operations import carried, without_runs
 from dh_bridge.translation.runs.settling import history_of, mark_written, settle_alone
-from dh_bridge.translation.state_codec import unpacked
+from dh_bridge.translation.runstate import RunState
+from dh_bridge.translation.state_codec import decode_run
 from dh_bridge.translation.translate import Fold, Rejected, proposals, valid
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from dh_bridge.replay.records import Record
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.runstate import RunState
 
 HELD = 4_000
 """Entities whose pieces a worker folds before it hands them on: about 100 MB of tables with 40 columns."""
@@ -58,7 +58,7 @@ class Said(msgspec.Struct, frozen=True):
     """A run that speaks of others: ``told`` for those, None if it only listens; ``open``: it is to close with all witnesses."""
 
     key: str
-    told: Witness | None
+    told: RunState | None
     open: bool
 
 
@@ -67,7 +67,7 @@ class Runs:
 
     The records of a run, or of a family of runs, come one after the other, in any order (:meth:`closed` is called when
     another key begins).
-    ``witnesses`` are packed ones of all parts: with them every run closes, without them open runs are only named.
+    ``witnesses`` are encoded ones of all parts: with them every run closes, without them open runs are only named.
     ``origin`` is, with ``held=APART``, the key of the run whose pieces are being yielded.
     """
 
@@ -172,10 +172,10 @@ class Runs:
         states, self._waiting = self._waiting, []
         if states:
             last, self._waiting_last = self._waiting_last, {}
-            yield from self._rendered(states, [unpacked(told) for told in self._witnesses or ()], last)
+            yield from self._rendered(states, [decode_run(told)[0] for told in self._witnesses or ()], last)
 
     def _rendered(
-        self, states: list[RunState], witnesses: Iterable[Witness], last: dict[str, tuple[int, str, str]]
+        self, states: list[RunState], witnesses: Iterable[RunState], last: dict[str, tuple[int, str, str]]
     ) -> Iterator[Run | Piece]:
         settle(states, witnesses, self._options)
         folded = carried(states)

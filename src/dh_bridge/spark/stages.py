@@ -29,7 +29,7 @@ from dh_bridge.settings import Settings
 from dh_bridge.spark.changes import AFTER, BEFORE, changes
 from dh_bridge.spark.files import unpacked_part
 from dh_bridge.spark.rows import FOUND, LINK, RECORD, Row, batches, rows_of
-from dh_bridge.translation.state_codec import packed, unpacked
+from dh_bridge.translation.state_codec import decode_slots, encode_run, encode_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -171,14 +171,14 @@ def _found(item: Run | Said | Piece | DeadLetter, origin: str | None) -> Iterato
             yield _proposal(proposal, item.key, item.time // 1000, item.run_id, item.place)
     elif isinstance(item, Said):
         if item.told is not None:
-            yield _row(TOLD, item.key, data=packed(item.told))
+            yield _row(TOLD, item.key, data=encode_run(item.told))
         if item.open:
             yield _row(OPEN, item.key)
     elif isinstance(item, DeadLetter):
         yield _bad(item)
     else:
         group, urn, slots = item
-        yield _row(PIECE, group, urn=urn, data=packed(slots), origin=origin)
+        yield _row(PIECE, group, urn=urn, data=encode_slots(slots), origin=origin)
 
 
 def counts_of(data: bytes) -> Counts:
@@ -213,7 +213,7 @@ class FoldEntities(Step):
     def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         entities = Entities(self.bridge.options)
         for _, rows in groupby(rows_of(found), key=itemgetter(0)):
-            for proposal in entities.group(gather((urn, unpacked(data)) for _, urn, data in rows)):
+            for proposal in entities.group(gather((urn, decode_slots(data)) for _, urn, data in rows)):
                 yield _proposal(proposal, "", None, None, None)
         yield from _rejections(entities.rejected)
         yield _counted(entities.counts)
@@ -233,9 +233,9 @@ class ChangeEntities(Step):
         entities = Entities(self.bridge.options)
         for _, rows in groupby(rows_of(found), key=itemgetter(0)):
             pieces = list(rows)
-            before = entities.group(gather((urn, unpacked(data)) for _, urn, data, age in pieces if age != AFTER))
+            before = entities.group(gather((urn, decode_slots(data)) for _, urn, data, age in pieces if age != AFTER))
             entities.rejected.clear()  # told by the batch that brought it
-            after = entities.group(gather((urn, unpacked(data)) for _, urn, data, age in pieces if age != BEFORE))
+            after = entities.group(gather((urn, decode_slots(data)) for _, urn, data, age in pieces if age != BEFORE))
             for proposal in changes(before, after):
                 yield _proposal(proposal, "", None, None, None)
             yield from _rejections(entities.rejected)

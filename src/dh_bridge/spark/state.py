@@ -6,6 +6,7 @@
     pieces/batch=N   what the runs of batch N contribute to entities     (key, urn, data, origin)
     told/batch=N     what the runs of batch N say of other runs          (key, data)
     done/batch=N     all of batch N is written
+    done/format=F    the version of the codec that wrote pieces and told; a folder of another version is refused
     …/base=N         what batches 0 to N left, in one; done/base=N says that it is whole
 
 Batch N reads what is below N and writes its own: a batch that is run again after a crash reads what it read before and writes
@@ -24,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from dh_bridge.replay.entities import gather
 from dh_bridge.spark.rows import Row, batches, rows_of
 from dh_bridge.spark.stores import store_of
-from dh_bridge.translation.state_codec import packed, unpacked
+from dh_bridge.translation.state_codec import VERSION, StateVersionError, decode_slots, encode_slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,16 +40,22 @@ TABLES = {"events": EVENTS, "pieces": PIECES, "told": TOLD}
 COMPACT = 20
 """Batches after which what was written is made one, so that the number of files stays small."""
 _MARK = re.compile(r"(batch|base)=(\d+)\Z")
+_FORMAT = "format="
 _DAY = 86_400_000_000
 
 
 class State:
-    """The state folder of a stream, as batch ``number`` sees it."""
+    """The state folder of a stream, as batch ``number`` sees it.
+
+    Raises:
+        StateVersionError: Another version of dh-bridge wrote the folder.
+    """
 
     def __init__(self, spark: SparkSession, folder: str, number: int) -> None:
         self._spark = spark
         self._folder = folder.rstrip("/")
         self._number = number
+        self._new = self._is_new()
         marks = self._marks()
         self._base = max((at for kind, at in marks if kind == "base"), default=-1)
         self._before = sorted(at for kind, at in marks if kind == "batch" and at > self._base)
@@ -87,6 +94,9 @@ class State:
 
     def done(self) -> None:
         """Note that all of this batch is written."""
+        if self._new:
+            self._note(f"{_FORMAT}{VERSION}")
+            self._new = False
         self._note(f"batch={self._number}")
 
     def compacted(self, retain: float | None) -> None:
@@ -134,12 +144,24 @@ class State:
 
     def _marks(self) -> list[tuple[str, int]]:
         """Return ("batch" or "base", number) of what is whole, of earlier batches."""
-        files, path = self._files("done")
-        if not files.exists(path):
-            return []
-        names = (_MARK.match(status.getPath().getName()) for status in files.listStatus(path))
-        found = [(name[1], int(name[2])) for name in names if name is not None]
+        marks = map(_MARK.match, self._names())
+        found = [(mark[1], int(mark[2])) for mark in marks if mark is not None]
         return [(kind, at) for kind, at in found if at < self._number]
+
+    def _is_new(self) -> bool:
+        """Return whether no batch has written to the folder; refuse the folder of another version."""
+        names = self._names()
+        if f"{_FORMAT}{VERSION}" in names:
+            return False
+        formats = [name.replace("=", " ") for name in names if name.startswith(_FORMAT)]
+        if formats or any(map(_MARK.match, names)):
+            raise StateVersionError(formats[0] if formats else "a pickle", where=self._folder)
+        return True
+
+    def _names(self) -> list[str]:
+        """Return the names of the marks."""
+        files, path = self._files("done")
+        return [status.getPath().getName() for status in files.listStatus(path)] if files.exists(path) else []
 
     def _files(self, name: str) -> tuple[Any, Any]:
         """Return Hadoop's file system and path of a part of the folder."""
@@ -155,5 +177,5 @@ class MergePieces:
 
     def _rows(self, found: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         for key, pieces in groupby(rows_of(found), key=itemgetter(0)):
-            for urn, slots in gather((urn, unpacked(data)) for _, urn, data in pieces).items():
-                yield key, urn, packed(slots), "", 0
+            for urn, slots in gather((urn, decode_slots(data)) for _, urn, data in pieces).items():
+                yield key, urn, encode_slots(slots), "", 0

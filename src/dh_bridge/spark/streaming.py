@@ -20,7 +20,7 @@ from dh_bridge.spark.rows import FOUND, RECORD
 from dh_bridge.spark.stages import PIECE, PROPOSAL, TOLD, ChangeEntities, FoldRuns, Records
 from dh_bridge.spark.state import State
 from dh_bridge.spark.translation import as_proposals, as_rejected, columns_of, heard, ordered, parts_of
-from dh_bridge.translation.state_codec import packed, unpacked
+from dh_bridge.translation.state_codec import decode_run, encode_slots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from dh_bridge.replay.others import Witness
     from dh_bridge.settings import Settings
     from dh_bridge.settings.loading import SettingsLike
 
@@ -159,7 +158,7 @@ class Batch:
         told = self._state.valid_pieces().filter(f"key LIKE '{_QUERY}%'").select("key", "urn", "origin")
         told = told.join(few(anew.withColumnRenamed("key", "origin")), "origin", "left_semi")
         gone = told.join(pieces.select("key", "origin"), ["key", "origin"], "left_anti")
-        return gone.select("key", "urn", F.lit(bytearray(packed({}))).alias("data"), "origin")
+        return gone.select("key", "urn", F.lit(bytearray(encode_slots({}))).alias("data"), "origin")
 
     def _runs(self, old: DataFrame, touched: DataFrame) -> tuple[DataFrame, DataFrame, DataFrame]:
         """Return what the runs of the batch come to, what those do that had to hear of others first, and the keys of these."""
@@ -173,15 +172,15 @@ class Batch:
         earlier_targets: set[str] = set()
         through: dict[str, frozenset[str]] = {}
         for row in before:
-            told: Witness = unpacked(bytes(row.data))
+            told, _ = decode_run(bytes(row.data))
             earlier_targets.update(named_runs(told))
-            through[row.key] = told[-1]
+            through[row.key] = told.through
         if earlier_targets:
             mine = touched.filter(touched.key.isin(sorted(earlier_targets))).collect()
             again.update(row.key for row in mine)
         if self._settings.temporary != "keep" and again:  # any run may name what another one calls temporary
             again.update(row.key for row in old.select("key").distinct().collect())
-        again |= linked(through, set().union(*(unpacked(told)[-1] for told in witnesses)))
+        again |= linked(through, set().union(*(decode_run(told)[0].through for told in witnesses)))
         witnesses += [bytes(row.data) for row in before]
         if not again:
             return found, found.limit(0), touched.limit(0)

@@ -26,7 +26,7 @@ from dh_bridge.spark.stages import (
     Records,
     counts_of,
 )
-from dh_bridge.translation.state_codec import unpacked
+from dh_bridge.translation.state_codec import decode_run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -160,7 +160,7 @@ def heard(found: DataFrame) -> tuple[list[bytes], set[str]]:
     said = found.filter(f"kind IN ('{TOLD}', '{OPEN}')").select("kind", "key", "data").collect()
     witnesses = [bytes(row.data) for row in said if row.kind == TOLD]
     again = {row.key for row in said if row.kind == OPEN}
-    again.update(urn for told in witnesses for urn in named_runs(unpacked(told)))
+    again.update(urn for told in witnesses for urn in named_runs(decode_run(told)[0]))
     return witnesses, again
 
 

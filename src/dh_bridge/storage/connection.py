@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dh_bridge import private_files
 from dh_bridge.errors import SinkError
-from dh_bridge.storage.damage import DamageError
+from dh_bridge.storage.damage import OTHER_VERSION_REMEDY, DamageError
 from dh_bridge.storage.migrations import migrate, newest_version, oldest_version, user_version
 
 _APPLICATION = 0x64684272
@@ -109,12 +109,15 @@ def _check(connection: sqlite3.Connection, place: str, *, readonly: bool) -> Non
             f"is a catalogue of version {version}, newer than {newest}", where=place, now="use the newer dh-bridge"
         )
     if 0 < version < oldest_version():
-        now = "move the file away and send the events again: `emit` writes a new file"
         raise SinkError(
-            "was written by an earlier version of dh-bridge, which this one cannot read", where=place, now=now
+            "was written by an earlier version of dh-bridge, whose states this version cannot read",
+            where=place,
+            now=OTHER_VERSION_REMEDY,
         )
+    if readonly and not version and place != MEMORY:
+        raise SinkError("is empty", where=place, now="the next `emit` that uses it makes its tables")
     if readonly and version < newest and place != MEMORY:
-        raise SinkError("is of an older release, or empty", where=place, now="the next `emit` that uses it mends that")
+        raise SinkError("is of an older version", where=place, now="the next `emit` that uses it updates it")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

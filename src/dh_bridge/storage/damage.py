@@ -15,6 +15,7 @@ from dh_bridge.errors import AspectError, SinkError
 from dh_bridge.storage.migrations import owners
 
 REMEDY = "restore a backup, or move the file away and run the command again: `emit` makes a new file, and sends everything again"
+OTHER_VERSION_REMEDY = "move the file away and send the events again: `emit` writes a new file"
 _LONGEST = 300
 """Characters of a reason that are kept."""
 _CERTAIN = (msgspec.DecodeError, UnicodeDecodeError, zlib.error)
@@ -34,6 +35,15 @@ class DamageError(SinkError):
         super().__init__(f"is damaged: {self.why}", where=where, now=REMEDY)
 
 
+class OtherVersionError(DamageError):
+    """A file, or the value at ``where`` in a file, whose states another version of dh-bridge stored in the format ``why``."""
+
+    def __init__(self, why: object, *, where: str) -> None:
+        super().__init__(why, where=where)
+        self.what = f"holds states of another version of dh-bridge: {self.why}"
+        self.now = OTHER_VERSION_REMEDY
+
+
 def diagnose(
     connection: sqlite3.Connection, path: str, error: BaseException, *, search: bool = True
 ) -> SinkError | None:
@@ -44,7 +54,7 @@ def diagnose(
     if isinstance(error, sqlite3.OperationalError) and any(word in str(error) for word in _PASSING):
         return SinkError(f"cannot be read: {error}", where=path, now="try again", retryable=True)
     if isinstance(error, DamageError):
-        return None if error.where == path else DamageError(f"{error.why} ({error.where})", where=path)
+        return None if error.where == path else type(error)(f"{error.why} ({error.where})", where=path)
     if type(error) in (sqlite3.DatabaseError, sqlite3.OperationalError):  # the latter: a column that its schema has not
         return DamageError(error, where=path)
     if isinstance(error, _CERTAIN):

@@ -10,7 +10,7 @@ from told import Told, catalogue, settings
 from truth import lies
 
 from dh_bridge import Bridge, Settings
-from dh_bridge.translation.state_codec import packed as packed_state
+from dh_bridge.translation.state_codec import encode_slots
 
 HOST = "trino://trino:8080"
 PRODUCER = "https://github.com/trinodb/trino/plugin/trino-openlineage"
@@ -190,5 +190,5 @@ def test_the_ledger_holds_nothing_of_the_job_that_grows_with_its_queries():
     for number in range(1, 13):
         job = f"20261120_100000_{number:05}_abcde"
         told.tell(query(job, "insert", reads=[f"r{number}"], writes=[f"w{number}"], columns=[(f"r{number}", "a")]))
-        sizes.append(len(packed_state(told.ledger._fold.shared.cells(ADHOC))))
+        sizes.append(len(encode_slots(told.ledger._fold.shared.cells(ADHOC))))
     assert len(set(sizes[2:])) == 1
