@@ -12,13 +12,14 @@ from dh_bridge.datahub.proposal import Proposal, Remembered, upsert
 from dh_bridge.datahub.search_texts import cut_fields, shortened
 from dh_bridge.openlineage.events import DeadLetter, Event
 from dh_bridge.redaction import DEFAULT, redaction
+from dh_bridge.translation.closing import Rejected
 from dh_bridge.translation.report.newer import newer_aspects
 from dh_bridge.translation.report.report import Report
 from dh_bridge.translation.report.written import Written, entities, proposed
 from dh_bridge.translation.runs.foreign_owned import by_key
 from dh_bridge.translation.runs.skipped import settled_notes
 from dh_bridge.translation.trace import Trace
-from dh_bridge.translation.translate import Fold, Rejected
+from dh_bridge.translation.translate import Fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

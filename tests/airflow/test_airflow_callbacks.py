@@ -37,7 +37,7 @@ from dh_bridge.errors import SettingsError, SinkError
 from dh_bridge.settings.loading import load
 from dh_bridge.sinks.base import Delivery, Failure
 from dh_bridge.sinks.rest.responses import LaterError
-from dh_bridge.translation.translate import Rejected
+from dh_bridge.translation.closing import Rejected
 
 both = pytest.mark.parametrize("context", VERSIONS.values(), ids=VERSIONS)
 CALLBACKS = [emit_on_execute, emit_on_failure, emit_on_retry, emit_on_skipped, emit_on_success]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dh_bridge.datahub.proposal import Proposal
-    from dh_bridge.translation.translate import Rejected
+    from dh_bridge.translation.closing import Rejected
 
 
 @pytest.fixture(autouse=True)

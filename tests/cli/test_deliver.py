@@ -10,7 +10,7 @@ from dh_bridge.catalog.store import Catalog
 from dh_bridge.datahub.proposal import upsert
 from dh_bridge.errors import SinkError
 from dh_bridge.sinks.base import Delivery, Failure
-from dh_bridge.translation.translate import Rejected
+from dh_bridge.translation.closing import Rejected
 
 EVENT = {
     "eventType": "COMPLETE",

@@ -10,8 +10,8 @@ from dh_bridge.datahub.profiles import known_profiles, profile
 from dh_bridge.datahub.proposal import ndjson_line, patch, upsert
 from dh_bridge.datahub.search_texts import MAX_TERM_BYTES, cut, cut_fields, is_text, long_texts, shortened, too_long
 from dh_bridge.datahub.validation import Validator
+from dh_bridge.translation.closing import valid
 from dh_bridge.translation.columns import Field, schema_fields, schema_metadata
-from dh_bridge.translation.translate import valid
 
 TABLE = "urn:li:dataset:(urn:li:dataPlatform:postgres,shop.public.orders,PROD)"
 RUN = "urn:li:dataProcessInstance:0123456789abcdef0123456789abcdef"

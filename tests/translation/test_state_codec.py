@@ -21,11 +21,12 @@ from dh_bridge.datahub.fine_grained import SoundPairs
 from dh_bridge.errors import BridgeError, SinkError
 from dh_bridge.settings import Settings
 from dh_bridge.translation import facts, state_codec
+from dh_bridge.translation.closing import close_runs, settle_own
 from dh_bridge.translation.extract import Walk
 from dh_bridge.translation.facts import JOB_PROPERTIES, Slot
 from dh_bridge.translation.options import Options
 from dh_bridge.translation.properties import Joined
-from dh_bridge.translation.runs.settling import contribution, history_of, settled
+from dh_bridge.translation.runs.settling import contribution
 from dh_bridge.translation.state_codec import (
     StateVersionError,
     decode_object,
@@ -56,14 +57,24 @@ OPTIONS = [
 ]
 
 
+class Alone:
+    """A store of runs of which no other run states anything."""
+
+    def exchange(self, states):
+        return states
+
+    def contribute(self, closed):
+        """Leave what they contribute to the caller."""
+
+
 def states_of(items, options):
     """Yield each run of the events, and what it contributes."""
     walk, runs = Walk(options), {}
     for item in items:
         walk.event(item, runs)
     for state in runs.values():
-        (copy,), _ = settled([state], lambda _: {}, options)
-        yield state, contribution(copy, history_of(copy, options), options)
+        (run,), _ = close_runs(settle_own([state.copy()]), Alone(), options)
+        yield state, contribution(*run, options)
 
 
 def comes_back(items, options):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dh_bridge.datahub.proposal import upsert
@@ -12,16 +12,14 @@ from dh_bridge.ledger.related_runs import Kin, tokens
 from dh_bridge.ledger.retention import Retention
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
+from dh_bridge.translation.closing import ClosedRun, Rejected, close_runs, render_runs, settle_own, valid
 from dh_bridge.translation.extract import Walk
 from dh_bridge.translation.facts import OWN_JOB
 from dh_bridge.translation.fold import value
 from dh_bridge.translation.render.assertions import ENTITY as ASSERTION
 from dh_bridge.translation.runs.edge_expiry import present
-from dh_bridge.translation.runs.foreign_owned import ours
-from dh_bridge.translation.runs.operations import without_runs
-from dh_bridge.translation.runs.other_runs import RUN
-from dh_bridge.translation.runs.settling import contribution, history_of, settled
-from dh_bridge.translation.translate import Rejected, proposals, valid
+from dh_bridge.translation.runs.other_runs import RUN, take_over
+from dh_bridge.translation.runs.settling import contribution
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,12 +29,11 @@ if TYPE_CHECKING:
     from dh_bridge.openlineage.events import Event
     from dh_bridge.translation.fold import Cells, Slots
     from dh_bridge.translation.options import Options
-    from dh_bridge.translation.runs.history import History
     from dh_bridge.translation.runstate import RunState
     from dh_bridge.translation.trace import Trace
 
-    #: runs as they were settled, by key
-    Settled = dict[str, tuple[RunState, History]]
+    #: closed runs, by key
+    Closed = dict[str, ClosedRun]
 
 
 class LedgerFold:
@@ -77,7 +74,7 @@ class LedgerFold:
     def closing(self, keys: Iterable[str] | None = None) -> Iterator[list[Proposal]]:  # noqa: ARG002 - a batch closes as a whole
         """Yield, at once, the valid proposals of all entities that the batch changed, and of the runs in it."""
         self._look_again()
-        done: Settled = {}
+        done: Closed = {}
         others: set[str] = set()
         carried: set[str] = set()
         work = list(self.runs)
@@ -100,23 +97,19 @@ class LedgerFold:
         retiring, related = self._checks.news()
         chosen = self._chosen({urn for urn in others if urn not in done and not self.runs.known(urn)})
         states = [state for state, _ in done.values()]
-        histories = [history for _, history in done.values()]
         self.closed = states
         self.late = sum(len(state.events) for state in states if state.urn and state.whole is False)
         chosen.update(related)
         self.rendered = {*chosen, *(state.urn for state in states if state.urn and state.whole)}
         removals = [upsert(ASSERTION, urn, "status", {"removed": True}) for urn in retiring]
-        written: Iterator[Proposal] = chain(proposals(states, histories, chosen, self.options), removals)
-        if self.options.settings.identity.fold_runs == "drop":
-            written = without_runs(written, frozenset(carried))
-        written = ours(written, states, histories, self.options)
+        written = render_runs(list(done.values()), chosen, self.options, folded=frozenset(carried), others=removals)
         yield valid(written, self.options.validator, self.rejected)
 
     def standing(self, urns: Iterable[str]) -> Iterator[Proposal]:
         """Return what is said of entities that runs share, changed or not: what did not change was written earlier."""
         chosen = _Chosen(self.shared)
         chosen.update({urn: present(cells, self.options.settings) for urn in urns if (cells := self.shared.cells(urn))})
-        return ours(proposals([], [], chosen, self.options), [], [], self.options)
+        return render_runs([], chosen, self.options)
 
     def save(self, now: int, *, quiet: bool = False) -> None:
         """Write what the batch changed; ``now`` in milliseconds; ``quiet`` as of the runs."""
@@ -144,7 +137,7 @@ class LedgerFold:
         runs = (self.runs[key] for key in keys if key not in self.runs.evicted)
         return [run for run in runs if run.urn and self._heritage.note(self.runs.kept(run).number, run)]
 
-    def _pour(self, keys: Iterable[str], done: Settled) -> set[str]:
+    def _pour(self, keys: Iterable[str], done: Closed) -> set[str]:
         """Settle runs with their kin, and replace what they contribute; return the URNs that others of their kin carry."""
         carried: set[str] = set()
         families: list[list[RunState]] = []
@@ -169,31 +162,46 @@ class LedgerFold:
                 numbers.pop(other, None)
             families.append([family[other] for other in sorted(family)])
         for states in families:
-            copies, folded = settled(states, self.shared.cells, self.options)
+            closed, folded = self._close(states, partial(self._contribute, states))
             carried |= folded
-            found = {copy.key: (copy, history_of(copy, self.options)) for copy in copies}
             for state in states:
                 done.pop(state.key, None)
-                said = contribution(*found[state.key], self.options) if state.key in found else {}
-                self._tells_of(said)
-                self.shared.pour(self.runs.kept(state), said)
-            for copy in copies:
-                copy.whole = True
-            done.update(found)
+            done.update({run.state.key: run for run in closed})
         return carried
 
-    def _pour_for_good(self, state: RunState, done: Settled) -> None:
-        """Settle what will not be asked for again: a job event, or a run of which too little is known."""
-        (copy,), _ = settled([state], self.shared.cells, self.options)
+    def _close(
+        self, states: list[RunState], contribute: Callable[[list[ClosedRun]], None]
+    ) -> tuple[list[ClosedRun], frozenset[str]]:
+        """Close copies of runs that change each other: the states that are kept go on with later events."""
+        copies = settle_own([state.copy() for state in states])
+        return close_runs(copies, LedgerStore(self.shared, contribute), self.options)
+
+    def _contribute(self, states: list[RunState], closed: list[ClosedRun]) -> None:
+        """Replace what runs contribute; a run that is one with another contributes nothing."""
+        found = {run.state.key: run for run in closed}
+        for state in states:
+            run = found.get(state.key)
+            said = contribution(*run, self.options) if run is not None else {}
+            self._tells_of(said)
+            self.shared.pour(self.runs.kept(state), said)
+        for run in closed:
+            run.state.whole = True
+
+    def _pour_for_good(self, state: RunState, done: Closed) -> None:
+        """Close what will not be asked for again: a job event, or a run of which too little is known."""
+        (run,), _ = self._close([state], self._contribute_for_good)
+        done[run.state.key] = run
+
+    def _contribute_for_good(self, closed: list[ClosedRun]) -> None:
+        """Fold in what will not be replaced."""
+        ((state, history),) = closed
         if state.kind != "job":
-            copy.whole = False
-        history = history_of(copy, self.options)
-        said = contribution(copy, history, self.options)
+            state.whole = False
+        said = contribution(state, history, self.options)
         if state.kind != "job":  # of other runs it says less than it once did
             said = {urn: slots for urn, slots in said.items() if not urn.startswith(RUN)}
         self._tells_of(said)
         self.shared.pour_for_good(said)
-        done[copy.key] = copy, history
 
     def _tells_of(self, said: Cells) -> None:
         if self._full:
@@ -217,6 +225,27 @@ class LedgerFold:
             if own is not None and own.job_urn not in chosen and (twin := self.shared.cells(own.job_urn)):
                 chosen[own.job_urn] = present(twin, self.options.settings)  # it shows what the flow's facets say
         return chosen
+
+
+class LedgerStore:
+    """State in SQLite: what other runs state of a run is kept in the shared cells of its URN (see `ClosingStore`)."""
+
+    def __init__(self, shared: Shared, contribute: Callable[[list[ClosedRun]], None] | None = None) -> None:
+        """Use ``contribute`` to fold runs into shared entities; without it they contribute nothing."""
+        self._shared = shared
+        self._contribute = contribute
+
+    def exchange(self, states: list[RunState]) -> list[RunState]:
+        """Give runs what the ledger has from other runs of them."""
+        for state in states:
+            if state.urn and (said := self._shared.cells(state.urn)):
+                take_over(state, said)
+        return states
+
+    def contribute(self, closed: list[ClosedRun]) -> None:
+        """Fold the runs into the shared entities of the ledger."""
+        if self._contribute is not None:
+            self._contribute(closed)
 
 
 class _Chosen(dict[str, "Slots"]):

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dh_bridge.errors import EventError
+from dh_bridge.ledger.fold import LedgerStore
 from dh_bridge.ledger.runs import Runs
 from dh_bridge.ledger.shared import Shared
 from dh_bridge.openlineage.events import TERMINAL
+from dh_bridge.translation.closing import close_runs, settle_own
 from dh_bridge.translation.runs.history import History
 from dh_bridge.translation.runs.other_runs import RUN
-from dh_bridge.translation.runs.settling import history_of, settled
 
 if TYPE_CHECKING:
     import sqlite3
@@ -167,5 +168,5 @@ def story(connection: sqlite3.Connection, run: str, options: Options, *, where: 
         raise EventError(what, where=where, now=now)
     rows = connection.execute("SELECT time, told FROM story WHERE run = ? ORDER BY time, event", (record.number,))
     events = [(time, _read(told)) for time, told in rows]
-    (copy,), _ = settled([record.state], Shared(connection).cells, options)
-    return Story(urn, events, history_of(copy, options))
+    (closed,), _ = close_runs(settle_own([record.state.copy()]), LedgerStore(Shared(connection)), options)
+    return Story(urn, events, closed.history)

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from dh_bridge.datahub.urns import tag_urn
 from dh_bridge.redaction import redaction
 from dh_bridge.session import PLATFORM, PLATFORM_FLOWS, Counts, counted
+from dh_bridge.translation.closing import Rejected, render_runs, valid
 from dh_bridge.translation.facts import ASSERTION, COLUMN_TAG, TAG
 from dh_bridge.translation.fold import Cells, merge, value
 from dh_bridge.translation.merge import BEFORE
-from dh_bridge.translation.runs.foreign_owned import ours
-from dh_bridge.translation.translate import Rejected, proposals, valid
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,8 +77,7 @@ class Entities:
         """Return the proposals of one group: ``cells`` are all its pieces, folded (see :func:`gather`)."""
         before = len(self.rejected)
         with redaction(self._options.settings.redaction):
-            written = ours(self._rendered(cells), [], [], self._options)
-            found = valid(written, self._options.validator, self.rejected)
+            found = valid(self._rendered(cells), self._options.validator, self.rejected)
         _, counts = counted(found)  # an entity is of one group: none is counted twice
         counts.rejected = len(self.rejected) - before
         self.counts.add(counts)
@@ -90,7 +88,7 @@ class Entities:
             yield PLATFORM
             return
         own_tag = next(iter(cells), "").startswith("urn:li:tag:")
-        for proposal in proposals([], [], cells, self._options):
+        for proposal in render_runs([], cells, self._options):
             if (proposal.aspect_name == "tagKey") is own_tag:  # a tag is a group of its own, so that it is written once
                 yield proposal
 

@@ -13,13 +13,10 @@ from dh_bridge.translation.facts import INPUT, OUTPUT, PARENT, RESULTS, TEMPORAR
 from dh_bridge.translation.runs.collapse import passes
 from dh_bridge.translation.runs.contributions import io_of
 from dh_bridge.translation.runs.history import history
-from dh_bridge.translation.runs.other_runs import RUN, hand_over
-from dh_bridge.translation.runs.settling import settle_among
-from dh_bridge.translation.runstate import RunState, kinds_of
+from dh_bridge.translation.runs.other_runs import RUN
+from dh_bridge.translation.runstate import RunState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from dh_bridge.translation.fold import Cells
     from dh_bridge.translation.options import Options
 
@@ -65,10 +62,3 @@ def failed_under_parent(state: RunState) -> bool:
     if state.kind != "run" or PARENT not in state.cells.get(state.urn, {}):
         return False
     return any(word == "FAIL" for _, word in state.events)
-
-
-def settle(states: list[RunState], witnesses: Iterable[RunState], options: Options) -> None:
-    """Let ``states`` say to each other what they have to, and hear the witnesses, which are used up."""
-    together = [*witnesses, *states]  # the last of one URN is the one that is handed over to
-    hand_over(together)
-    settle_among(together, kinds_of(together), options)

@@ -16,16 +16,17 @@ from dh_bridge.openlineage.events import DeadLetter
 from dh_bridge.openlineage.parsing import parse
 from dh_bridge.redaction import redaction
 from dh_bridge.replay.entities import Piece, pieces
-from dh_bridge.replay.others import is_open, settle, witness
+from dh_bridge.replay.others import is_open, witness
 from dh_bridge.session import Counts
+from dh_bridge.translation.closing import ClosedRun, Rejected, close_runs, render_runs, settle_own, valid
 from dh_bridge.translation.report.newer import newer_aspects
 from dh_bridge.translation.runs.contributions import contribute
-from dh_bridge.translation.runs.foreign_owned import joined_checks, matched, ours
-from dh_bridge.translation.runs.operations import carried, without_runs
-from dh_bridge.translation.runs.settling import history_of, mark_written, settle_alone
+from dh_bridge.translation.runs.foreign_owned import joined_checks
+from dh_bridge.translation.runs.other_runs import hand_over
+from dh_bridge.translation.runs.settling import mark_written
 from dh_bridge.translation.runstate import RunState
 from dh_bridge.translation.state_codec import decode_run
-from dh_bridge.translation.translate import Fold, Rejected, proposals, valid
+from dh_bridge.translation.translate import Fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -160,12 +161,10 @@ class Runs:
     def _settled(self) -> list[RunState]:
         found = [self._fold.runs.pop(key) for key in list(self._fold.runs)]
         self.counts.runs += sum(bool(state.urn) for state in found)
-        states = matched(found)
+        states = settle_own(found)
         if len(states) < len(found):  # of a run under two ids one state stands for both
             for key in {state.key for state in found}.difference(state.key for state in states):
                 self._last.pop(key)
-        for state in states:
-            settle_alone(state)
         return states
 
     def _together(self) -> Iterator[Run | Piece]:
@@ -177,25 +176,48 @@ class Runs:
     def _rendered(
         self, states: list[RunState], witnesses: Iterable[RunState], last: dict[str, tuple[int, str, str]]
     ) -> Iterator[Run | Piece]:
-        settle(states, witnesses, self._options)
-        folded = carried(states)
-        left_out = folded if self._options.settings.identity.fold_runs == "drop" else frozenset()
+        store = _PartStore(self._options, witnesses, self._shared, apart=self._held == APART)
+        closed, folded = close_runs(states, store, self._options)
         self.counts.newer += newer_aspects(states, self._options)
-        for state in states:
-            found = history_of(state, self._options)
-            mark_written(state, self._shared)
-            contribute(state, found, self._shared, self._options)
-            for urn in joined_checks(state):  # the tool writes them, whatever runs say of them
-                self._shared.pop(urn, None)
-            written = ours(proposals([state], [found], {}, self._options), [state], [found], self._options)
-            own = valid(without_runs(written, left_out), self._options.validator, self.rejected)
+        for run in closed:
+            written = render_runs([run], {}, self._options, folded=folded)
+            own = valid(written, self._options.validator, self.rejected)
             self.counts.cut += sum([len(cut_fields(proposal)) for proposal in own])
-            time, place, self.origin = last.pop(state.key)
+            time, place, self.origin = last.pop(run.state.key)
             if own:
-                yield Run(self.origin, state.run_id, time, place, own)
+                yield Run(self.origin, run.state.run_id, time, place, own)
             if self._held == APART:
-                yield from self._pieces()
+                yield from pieces(store.apart.pop(run.state.key), self._options)
 
     def _pieces(self) -> Iterator[Piece]:
         shared, self._shared = self._shared, {}
         yield from pieces(shared, self._options)
+
+
+class _PartStore:
+    """State in parts: runs of other parts are known by their witnesses, which are used up (see `ClosingStore`).
+
+    ``apart``: what each run contributes, by the run's key, where it is not folded into ``shared``.
+    """
+
+    def __init__(self, options: Options, witnesses: Iterable[RunState], shared: Cells, *, apart: bool) -> None:
+        self._options = options
+        self._witnesses = witnesses
+        self._shared = shared
+        self._is_apart = apart
+        self.apart: dict[str, Cells] = {}
+
+    def exchange(self, states: list[RunState]) -> list[RunState]:
+        """Move what the runs and the witnesses state of other runs to these."""
+        together = [*self._witnesses, *states]  # the last of one URN is the one that is handed over to
+        hand_over(together)
+        return together
+
+    def contribute(self, closed: list[ClosedRun]) -> None:
+        """Fold the runs into the shared entities of the part."""
+        for state, history in closed:
+            shared = self.apart.setdefault(state.key, {}) if self._is_apart else self._shared
+            mark_written(state, shared)
+            contribute(state, history, shared, self._options)
+            for urn in joined_checks(state):  # the tool writes them, whatever runs say of them
+                shared.pop(urn, None)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.replay.entities import Piece
-    from dh_bridge.translation.translate import Rejected
+    from dh_bridge.translation.closing import Rejected
 
 PROPOSAL, PIECE, TOLD, OPEN, BAD, COUNTS, REJECTED = "proposal", "piece", "told", "open", "bad", "counts", "rejected"
 """The kinds of rows of FOUND."""

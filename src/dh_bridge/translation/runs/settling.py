@@ -1,67 +1,27 @@
-"""What runs come to once all that is known of them is said, and what they contribute to what many runs share.
+"""Steps of closing runs: what runs state of themselves and of each other, their history, and what they contribute.
 
-A call that holds all its runs settles them in place (`translate.Fold`). A home that keeps states, as the ledger does, settles
-copies of a run and its kin anew whenever something about them changes; what other runs say of a run stands in the shared
-cells of its URN.
+`dh_bridge.translation.closing` takes these steps in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from dh_bridge.translation.facts import FOLDED, RESULTS, RUN_ALIAS, TEMPORARY, WRITTEN
+from dh_bridge.translation.facts import RESULTS, TEMPORARY, WRITTEN
 from dh_bridge.translation.fold import Cells, fold
 from dh_bridge.translation.merge import BEFORE
 from dh_bridge.translation.precedence import TYPE_BATCHES, TYPE_RESTARTS, TYPE_STREAMING
 from dh_bridge.translation.runs.collapse import run_through
 from dh_bridge.translation.runs.contributions import contribute, outputs_of, settle_placeholders, settle_snapshots
-from dh_bridge.translation.runs.foreign_owned import matched
 from dh_bridge.translation.runs.history import History, failing, history, only
-from dh_bridge.translation.runs.operations import carried
-from dh_bridge.translation.runs.other_runs import RUN, take_over
+from dh_bridge.translation.runs.other_runs import RUN
 from dh_bridge.translation.runs.skipped import withdraw_skipped
-from dh_bridge.translation.runstate import kinds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
 
     from dh_bridge.translation.facts import Slot
-    from dh_bridge.translation.fold import Slots
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
-
-#: URN of a run -> the shared cells of that URN: what other runs say of it
-Others = Callable[[str], "Slots"]
-
-
-def settled(states: Iterable[RunState], others: Others, options: Options) -> tuple[list[RunState], frozenset[str]]:
-    """Return settled copies of a family of runs, and the URNs of those whose facts others of the family carry."""
-
-    def hear(copies: list[RunState]) -> None:
-        for copy in copies:
-            if copy.urn and (said := others(copy.urn)):
-                take_over(copy, said)
-
-    return settle([state.copy() for state in states], hear, options)
-
-
-def settle(
-    states: list[RunState], hear: Callable[[list[RunState]], None], options: Options
-) -> tuple[list[RunState], frozenset[str]]:
-    """Settle runs in place, all that may change each other at once; return them, and the URNs of those that others carry.
-
-    ``hear`` lets them take over what other runs say of them. A run that is known by two ids is one in the end: fewer may
-    come back.
-    """
-    said = kinds_of(states)
-    if RUN_ALIAS in said:
-        states = matched(states)
-    for state in states:
-        settle_alone(state)
-    hear(states)
-    settle_among(states, said, options)
-    return states, carried(states) if FOLDED in said else frozenset()
 
 
 def settle_alone(state: RunState) -> None:
