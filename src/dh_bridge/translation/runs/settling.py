@@ -18,7 +18,6 @@ from dh_bridge.translation.runs.other_runs import RUN
 from dh_bridge.translation.runs.skipped import withdraw_skipped
 
 if TYPE_CHECKING:
-
     from dh_bridge.translation.facts import Slot
     from dh_bridge.translation.options import Options
     from dh_bridge.translation.runstate import RunState
