@@ -142,6 +142,7 @@ def test_what_is_removed_goes_whole_also_after_a_crash_on_the_way(session, tmp_p
     for mark in ("batch=0", "batch=1", "base=1", "batch=2"):
         for name in (*state.TABLES, "done"):
             (tmp_path / name / mark).mkdir(parents=True)
+    (tmp_path / "done" / f"format={state.VERSION}").mkdir()  # as each first batch notes it
     found = state.State(session, str(tmp_path), 3)
     files_of = found._files
 
@@ -155,7 +156,7 @@ def test_what_is_removed_goes_whole_also_after_a_crash_on_the_way(session, tmp_p
         found._forget()
     monkeypatch.setattr(found, "_files", files_of)
     found._forget()
-    assert {path.name for path in tmp_path.glob("*/*")} == {"base=1", "batch=2"}
+    assert {path.name for path in tmp_path.glob("*/*")} == {"base=1", "batch=2", f"format={state.VERSION}"}
 
 
 def test_what_runs_that_were_let_go_said_stays_when_others_are_folded_again(session, tmp_path):
