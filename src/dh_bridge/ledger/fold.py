@@ -23,7 +23,7 @@ from dh_bridge.translation.runs.settling import contribution
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from dh_bridge.datahub.proposal import Proposal
     from dh_bridge.openlineage.events import Event
