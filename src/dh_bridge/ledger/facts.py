@@ -11,8 +11,8 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dh_bridge.catalog.damage import DamageError
 from dh_bridge.ledger.codec import sealed, unsealed
+from dh_bridge.storage.damage import DamageError
 from dh_bridge.translation.state_codec import decode_object, decode_run, encode_object, encode_run
 
 if TYPE_CHECKING:
