@@ -41,7 +41,7 @@ def test_translate_tells_what_became_of_the_events(example):
     )
     assert events == len((EXAMPLES / "events" / "client.ndjson").read_bytes().splitlines())
     assert 0 < runs < events < proposals
-    assert "values mapped" in done.stdout
+    assert "fields mapped" in done.stdout
     assert "cannot be used" not in done.stdout
 
 

@@ -38,7 +38,7 @@ MENU: dict[str, dict[str, str]] = {
         "translate": "Write the proposals for EVENTS to stdout, one JSON object per line.",
         "emit": "Translate EVENTS and deliver the proposals to DataHub, a catalogue or a file.",
         "validate": "Check EVENTS, or proposals: one line per finding.",
-        "explain": "Show what happened to each field of the events.",
+        "explain": "Show what happened to each field of the events: mapped, kept as a custom property, or dropped (and why).",
         "demo": "Translate the example events into a catalogue and show what came of them.",
     },
     "Look": {
