@@ -42,6 +42,7 @@ listener.name.safe.ssl.keystore.type=PEM
 listener.name.safe.ssl.keystore.certificate.chain={certificate}
 listener.name.safe.ssl.keystore.key={key}
 log.dirs={folder}/data
+log.retention.ms=-1
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
 transaction.state.log.replication.factor=1
